@@ -1,0 +1,42 @@
+# One command to try it (make demo), one to test it (make test).
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test lint format generated bench clean
+
+help: ## show the verbs
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kwhatif needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(READY) ## set everything up and show the main job on fixtures/demo
+	@./scripts/demo.sh $(BIN)/kwhatif
+
+test: lint ## set everything up, check style, types and layers, run all tests
+	$(BIN)/python -m pytest -n auto
+
+lint: $(READY) ## style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## put the code into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+generated: $(READY) ## rewrite what is made from code: schema, output in README and docs
+	$(BIN)/python scripts/generate.py
+
+bench: $(READY) ## measure, and write docs/performance.md
+	$(BIN)/python -m benchmarks
+
+clean: ## remove what make made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
