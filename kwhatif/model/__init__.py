@@ -1,0 +1,1 @@
+"""Frozen, typed, partial Kubernetes objects: only the fields that scheduling reads."""

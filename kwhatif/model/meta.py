@@ -1,0 +1,108 @@
+"""What all objects share: metadata, owners, selectors, times."""
+
+from __future__ import annotations
+
+import re
+from calendar import timegm
+from functools import lru_cache
+from typing import dataclass_transform
+
+import msgspec
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
+class FrozenMeta(msgspec.StructMeta):
+    """Of a frozen struct; tells type checkers what a base gives its subclasses: they are frozen too."""
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
+class _ModelMeta(msgspec.StructMeta):
+    """Of a frozen struct whose fields are given by keyword."""
+
+
+class Model(
+    msgspec.Struct,
+    metaclass=_ModelMeta,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    omit_defaults=True,
+    gc=False,
+):
+    """Base of all model types.
+
+    Frozen; partial (only what scheduling reads); `null` is not accepted where a default exists, the decoder drops it.
+    `gc=False`: the trees have no cycles, and a cluster has a million of them.
+    """
+
+
+class OwnerReference(Model):
+    """`metadata.ownerReferences[]`."""
+
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    api_version: str = ""
+    controller: bool = False
+
+
+class ObjectMeta(Model):
+    """The metadata that scheduling reads; annotations only where a rule reads them (`AnnotatedMeta`)."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    labels: dict[str, str] = {}
+    generate_name: str = ""
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    owner_references: tuple[OwnerReference, ...] = ()
+
+
+class AnnotatedMeta(ObjectMeta):
+    """Metadata of kinds some of whose annotations are rules (claims, storage classes, CSINodes)."""
+
+    annotations: dict[str, str] = {}
+
+
+class Requirement(Model):
+    """One `matchExpressions[]` (or `matchFields[]`) entry of a label or node selector."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(Model):
+    """`metav1.LabelSelector`: a missing one matches nothing, an empty one everything."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[Requirement, ...] = ()
+
+
+def controller_of(meta: ObjectMeta) -> OwnerReference | None:
+    """The owner that controls the object, if any (`metav1.GetControllerOf`)."""
+    for owner in meta.owner_references:
+        if owner.controller:
+            return owner
+    return None
+
+
+_RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))")
+
+
+@lru_cache(maxsize=65536)
+def parse_time(text: str) -> int:
+    """Nanoseconds since the epoch of an RFC 3339 time.
+
+    Raises:
+        ValueError: when the text is no such time.
+    """
+    match = _RFC3339.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not an RFC 3339 time")
+    year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
+    nanos = int((match[7] or "").ljust(9, "0"))
+    offset = (int(match[9]) * 60 + int(match[10])) * 60 if match[8] else 0
+    seconds = timegm((year, month, day, hour, minute, second))
+    return (seconds - (offset if match[8] == "+" else -offset)) * 1_000_000_000 + nanos

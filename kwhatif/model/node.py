@@ -1,0 +1,54 @@
+"""Nodes: the part of `v1.Node` that scheduling reads."""
+
+from __future__ import annotations
+
+from kwhatif.model.meta import Model, ObjectMeta
+from kwhatif.model.pod import ResourceList
+
+
+class Taint(Model):
+    """`spec.taints[]`."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(Model):
+    """`spec` of a node."""
+
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class ContainerImage(Model):
+    """`status.images[]`."""
+
+    names: tuple[str, ...] = ()
+    size_bytes: int = 0
+
+
+class NodeCondition(Model):
+    """`status.conditions[]`."""
+
+    type: str = ""
+    status: str = ""
+
+
+class NodeStatus(Model):
+    """`status` of a node; `allocatable` None means: as `capacity`."""
+
+    capacity: ResourceList = {}
+    allocatable: ResourceList | None = None
+    images: tuple[ContainerImage, ...] = ()
+    declared_features: tuple[str, ...] = ()
+    conditions: tuple[NodeCondition, ...] = ()
+
+
+class Node(Model, tag_field="kind", tag="Node"):
+    """`v1.Node`."""
+
+    api_version: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()

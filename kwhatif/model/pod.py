@@ -1,0 +1,268 @@
+"""Pods: the part of `v1.Pod` that scheduling reads."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import field
+
+from kwhatif.model.meta import LabelSelector, Model, ObjectMeta, Requirement
+from kwhatif.model.quantity import QuantityText
+from kwhatif.model.volume import Volume
+
+ResourceList = dict[str, QuantityText]
+
+
+class ResourceClaimRef(Model):
+    """`resources.claims[]` of a container."""
+
+    name: str = ""
+    request: str = ""
+
+
+class ResourceRequirements(Model):
+    """`resources` of a container or of the whole pod."""
+
+    requests: ResourceList = {}
+    limits: ResourceList = {}
+    claims: tuple[ResourceClaimRef, ...] = ()
+
+
+class ContainerPort(Model):
+    """`ports[]` of a container."""
+
+    container_port: int = 0
+    host_port: int = 0
+    host_ip: str = field(name="hostIP", default="")
+    protocol: str = ""
+
+
+class RestartPolicyRule(Model):
+    """`restartPolicyRules[]` of a container."""
+
+    action: str = ""
+
+
+class Container(Model):
+    """A container or init container; `restart_policy: Always` makes an init container a sidecar."""
+
+    name: str = ""
+    image: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: tuple[ContainerPort, ...] = ()
+    restart_policy: str = ""
+    restart_policy_rules: tuple[RestartPolicyRule, ...] = ()
+
+
+class Toleration(Model):
+    """`spec.tolerations[]`; operator "" means Equal."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class NodeSelectorTerm(Model):
+    """One term: all expressions and fields must hold; an empty term matches nothing."""
+
+    match_expressions: tuple[Requirement, ...] = ()
+    match_fields: tuple[Requirement, ...] = ()
+
+
+class NodeSelector(Model):
+    """Terms, of which one must hold."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class PreferredSchedulingTerm(Model):
+    """A weighted preference for nodes."""
+
+    weight: int = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(Model):
+    """`affinity.nodeAffinity`; `None` and empty lists differ."""
+
+    required: NodeSelector | None = field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
+    preferred: tuple[PreferredSchedulingTerm, ...] | None = field(
+        name="preferredDuringSchedulingIgnoredDuringExecution", default=None
+    )
+
+
+class PodAffinityTerm(Model):
+    """A term about other pods within one topology domain."""
+
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    topology_key: str = ""
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+class WeightedPodAffinityTerm(Model):
+    """A weighted preference about other pods."""
+
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(Model):
+    """`affinity.podAffinity` or `affinity.podAntiAffinity`."""
+
+    required: tuple[PodAffinityTerm, ...] = field(name="requiredDuringSchedulingIgnoredDuringExecution", default=())
+    preferred: tuple[WeightedPodAffinityTerm, ...] = field(
+        name="preferredDuringSchedulingIgnoredDuringExecution", default=()
+    )
+
+
+class Affinity(Model):
+    """`spec.affinity`."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class TopologySpreadConstraint(Model):
+    """`spec.topologySpreadConstraints[]`; `None` keeps upstream's meaning of an unset field."""
+
+    max_skew: int = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: tuple[str, ...] = ()
+
+
+class PodSchedulingGate(Model):
+    """`spec.schedulingGates[]`."""
+
+    name: str = ""
+
+
+class PodResourceClaim(Model):
+    """`spec.resourceClaims[]`."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodSpec(Model):
+    """`spec` of a pod or of a pod template."""
+
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    node_name: str = ""
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    scheduler_name: str = ""
+    scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    overhead: ResourceList | None = None
+    resources: ResourceRequirements | None = None
+    runtime_class_name: str | None = None
+    restart_policy: str = ""
+    active_deadline_seconds: int | None = None
+    hostname: str = ""
+    subdomain: str = ""
+    host_network: bool = False
+    host_users: bool | None = None
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+
+
+class PodCondition(Model):
+    """`status.conditions[]`."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+
+
+class ContainerStatus(Model):
+    """`status.containerStatuses[]`: what an in-place resize has actually granted."""
+
+    name: str = ""
+    resources: ResourceRequirements | None = None
+    allocated_resources: ResourceList | None = None
+
+
+class PodResourceClaimStatus(Model):
+    """`status.resourceClaimStatuses[]`: the claim generated for a template entry."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
+class ContainerExtendedResourceRequest(Model):
+    """One mapping of `status.extendedResourceClaimStatus.requestMappings[]`."""
+
+    container_name: str = ""
+    resource_name: str = ""
+    request_name: str = ""
+
+
+class ExtendedResourceClaimStatus(Model):
+    """`status.extendedResourceClaimStatus`."""
+
+    resource_claim_name: str = ""
+    request_mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
+
+
+class PodStatus(Model):
+    """`status` of a pod."""
+
+    phase: str = ""
+    start_time: str | None = None
+    nominated_node_name: str = ""
+    conditions: tuple[PodCondition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    resources: ResourceRequirements | None = None
+    allocated_resources: ResourceList | None = None
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+    extended_resource_claim_status: ExtendedResourceClaimStatus | None = None
+
+
+class Pod(Model, tag_field="kind", tag="Pod"):
+    """`v1.Pod`."""
+
+    api_version: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+class PodTemplateSpec(Model):
+    """`spec.template` of a workload."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+
+
+PreemptionPolicy = Literal["PreemptLowerPriority", "Never"]
+
+
+def pod_condition(pod: Pod, type_: str) -> PodCondition | None:
+    """The pod's condition of that type, if it has one."""
+    for condition in pod.status.conditions:
+        if condition.type == type_:
+            return condition
+    return None
+
+
+def is_terminal(pod: Pod) -> bool:
+    """Succeeded or failed: such a pod is not part of the scheduler's world."""
+    return pod.status.phase in ("Succeeded", "Failed")

@@ -1,0 +1,130 @@
+"""Priorities, disruption budgets, and the kinds that admission reads."""
+
+from __future__ import annotations
+
+from kwhatif.model.meta import LabelSelector, Model, ObjectMeta
+from kwhatif.model.pod import ResourceList, Toleration
+from kwhatif.model.quantity import QuantityText
+
+
+class PriorityClass(Model, tag_field="kind", tag="PriorityClass"):
+    """`scheduling.k8s.io/v1 PriorityClass`."""
+
+    api_version: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+    value: int = 0
+    global_default: bool = False
+    preemption_policy: str = "PreemptLowerPriority"
+
+
+class PodDisruptionBudgetSpec(Model):
+    """`spec` of a budget."""
+
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    selector: LabelSelector | None = None
+
+
+class PodDisruptionBudgetStatus(Model):
+    """`status` of a budget, as the disruption controller writes it."""
+
+    disruptions_allowed: int = 0
+    disrupted_pods: dict[str, str] = {}
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+
+
+class PodDisruptionBudget(Model, tag_field="kind", tag="PodDisruptionBudget"):
+    """`policy/v1 PodDisruptionBudget`; a hand-written one has no status."""
+
+    api_version: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus | None = None
+
+
+class RuntimeClassScheduling(Model):
+    """`scheduling` of a RuntimeClass."""
+
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class RuntimeClassOverhead(Model):
+    """`overhead` of a RuntimeClass."""
+
+    pod_fixed: ResourceList = {}
+
+
+class RuntimeClass(Model, tag_field="kind", tag="RuntimeClass"):
+    """`node.k8s.io/v1 RuntimeClass`."""
+
+    api_version: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+    handler: str = ""
+    overhead: RuntimeClassOverhead | None = None
+    scheduling: RuntimeClassScheduling | None = None
+
+
+class LimitRangeItem(Model):
+    """`spec.limits[]` of a LimitRange."""
+
+    type: str = ""
+    max: dict[str, QuantityText] = {}
+    min: dict[str, QuantityText] = {}
+    default: dict[str, QuantityText] = {}
+    default_request: dict[str, QuantityText] = {}
+    max_limit_request_ratio: dict[str, QuantityText] = {}
+
+
+class LimitRangeSpec(Model):
+    """`spec` of a LimitRange."""
+
+    limits: tuple[LimitRangeItem, ...] = ()
+
+
+class LimitRange(Model, tag_field="kind", tag="LimitRange"):
+    """`v1.LimitRange`."""
+
+    api_version: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LimitRangeSpec = LimitRangeSpec()
+
+
+class ScopedSelectorRequirement(Model):
+    """One requirement of a quota's scope selector."""
+
+    scope_name: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class ScopeSelector(Model):
+    """`spec.scopeSelector` of a quota."""
+
+    match_expressions: tuple[ScopedSelectorRequirement, ...] = ()
+
+
+class ResourceQuotaSpec(Model):
+    """`spec` of a quota."""
+
+    hard: dict[str, QuantityText] = {}
+    scopes: tuple[str, ...] = ()
+    scope_selector: ScopeSelector | None = None
+
+
+class ResourceQuotaStatus(Model):
+    """`status` of a quota."""
+
+    hard: dict[str, QuantityText] = {}
+    used: dict[str, QuantityText] = {}
+
+
+class ResourceQuota(Model, tag_field="kind", tag="ResourceQuota"):
+    """`v1.ResourceQuota`."""
+
+    api_version: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ResourceQuotaSpec = ResourceQuotaSpec()
+    status: ResourceQuotaStatus | None = None

@@ -1,0 +1,108 @@
+"""Dynamic resource allocation, what there is: slices of `resource.k8s.io/v1`."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from kwhatif.model.meta import Model, ObjectMeta
+from kwhatif.model.node import Taint
+from kwhatif.model.pod import NodeSelector
+from kwhatif.model.quantity import QuantityText
+
+
+class CapacityRequestPolicyRange(Model):
+    """What a request may consume: from `min` to `max` in steps."""
+
+    min: QuantityText | None = None
+    max: QuantityText | None = None
+    step: QuantityText | None = None
+
+
+class CapacityRequestPolicy(Model):
+    """How requests of a shared capacity are rounded, and which of them are valid."""
+
+    default: QuantityText | None = None
+    valid_values: tuple[QuantityText, ...] = ()
+    valid_range: CapacityRequestPolicyRange | None = None
+
+
+class DeviceCapacity(Model):
+    """One capacity of a device."""
+
+    value: QuantityText = 0
+    request_policy: CapacityRequestPolicy | None = None
+
+
+class DeviceAttribute(Model):
+    """The value of an attribute: exactly one of these."""
+
+    int_value: int | None = field(name="int", default=None)
+    bool_value: bool | None = field(name="bool", default=None)
+    string_value: str | None = field(name="string", default=None)
+    version_value: str | None = field(name="version", default=None)
+
+
+class Counter(Model):
+    """An amount of something that devices of a pool share."""
+
+    value: QuantityText = 0
+
+
+class CounterSet(Model):
+    """`sharedCounters[]`."""
+
+    name: str = ""
+    counters: dict[str, Counter] = {}
+
+
+class DeviceCounterConsumption(Model):
+    """`consumesCounters[]` of a device."""
+
+    counter_set: str = ""
+    counters: dict[str, Counter] = {}
+
+
+class Device(Model):
+    """`devices[]` of a slice; the fields about nodes count only with `perDeviceNodeSelection`."""
+
+    name: str = ""
+    attributes: dict[str, DeviceAttribute] = {}
+    capacity: dict[str, DeviceCapacity] = {}
+    consumes_counters: tuple[DeviceCounterConsumption, ...] = ()
+    node_name: str = ""
+    node_selector: NodeSelector | None = None
+    all_nodes: bool = False
+    taints: tuple[Taint, ...] = ()
+    binds_to_node: bool = False
+    binding_conditions: tuple[str, ...] = ()
+    binding_failure_conditions: tuple[str, ...] = ()
+    allow_multiple_allocations: bool = False
+
+
+class ResourcePool(Model):
+    """Which pool a slice belongs to, and how many slices the pool has in this generation."""
+
+    name: str = ""
+    generation: int = 0
+    resource_slice_count: int = 0
+
+
+class ResourceSliceSpec(Model):
+    """`spec` of a slice."""
+
+    driver: str = ""
+    pool: ResourcePool = ResourcePool()
+    node_name: str = ""
+    node_selector: NodeSelector | None = None
+    all_nodes: bool = False
+    devices: tuple[Device, ...] = ()
+    per_device_node_selection: bool = False
+    shared_counters: tuple[CounterSet, ...] = ()
+
+
+class ResourceSlice(Model, tag_field="kind", tag="ResourceSlice"):
+    """`resource.k8s.io/v1 ResourceSlice`."""
+
+    api_version: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ResourceSliceSpec = ResourceSliceSpec()

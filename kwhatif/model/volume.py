@@ -1,0 +1,49 @@
+"""Volumes of a pod: the sources that a scheduling rule reads."""
+
+from __future__ import annotations
+
+from kwhatif.model.disks import InTreeDisks
+from kwhatif.model.meta import AnnotatedMeta, Model
+from kwhatif.model.storage import PersistentVolumeClaimSpec
+
+
+class ClaimVolumeSource(Model):
+    """`persistentVolumeClaim`."""
+
+    claim_name: str = ""
+    read_only: bool = False
+
+
+class ClaimTemplate(Model):
+    """`ephemeral.volumeClaimTemplate`."""
+
+    metadata: AnnotatedMeta = AnnotatedMeta()
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+
+
+class EphemeralVolumeSource(Model):
+    """`ephemeral`: a claim named `<pod>-<volume>` that the pod owns."""
+
+    volume_claim_template: ClaimTemplate | None = None
+
+
+class CSIVolume(Model):
+    """Inline `csi`."""
+
+    driver: str = ""
+
+
+class ImageVolume(Model):
+    """`image`."""
+
+    reference: str = ""
+
+
+class Volume(InTreeDisks):
+    """`spec.volumes[]`: at most one source is set; sources that no rule reads are absent."""
+
+    name: str = ""
+    persistent_volume_claim: ClaimVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    csi: CSIVolume | None = None
+    image: ImageVolume | None = None
