@@ -1,0 +1,1 @@
+"""The scheduling framework: statuses with evidence, plugin protocols, profiles, and the cycle."""

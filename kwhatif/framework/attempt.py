@@ -1,0 +1,85 @@
+"""One scheduling attempt from queue to nomination: PreEnqueue, cycle, scores or PostFilter (`ScheduleOne`)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from kwhatif.framework.cycle import Cycle, CycleError
+from kwhatif.framework.diagnosis import NO_NODES, with_post_filter
+from kwhatif.framework.plugin import PostFilterResult
+from kwhatif.framework.profile import Profile
+from kwhatif.framework.scoring import Scores, score_nodes
+from kwhatif.framework.status import Code, Status, Verdict
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+
+class Attempt(msgspec.Struct):
+    """What one attempt to schedule a pod came to. Exactly one of `gated`, `scores` and `message` tells the outcome."""
+
+    cycle: Cycle
+    #: The PreEnqueue plugin that keeps the pod out of the queue; nothing else was tried.
+    gated: Verdict | None = None
+    scores: Scores | None = None
+    #: The FailedScheduling text; "" when the pod was placed.
+    message: str = ""
+    #: The attempt ended with an error, not with a verdict; `message` is its text.
+    failed: bool = False
+    post_filter: PostFilterResult | None = None
+
+
+def attempt(profile: Profile, pod: PodInfo, snapshot: Snapshot) -> Attempt:
+    """Do what kube-scheduler would do with the pod, were it next in the queue."""
+    cycle = Cycle(profile, pod, snapshot)
+    result = Attempt(cycle)
+    result.gated = held_back(profile, pod, snapshot)
+    if result.gated is not None:
+        return result
+    if not snapshot.nodes:
+        result.message = NO_NODES
+        return result
+    try:
+        if cycle.pre_filter():
+            cycle.filter_nodes()
+        if cycle.feasible:
+            result.scores = _score(cycle)
+        else:
+            result.post_filter = _post_filter(cycle)
+            result.message = with_post_filter(cycle.message(), result.post_filter.status.message)
+    except CycleError as failure:
+        result.failed = True
+        result.message = str(failure)
+    return result
+
+
+def held_back(profile: Profile, pod: PodInfo, snapshot: Snapshot) -> Verdict | None:
+    """Why the pod may not enter the queue (`runPreEnqueuePlugins`); None when it may."""
+    for plugin in profile.pre_enqueue:
+        status = plugin.pre_enqueue(pod, snapshot)
+        if status.rejected:
+            return Verdict(status, plugin.name)
+    return None
+
+
+def _score(cycle: Cycle) -> Scores:
+    try:
+        return score_nodes(cycle)
+    except CycleError:
+        if len(cycle.feasible) > 1:
+            raise
+        # The scheduler takes a single feasible node without scoring it, so the error never shows.
+        return Scores(tuple(cycle.feasible), {}, [0])
+
+
+def _post_filter(cycle: Cycle) -> PostFilterResult:
+    """Run PostFilter plugins until one helps or is sure that nothing will (`runPostFilterPlugins`)."""
+    reasons: list[str] = []
+    last = PostFilterResult(Status(Code.UNSCHEDULABLE))
+    for plugin in cycle.profile.post_filter:
+        result = plugin.post_filter(cycle)
+        if result.status.code is not Code.UNSCHEDULABLE:
+            return result
+        reasons.extend(result.status.reasons)
+        if result.nominated is not None or result.outcome is not None:
+            last = result
+    return msgspec.structs.replace(last, status=Status(Code.UNSCHEDULABLE, tuple(reasons)))

@@ -1,0 +1,269 @@
+"""The scheduling cycle for one pod: PreFilter, Filter, and what follows (`pkg/scheduler/schedule_one.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kwhatif.framework.diagnosis import fit_error, reasons_histogram
+from kwhatif.framework.extender import ExtenderError
+from kwhatif.framework.extender_calls import ExtenderCalls
+from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads
+from kwhatif.framework.profile import Profile
+from kwhatif.framework.status import SKIP_FOR_NOW, SUCCESS, Code, Status, Verdict, unresolvable
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+#: Pseudo-plugin under which nodes that an extender refused are recorded (`framework.ExtenderName`).
+EXTENDER = "Extender"
+
+NamedFilter = tuple[str, NodeFilter]
+
+
+class CycleError(Exception):
+    """The scheduler's attempt ends with an error (reason SchedulerError), not with a verdict."""
+
+
+class _ByShape(NodeFilter):
+    """Asks another filter once per node shape."""
+
+    reads = Reads.SHAPE
+
+    def __init__(self, inner: NodeFilter) -> None:
+        self._inner = inner
+        self._answers: dict[int, Status] = {}
+
+    def filter(self, node: NodeInfo) -> Status:
+        status = self._answers.get(node.shape)
+        if status is None:
+            status = self._answers[node.shape] = self._inner.filter(node)
+        return status
+
+
+class _Refusal(NodeFilter):
+    """The same answer for every node: from a plugin whose PreFilter is disabled, so that it can only refuse or fail."""
+
+    def __init__(self, status: Status) -> None:
+        self._status = status
+
+    def filter(self, node: NodeInfo) -> Status:
+        del node
+        return self._status
+
+
+def run_filters(filters: Iterable[NamedFilter], node: NodeInfo) -> Verdict | None:
+    """The first plugin's objection, or None when the node passes."""
+    for name, plugin in filters:
+        status = plugin.filter(node)
+        if status is not SUCCESS and status.code is not Code.SUCCESS:
+            return Verdict(status, name)
+    return None
+
+
+class Cycle:
+    """One pod against one snapshot: the compiled filters and every node's verdict.
+
+    After `filter_nodes`, `feasible` holds the nodes that passed, in snapshot order, and `verdicts` the
+    others' statuses by name. Nodes in neither share `absent`.
+    """
+
+    def __init__(self, profile: Profile, pod: PodInfo, snapshot: Snapshot) -> None:
+        self.profile = profile
+        self.pod = pod
+        self.snapshot = snapshot
+        self.extenders = ExtenderCalls(profile.extenders, pod, snapshot)
+        #: What every plugin compiled, by name, in PreFilter order; skipped ones are missing.
+        self.compiled: dict[str, NodeFilter] = {}
+        #: Plugins whose PreFilter was called: a later one's is not when one before it stops the cycle.
+        self.asked: set[str] = set()
+        #: Some plugin said SKIP_FOR_NOW.
+        self.skipped_for_now = False
+        #: The filters to ask, in Filter order.
+        self.filters: list[NamedFilter] = []
+        self.node_set: frozenset[str] | None = None
+        self.verdicts: dict[str, Verdict] = {}
+        #: What a node without a verdict of its own is recorded with.
+        self.absent: Verdict | None = None
+        self.feasible: list[NodeInfo] = []
+        #: The text of a PreFilter that stopped the cycle; then no filter ran.
+        self.pre_filter_message = ""
+        #: Plugins that rejected anything (upstream's `Diagnosis.UnschedulablePlugins`).
+        self.unschedulable_plugins: set[str] = set()
+
+    # --- PreFilter -----------------------------------------------------------------------------------
+
+    def pre_filter(self) -> bool:
+        """Compile the pod with every plugin; False when one of them stops the cycle.
+
+        Raises:
+            CycleError: a plugin failed.
+        """
+        restrictors: set[str] = set()
+        rejection: Verdict | None = None
+        for plugin in self.profile.pre_filter:
+            result = self._compile(plugin)
+            if isinstance(result, Status):
+                if result.code is Code.UNRESOLVABLE:
+                    return self._stop(Verdict(result, plugin.name))
+                if result.code is Code.UNSCHEDULABLE:
+                    rejection = Verdict(result, plugin.name)
+                continue
+            if result.only_nodes is not None:
+                restrictors.add(plugin.name)
+                known = result.only_nodes
+                self.node_set = known if self.node_set is None else self.node_set & known
+                if not self.node_set:
+                    self.unschedulable_plugins |= restrictors
+                    return self._stop(Verdict(_nobody(restrictors)))
+        self.unschedulable_plugins |= restrictors
+        self._prepare_filters()
+        if rejection is not None:  # preemption may still ask the other plugins' filters
+            return self._stop(rejection)
+        return True
+
+    def _compile(self, plugin: FilterPlugin) -> NodeFilter | Status:
+        self.asked.add(plugin.name)
+        result = plugin.pre_filter(self.pod, self.snapshot)
+        if isinstance(result, Status):
+            if result.code is Code.ERROR:
+                raise CycleError(f'running PreFilter plugin "{plugin.name}": {result.message}')
+            self.skipped_for_now |= result is SKIP_FOR_NOW
+        else:
+            self.compiled[plugin.name] = result
+        return result
+
+    def _stop(self, rejection: Verdict) -> bool:
+        self.absent = rejection
+        self.pre_filter_message = rejection.status.message
+        if rejection.plugin:
+            self.unschedulable_plugins.add(rejection.plugin)
+        return False
+
+    def _prepare_filters(self) -> None:
+        has_pre_filter = {plugin.name for plugin in self.profile.pre_filter}
+        for plugin in self.profile.filter:
+            if plugin.name not in has_pre_filter:
+                self._compile_alone(plugin)
+            compiled = self.compiled.get(plugin.name)
+            if compiled is not None:
+                by_shape = compiled.reads is Reads.SHAPE
+                self.filters.append((plugin.name, _ByShape(compiled) if by_shape else compiled))
+
+    def _compile_alone(self, plugin: FilterPlugin) -> None:
+        """What Filter does by itself: of a plugin that has no PreFilter upstream, or whose PreFilter is disabled."""
+        result = getattr(plugin, "without_pre_filter", plugin.pre_filter)(self.pod, self.snapshot)
+        if not isinstance(result, Status):
+            self.compiled[plugin.name] = result
+        elif result.code is Code.SKIP:
+            self.skipped_for_now |= result is SKIP_FOR_NOW
+        else:
+            self.compiled[plugin.name] = _Refusal(result)
+
+    # --- Filter --------------------------------------------------------------------------------------
+
+    def nominated_on(self, node: NodeInfo) -> Sequence[PodInfo]:
+        """Pods nominated to the node whose room must be respected: of equal or higher priority."""
+        pods = self.snapshot.nominated.get(node.name)
+        if not pods:
+            return ()
+        pod = self.pod
+        return [other for other in pods if other.priority >= pod.priority and other.uid != pod.uid]
+
+    def check(self, node: NodeInfo, filters: Sequence[NamedFilter]) -> Verdict | None:
+        """Filter with nominated pods: they may or may not arrive, so the pod must fit with and without them.
+
+        (`RunFilterPluginsWithNominatedPods` in `pkg/scheduler/framework/runtime/framework.go`.)
+        """
+        nominated = self.nominated_on(node) if self.snapshot.nominated else ()
+        if nominated:
+            forked = [(name, plugin.fork()) for name, plugin in filters]
+            crowded = node.clone()
+            for other in nominated:
+                crowded.add_pod(other)
+                for _, plugin in forked:
+                    plugin.add_pod(other, crowded)
+            objection = run_filters(forked, crowded)
+            if objection is not None:
+                return objection
+        return run_filters(filters, node)
+
+    def filter_nodes(self) -> None:
+        """Filter every node that PreFilter left, and then let the extenders filter.
+
+        Raises:
+            CycleError: a plugin or an extender failed.
+        """
+        if self._nominated_node_fits():
+            return
+        node_set = self.node_set
+        if node_set is not None:
+            # QUIRK: (schedule_one.go) a plugin that has just turned down the nominated node is named with those that
+            # narrowed the search: upstream keeps both in one set.
+            self.absent = Verdict(_not_in_node_set(self.unschedulable_plugins))
+        filters = self.filters
+        plain = not self.snapshot.nominated
+        for node in self.snapshot.nodes:
+            if node_set is not None and node.name not in node_set:
+                continue
+            objection = run_filters(filters, node) if plain else self.check(node, filters)
+            if objection is None:
+                self.feasible.append(node)
+            else:
+                self._record(node, objection)
+        passed = self._filter_by_extenders(self.feasible)
+        if len(passed) != len(self.feasible):
+            self.unschedulable_plugins.add(EXTENDER)
+        self.feasible = passed
+
+    def _nominated_node_fits(self) -> bool:
+        """The fast path: a nominated node that still fits is the only one looked at."""
+        node = self.snapshot.by_name.get(self.pod.pod.status.nominated_node_name)
+        if node is None:
+            return False
+        objection = self.check(node, self.filters)
+        if objection is not None:
+            if objection.status.code is not Code.ERROR:
+                self._record(node, objection)
+            return False
+        try:
+            self.feasible = self._filter_by_extenders([node])
+        except CycleError:  # upstream logs it and goes on with all nodes
+            return False
+        return bool(self.feasible)
+
+    def _record(self, node: NodeInfo, objection: Verdict) -> None:
+        if objection.status.code is Code.ERROR:
+            raise CycleError(f'running "{objection.plugin}" filter plugin: {objection.status.message}')
+        self.verdicts[node.name] = objection
+        self.unschedulable_plugins.add(objection.plugin)
+
+    def _filter_by_extenders(self, nodes: list[NodeInfo]) -> list[NodeInfo]:
+        try:
+            return self.extenders.filter(nodes, self.verdicts)
+        except ExtenderError as failure:
+            raise CycleError(str(failure)) from failure
+
+    # --- what came of it -----------------------------------------------------------------------------
+
+    def verdict_of(self, node_name: str) -> Verdict | None:
+        """Why the node is out; None for one that is feasible (or that nobody recorded anything about)."""
+        return self.verdicts.get(node_name, self.absent)
+
+    def message(self) -> str:
+        """The FitError without the PostFilter part."""
+        total = len(self.snapshot.nodes)
+        if self.pre_filter_message:
+            return fit_error(total, self.pre_filter_message)
+        absent = self.absent.status if self.absent else None
+        statuses = [verdict.status for verdict in self.verdicts.values()]
+        return fit_error(total, reasons_histogram(statuses, absent, total - len(statuses)))
+
+
+def _nobody(restrictors: set[str]) -> Status:
+    if len(restrictors) == 1:
+        return unresolvable(f"node(s) didn't satisfy plugin {next(iter(restrictors))}")
+    return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(restrictors))}] simultaneously")
+
+
+def _not_in_node_set(restrictors: set[str]) -> Status:
+    return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(restrictors))}]")

@@ -1,0 +1,37 @@
+"""The scheduler's own words when a pod fits nowhere (`FitError.Error()` in `pkg/scheduler/framework/types.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kwhatif.framework.status import Status
+
+NO_NODES = "no nodes available to schedule pods"
+
+
+def reasons_histogram(statuses: Iterable[Status], absent: Status | None, absent_count: int) -> str:
+    """The reasons of all nodes; `absent` is what the nodes share that have no status of their own."""
+    counts: dict[str, int] = {}
+    for status in statuses:
+        for reason in status.reasons:
+            counts[reason] = counts.get(reason, 0) + 1
+    if absent is not None and absent_count > 0:
+        for reason in absent.reasons:
+            counts[reason] = counts.get(reason, 0) + absent_count
+    return histogram(counts)
+
+
+def histogram(counts: Mapping[str, int]) -> str:
+    """`2 Insufficient cpu, 3 node(s) were unschedulable`: sorted as strings, so `10 x` comes before `2 x`."""
+    return ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+
+
+def fit_error(total: int, detail: str) -> str:
+    """`0/12 nodes are available: <detail>.`; without detail nothing follows the colon."""
+    prefix = f"0/{total} nodes are available:"
+    return f"{prefix} {detail}." if detail else prefix
+
+
+def with_post_filter(message: str, post_filter_message: str) -> str:
+    """The FitError with the PostFilter part appended; upstream adds no dot."""
+    return f"{message} {post_filter_message}" if post_filter_message else message

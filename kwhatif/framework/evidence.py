@@ -1,0 +1,190 @@
+"""Evidence: why a node was refused, as typed data. Prose is made of it in `render`, and nowhere else.
+
+A plugin of your own may use `Note`. A new kind of evidence belongs into the `Evidence` union, and
+type checking then demands a sentence for it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from kwhatif.model.meta import FrozenMeta
+
+
+class _Evidence(msgspec.Struct, metaclass=FrozenMeta, frozen=True, rename="camel", tag_field="type", gc=False):
+    """Base: serialised with its class name as `type`."""
+
+
+class InsufficientResource(_Evidence):
+    """Not enough of a resource; milli-units of cpu, bytes of memory and storage, units of all else.
+
+    `allocatable` is what the node has in all, `used` what its pods request, `requested` what the pod asks.
+    """
+
+    resource: str
+    requested: int
+    used: int
+    allocatable: int
+
+
+class UntoleratedTaint(_Evidence):
+    """The first taint that the pod does not tolerate."""
+
+    key: str
+    value: str
+    effect: str
+
+
+class CordonedNode(_Evidence):
+    """`spec.unschedulable` is set."""
+
+
+class WrongNode(_Evidence):
+    """The pod names another node."""
+
+    wanted: str
+
+
+class UnmatchedSelector(_Evidence):
+    """Node selector or affinity fail: `terms` are what the pod asks, `labels` what the node says (None: absent)."""
+
+    terms: tuple[str, ...]
+    labels: dict[str, str | None]
+
+
+class PortConflict(_Evidence):
+    """A host port that is taken, and by which pod (`namespace/name`)."""
+
+    ip: str
+    protocol: str
+    port: int
+    pod: str
+
+
+class SpreadSkew(_Evidence):
+    """Placing the pod would make the skew too large: `matching` + self - `minimum` > `max_skew`."""
+
+    topology_key: str
+    domain: str
+    matching: int
+    minimum: int
+    self_match: int
+    max_skew: int
+
+
+class MissingTopologyLabel(_Evidence):
+    """The node lacks the label that a spread constraint needs."""
+
+    topology_key: str
+
+
+class PodAffinityUnmatched(_Evidence):
+    """No pod in the node's domain matches a required affinity term."""
+
+    topology_key: str
+    domain: str | None
+    selector: str
+
+
+class PodAntiAffinityMatched(_Evidence):
+    """Pods in the node's domain match a required anti-affinity term of the pod; `count` of them."""
+
+    topology_key: str
+    domain: str
+    selector: str
+    count: int
+
+
+class ExistingAntiAffinity(_Evidence):
+    """Pods in the node's domain refuse the pod by their own anti-affinity; `count` of them."""
+
+    topology_key: str
+    domain: str
+    count: int
+
+
+class VolumeConflict(_Evidence):
+    """A claim or disk that stands in the way; `detail` says how."""
+
+    claim: str
+    detail: str
+
+
+class VolumeLimit(_Evidence):
+    """The node's CSI driver would have too many volumes attached."""
+
+    driver: str
+    attached: int
+    new: int
+    limit: int
+
+
+class DeviceShortage(_Evidence):
+    """A request of a claim that the node's devices cannot satisfy.
+
+    `wanted` is how many devices it asks for (None: all), `matching` how many of the node's are of the kind, `free` how
+    many of these are not taken. With enough free ones, constraints, counters or other requests stand in the way.
+    """
+
+    claim: str
+    request: str
+    wanted: int | None
+    matching: int
+    free: int
+
+
+class InvalidDevicePool(_Evidence):
+    """The driver (`driver/pool`) contradicts itself about its devices: they cannot be used."""
+
+    pool: str
+    problem: str
+
+
+class ClaimElsewhere(_Evidence):
+    """The claim has its devices already, which the node does not reach."""
+
+    claim: str
+    devices: tuple[str, ...]
+
+
+class BindingFailed(_Evidence):
+    """The claim's device could not be prepared: the driver has set a failure condition."""
+
+    claim: str
+    device: str
+    condition: str
+
+
+class MissingFeature(_Evidence):
+    """Features that the node does not declare."""
+
+    features: tuple[str, ...]
+
+
+class Note(_Evidence):
+    """Free text, for extenders and third-party plugins."""
+
+    text: str
+
+
+Evidence = (
+    InsufficientResource
+    | UntoleratedTaint
+    | CordonedNode
+    | WrongNode
+    | UnmatchedSelector
+    | PortConflict
+    | SpreadSkew
+    | MissingTopologyLabel
+    | PodAffinityUnmatched
+    | PodAntiAffinityMatched
+    | ExistingAntiAffinity
+    | VolumeConflict
+    | VolumeLimit
+    | DeviceShortage
+    | InvalidDevicePool
+    | ClaimElsewhere
+    | BindingFailed
+    | MissingFeature
+    | Note
+)

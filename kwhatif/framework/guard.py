@@ -1,0 +1,204 @@
+"""A guard around plugins that are not kwhatif's own: whatever they raise is told with plugin, point, pod and node.
+
+It also sees to it that they return what the cycle expects: a wrong type would fail far from its cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, NoReturn, Self, TypeVar
+
+from kwhatif.errors import KwhatifError, PluginFailed
+from kwhatif.framework.cycle import Cycle, CycleError
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult, Scope
+from kwhatif.framework.status import Status
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+T = TypeVar("T")
+
+#: Told by somebody else already, or part of the cycle's own ways.
+_PASSED_ON = (KwhatifError, CycleError)
+
+
+class CallSite(NamedTuple):
+    """Which plugin is asked about which pod, and where."""
+
+    plugin: str
+    point: str
+    pod: str
+    node: str = ""
+
+    def call(self, function: Callable[..., object], *arguments: object, returns: type[T] | tuple[type, ...]) -> T:
+        """Call the plugin.
+
+        Raises:
+            PluginFailed: it raised, or returned something else than it must.
+        """
+        try:
+            result = function(*arguments)
+        except _PASSED_ON:
+            raise
+        except Exception as failure:  # noqa: BLE001 - whatever it is, it is the plugin's
+            self.fail(f"{type(failure).__name__}: {failure}", failure)
+        if not isinstance(result, returns):
+            kinds = returns if isinstance(returns, tuple) else (returns,)
+            wanted = " or ".join(kind.__name__ for kind in kinds)
+            self.fail(f"it returned {type(result).__name__}, not {wanted}", None)
+        return result  # type: ignore[return-value] # checked above; several types are only told apart by the caller
+
+    def fail(self, what: str, cause: BaseException | None) -> NoReturn:
+        """Tell what happened, and where."""
+        node = f" on node {self.node}" if self.node else ""
+        raise PluginFailed(f"plugin {self.plugin} failed in {self.point} for pod {self.pod}{node}: {what}") from cause
+
+
+class GuardedPlugin:
+    """A plugin behind its guard; it has the same methods, and so the same extension points."""
+
+    def __init__(self, inner: Any) -> None:
+        self.name: str = inner.name
+        self.inner = inner
+        for method, guard in _GUARDS.items():
+            if hasattr(inner, method):
+                setattr(self, method, guard(inner))
+
+
+def unguarded(plugin: object) -> object:
+    """The plugin itself, whether or not there is a guard around it."""
+    return plugin.inner if isinstance(plugin, GuardedPlugin) else plugin
+
+
+def _pre_enqueue(plugin: Any) -> Callable[[PodInfo, Snapshot], Status]:
+    def pre_enqueue(pod: PodInfo, snapshot: Snapshot) -> Status:
+        return CallSite(plugin.name, "PreEnqueue", pod.key).call(plugin.pre_enqueue, pod, snapshot, returns=Status)
+
+    return pre_enqueue
+
+
+def _pre_filter(plugin: Any) -> Callable[[PodInfo, Snapshot], NodeFilter | Status]:
+    def pre_filter(pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+        site = CallSite(plugin.name, "PreFilter", pod.key)
+        result: NodeFilter | Status = site.call(plugin.pre_filter, pod, snapshot, returns=(NodeFilter, Status))
+        return result if isinstance(result, Status) else _guard_filter(result, site)
+
+    return pre_filter
+
+
+def _pre_score(plugin: Any) -> Callable[[PodInfo, Snapshot, Sequence[NodeInfo]], NodeScorer | Status]:
+    def pre_score(pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        site = CallSite(plugin.name, "PreScore", pod.key)
+        result: NodeScorer | Status = site.call(plugin.pre_score, pod, snapshot, nodes, returns=(NodeScorer, Status))
+        return result if isinstance(result, Status) else _GuardedScorer(result, site._replace(point="Score"))
+
+    return pre_score
+
+
+def _post_filter(plugin: Any) -> Callable[[Cycle], PostFilterResult]:
+    def post_filter(cycle: Cycle) -> PostFilterResult:
+        site = CallSite(plugin.name, "PostFilter", cycle.pod.key)
+        return site.call(plugin.post_filter, cycle, returns=PostFilterResult)
+
+    return post_filter
+
+
+_GUARDS: dict[str, Callable[[Any], Callable[..., object]]] = {
+    "pre_enqueue": _pre_enqueue,
+    "pre_filter": _pre_filter,
+    "pre_score": _pre_score,
+    "post_filter": _post_filter,
+}
+
+
+def _guard_filter(inner: NodeFilter, site: CallSite) -> NodeFilter:
+    kind = type(inner)
+    follows = kind.add_pod is not NodeFilter.add_pod or kind.remove_pod is not NodeFilter.remove_pod
+    return _GuardedFollower(inner, site) if follows else _GuardedFilter(inner, site)
+
+
+class _GuardedFilter(NodeFilter):
+    def __init__(self, inner: NodeFilter, site: CallSite) -> None:
+        self._inner = inner
+        self._site = site._replace(point="Filter")
+        self.only_nodes = inner.only_nodes
+        self.reads = inner.reads
+        self.reserves = inner.reserves
+        self.monotone = inner.monotone
+
+    def filter(self, node: NodeInfo) -> Status:
+        try:
+            status = self._inner.filter(node)
+        except _PASSED_ON:
+            raise
+        except Exception as failure:  # noqa: BLE001 - whatever it is, it is the plugin's
+            self._site._replace(node=node.name).fail(f"{type(failure).__name__}: {failure}", failure)
+        if status.__class__ is not Status:
+            self._site._replace(node=node.name).fail(f"it returned {type(status).__name__}, not Status", None)
+        return status
+
+    def fork(self) -> Self:
+        site = self._site._replace(point="Filter (fork)")
+        return type(self)(site.call(self._inner.fork, returns=NodeFilter), self._site)
+
+    def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:
+        site = self._site._replace(point="Reserve", node=node.name)
+        site.call(self._inner.reserve, node, snapshot, returns=object)
+
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+        return _follow(self._inner, self._site, pod, node, amount)
+
+    def cell(self, node: NodeInfo) -> Hashable:
+        site = self._site._replace(point="Filter (cell)", node=node.name)
+        cell: Hashable = site.call(self._inner.cell, node, returns=Hashable)
+        return cell
+
+
+class _GuardedFollower(_GuardedFilter):
+    """A filter that keeps up with pods; only these are forked for every candidate node."""
+
+    def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        site = self._site._replace(point=f"AddPod of {pod.key}", node=node.name)
+        site.call(self._inner.add_pod, pod, node, returns=object)
+
+    def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        site = self._site._replace(point=f"RemovePod of {pod.key}", node=node.name)
+        site.call(self._inner.remove_pod, pod, node, returns=object)
+
+
+class _GuardedScorer(NodeScorer):
+    def __init__(self, inner: NodeScorer, site: CallSite) -> None:
+        self._inner = inner
+        self._site = site
+        self.by_shape = inner.by_shape
+        self.reads = inner.reads
+        self.normalizes = inner.normalizes
+        self.normalizes_by_range = inner.normalizes_by_range
+
+    def score(self, node: NodeInfo) -> int:
+        return self._site._replace(node=node.name).call(self._inner.score, node, returns=int)
+
+    def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
+        site = self._site._replace(point="NormalizeScore")
+        normalized: list[int] = site.call(self._inner.normalize, scores, nodes, returns=list)
+        if len(normalized) != len(nodes) or not all(isinstance(score, int) for score in normalized):
+            site.fail(f"it returned {normalized!r}, not {len(nodes)} whole numbers", None)
+        return normalized
+
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+        return _follow(self._inner, self._site, pod, node, amount)
+
+    def admit(self, node: NodeInfo, number: int) -> None:
+        site = self._site._replace(point="Score (admit)", node=node.name)
+        site.call(self._inner.admit, node, number, returns=object)
+
+    def cell(self, node: NodeInfo) -> Hashable:
+        site = self._site._replace(point="Score (cell)", node=node.name)
+        cell: Hashable = site.call(self._inner.cell, node, returns=Hashable)
+        return cell
+
+
+def _follow(inner: NodeFilter | NodeScorer, site: CallSite, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+    site = site._replace(point=f"{site.point} (follow {pod.key})", node=node.name)
+    scope: Scope | None = site.call(inner.follow, pod, node, amount, returns=(Scope, type(None)))
+    return scope

@@ -1,0 +1,210 @@
+"""Plugin protocols: the scheduler's extension points, compiled per pod and asked per node.
+
+Upstream keeps a plugin's per-pod state in a `CycleState` by string key and casts it back. Here the state *is* the
+object that answers: `pre_filter` compiles the pod into a `NodeFilter`, `pre_score` into a `NodeScorer`. Both are
+made anew for every cycle, so they may hold whatever they like.
+
+A plugin is any object with `name` and one or more of `pre_enqueue`, `pre_filter`, `pre_score`, `post_filter`.
+It is made once per profile by its factory in `catalog`, with its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+
+import msgspec
+
+from kwhatif.framework.status import Status
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from kwhatif.framework.cycle import Cycle
+
+MAX_NODE_SCORE = 100
+
+
+class Reads(IntEnum):
+    """What a filter's verdict on a node can depend on, from the least to the most.
+
+    The cycle asks a SHAPE filter once per distinct shape (`snapshot.shapes`); preemption does not ask SHAPE and NODE
+    filters again while it removes and restores pods, since their answer cannot change.
+    """
+
+    #: Only what a node shape fixes: taints, `unschedulable`, features, and labels not in `Shapes.unfixed`.
+    SHAPE = 0
+    #: Anything about the node object, and cluster objects; no pods.
+    NODE = 1
+    #: Also the pods on this node.
+    PODS = 2
+    #: Also pods elsewhere: `add_pod` and `remove_pod` must then keep up with changes.
+    CLUSTER = 3
+
+
+class Scope(NamedTuple):
+    """Where answers change when a pod comes to a node or leaves it, besides on that node."""
+
+    #: On nodes with one of these labels.
+    domains: frozenset[tuple[str, str]] = frozenset()
+    #: On all nodes.
+    everywhere: bool = False
+
+
+NOWHERE = Scope()
+
+
+class NodeFilter:
+    """A plugin's Filter for one pod: base class with upstream's defaults.
+
+    Replicas may share one: what differs in name, UID and time of creation alone must be treated the same.
+    """
+
+    #: Nodes that PreFilter narrows the search to (upstream's PreFilterResult); None: all.
+    only_nodes: frozenset[str] | None = None
+    reads: Reads = Reads.NODE
+    #: Whether a pod less on the node never makes it object: preemption may then rely on what it found out before.
+    monotone: bool = False
+    #: Whether `reserve` does anything: then every replica is compiled anew.
+    reserves: bool = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.reserves = cls.reserve is not NodeFilter.reserve
+
+    def filter(self, node: NodeInfo) -> Status:
+        """Whether the pod may run on the node."""
+        raise NotImplementedError
+
+    def fork(self) -> Self:
+        """A copy whose `add_pod`/`remove_pod` leave this one untouched; cheap, called once per candidate node."""
+        return self
+
+    def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        """The pod was added to the node (upstream's PreFilterExtensions.AddPod)."""
+
+    def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        """The pod was removed from the node (upstream's PreFilterExtensions.RemovePod)."""
+
+    def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:
+        """The pod goes to the node: record in `snapshot` what later cycles must see (claims that are now bound…)."""
+
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+        """A pod has come to the node for good (`amount` 1) or left it (-1): be what compiling anew would give.
+
+        `add_pod` and `remove_pod` are another matter: they try things out on a fork, with upstream's oddities.
+
+        Returns:
+            Where verdicts may have changed, besides on the node itself; None: compile anew, this one is worthless.
+        """
+        del pod, node, amount
+        return NOWHERE if self.reads < Reads.CLUSTER else None
+
+    def cell(self, node: NodeInfo) -> Hashable:
+        """What the verdict hangs on (evidence aside): nodes of one cell get the same. Asked of CLUSTER filters only.
+
+        After `follow` the pod's node may be in another cell, and nodes that share one of the scope's near-unique labels
+        (`Shapes.unfixed`); all others stay in theirs, whatever becomes of its verdict.
+        """
+        return node.name
+
+
+class NodeScorer:
+    """A plugin's Score for one pod. Replicas may share one, as they do a `NodeFilter`."""
+
+    #: The score depends on nothing but the node's shape: asked once per shape.
+    by_shape: bool = False
+    #: What a score can depend on; a CLUSTER one also on which nodes are feasible.
+    reads: Reads = Reads.CLUSTER
+    #: Whether `normalize` changes anything.
+    normalizes: bool = False
+    #: `normalize` looks at which scores there are, not at how many nodes have each: it may be given one node of each.
+    normalizes_by_range: bool = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.normalizes = cls.normalize is not NodeScorer.normalize
+
+    def score(self, node: NodeInfo) -> int:
+        """The raw score of a feasible node."""
+        raise NotImplementedError
+
+    def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
+        """Scores 0 to 100 from the raw scores of all feasible nodes, in the same order."""
+        del nodes
+        return scores
+
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+        """As `NodeFilter.follow`."""
+        del pod, node, amount
+        return NOWHERE if self.reads < Reads.CLUSTER else None
+
+    def admit(self, node: NodeInfo, number: int) -> None:
+        """So many nodes of this one's cell, or of one that it was in, became feasible; fewer than 0: no longer are.
+
+        Cells are then to be made so that it does not matter which of their nodes these are.
+        """
+
+    def cell(self, node: NodeInfo) -> Hashable:
+        """As `NodeFilter.cell`: nodes of one cell have the same raw score."""
+        return node.name
+
+
+class Plugin(Protocol):
+    """Anything with upstream's plugin name."""
+
+    name: ClassVar[str]
+
+
+@runtime_checkable
+class PreEnqueuePlugin(Plugin, Protocol):
+    """Decides whether a pod may enter the queue at all."""
+
+    def pre_enqueue(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+        """SUCCESS, or why the pod stays out."""
+
+
+@runtime_checkable
+class FilterPlugin(Plugin, Protocol):
+    """PreFilter and Filter. Called once per cycle, before any node is looked at."""
+
+    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+        """The pod compiled for asking nodes; or SKIP, a rejection of the pod everywhere, or an error.
+
+        SKIP_FOR_NOW in place of SKIP says that the plugin may have something to check once the next replica asks.
+        A profile may disable PreFilter and leave Filter enabled: a method `without_pre_filter`, if there is one, is
+        called in place of this, then. Most plugins of upstream fail for want of what PreFilter leaves to Filter.
+        """
+
+
+@runtime_checkable
+class ScorePlugin(Plugin, Protocol):
+    """PreScore and Score. Called once per cycle, with the nodes that passed every filter."""
+
+    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """The pod compiled for scoring nodes; or SKIP (contributes nothing), SKIP_FOR_NOW, or an error.
+
+        Where PreScore is disabled, `without_pre_score` is called in place of this, if there is one.
+        """
+
+
+class PostFilterResult(msgspec.Struct, frozen=True):
+    """What a PostFilter says.
+
+    `nominated` None keeps an earlier nomination, "" clears it, a name sets it (upstream's NominatingInfo modes).
+    `outcome` is what the report shows, such as `preemption.Preemption`.
+    """
+
+    status: Status
+    nominated: str | None = None
+    outcome: object = None
+
+
+@runtime_checkable
+class PostFilterPlugin(Plugin, Protocol):
+    """Called when no node is feasible."""
+
+    def post_filter(self, cycle: Cycle) -> PostFilterResult:
+        """Make the pod schedulable, or say why not; `cycle.verdicts` holds every node's status."""

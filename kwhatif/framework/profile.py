@@ -1,0 +1,54 @@
+"""A profile: which plugins run at which extension point, in which order, with which weight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+
+import msgspec
+
+from kwhatif.framework.extender import Extender
+from kwhatif.framework.plugin import FilterPlugin, Plugin, PostFilterPlugin, PreEnqueuePlugin, ScorePlugin
+
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+class Point(Enum):
+    """Extension points; the values are the configuration's field names."""
+
+    PRE_ENQUEUE = "preEnqueue"
+    QUEUE_SORT = "queueSort"
+    PRE_FILTER = "preFilter"
+    FILTER = "filter"
+    POST_FILTER = "postFilter"
+    PRE_SCORE = "preScore"
+    SCORE = "score"
+    RESERVE = "reserve"
+    PERMIT = "permit"
+    PRE_BIND = "preBind"
+    BIND = "bind"
+    POST_BIND = "postBind"
+    #: For groups of pods, behind gates that are off in 1.36; known so that configurations can be validated.
+    PLACEMENT_GENERATE = "placementGenerate"
+    PLACEMENT_SCORE = "placementScore"
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """Plugins by extension point, in order. `weights` are those of Score."""
+
+    scheduler_name: str = DEFAULT_SCHEDULER
+    pre_enqueue: tuple[PreEnqueuePlugin, ...] = ()
+    pre_filter: tuple[FilterPlugin, ...] = ()
+    filter: tuple[FilterPlugin, ...] = ()
+    post_filter: tuple[PostFilterPlugin, ...] = ()
+    pre_score: tuple[ScorePlugin, ...] = ()
+    score: tuple[ScorePlugin, ...] = ()
+    weights: Mapping[str, int] = {}
+    extenders: tuple[Extender, ...] = ()
+    #: `percentageOfNodesToScore`, 0: adaptive. kwhatif looks at every node; the value decides about a caveat.
+    percentage_of_nodes_to_score: int = 0
+
+
+def names(plugins: Sequence[Plugin]) -> tuple[str, ...]:
+    """The plugins' names, in order."""
+    return tuple(plugin.name for plugin in plugins)

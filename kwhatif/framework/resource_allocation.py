@@ -1,0 +1,84 @@
+"""How full a resource of a node is, and would be with the pod: the input of the resource scores.
+
+(`pkg/scheduler/framework/plugins/noderesources/resource_allocation.go`.) A resource is compiled once per pod into
+an `Entry`; asking a node is then a few integer operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from kwhatif.dra.usage import DeviceUsage
+from kwhatif.matching.device_classes import device_classes_by_resource
+from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource, units
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import Model
+from kwhatif.snapshot.node_info import NodeInfo
+
+#: (allocatable, used) of one resource on a node, in scheduler units.
+Usage = Callable[[NodeInfo], tuple[int, int]]
+
+
+class ResourceSpec(Model):
+    """One resource that a score looks at, with its weight; a weight of 0 means 1, as upstream's defaulting has it."""
+
+    name: str = ""
+    weight: int = 1
+
+
+#: What both resource plugins look at when the configuration names no resources.
+DEFAULT_RESOURCES = (ResourceSpec(name=CPU), ResourceSpec(name=MEMORY))
+
+
+class Entry(NamedTuple):
+    """One resource, compiled for one pod: what the pod asks, how much it counts, and what a node says."""
+
+    requested: int
+    weight: int
+    usage: Usage
+
+
+def _usage_of(name: str, cluster: Cluster, *, nonzero: bool) -> Usage:
+    if name == CPU:
+        if nonzero:
+            return lambda node: (node.allocatable.cpu, node.nonzero_cpu)
+        return lambda node: (node.allocatable.cpu, node.cpu)
+    if name == MEMORY:
+        if nonzero:
+            return lambda node: (node.allocatable.memory, node.nonzero_memory)
+        return lambda node: (node.allocatable.memory, node.memory)
+    if name == EPHEMERAL_STORAGE:
+        return lambda node: (node.allocatable.ephemeral, node.ephemeral)
+    return _scalar_usage(name, cluster)
+
+
+def _scalar_usage(name: str, cluster: Cluster) -> Usage:
+    device_class = device_classes_by_resource(cluster).get(name)
+    if device_class is None:
+        return lambda node: (node.allocatable.scalar(name), node.scalars.get(name, 0))
+    devices = DeviceUsage(cluster, device_class)
+
+    def usage(node: NodeInfo) -> tuple[int, int]:
+        """What a device plugin provides on the node; where there is none, its devices of the class."""
+        allocatable = node.allocatable.scalar(name)
+        return (allocatable, node.scalars.get(name, 0)) if allocatable else devices.on(node)
+
+    return usage
+
+
+def compile_entries(
+    resources: Iterable[ResourceSpec], requests: Mapping[str, int], cluster: Cluster, *, nonzero: bool
+) -> list[Entry]:
+    """The resources that count for a pod with these requests (nano-units), in their order.
+
+    `nonzero`: cpu and memory of pods on the node count with defaults for containers that request none.
+    A scalar that the pod does not request is left out. So is, node by node, what a node does not have at all.
+    """
+    entries = []
+    for resource in resources:
+        requested = units(resource.name, requests.get(resource.name, 0))
+        if requested or not is_scalar_resource(resource.name):
+            usage = _usage_of(resource.name, cluster, nonzero=nonzero)
+            entries.append(Entry(requested, resource.weight or 1, usage))
+    return entries

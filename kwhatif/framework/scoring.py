@@ -1,0 +1,127 @@
+"""PreScore, Score, NormalizeScore, weights, extenders (`prioritizeNodes` in `pkg/scheduler/schedule_one.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from kwhatif.framework.cycle import Cycle, CycleError
+from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, ScorePlugin
+from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, Code, Status, error
+from kwhatif.snapshot.node_info import NodeInfo
+
+
+class Scores(msgspec.Struct, frozen=True):
+    """Scores of the feasible nodes. All lists are in the order of `nodes`."""
+
+    nodes: tuple[NodeInfo, ...]
+    #: Plugin -> normalised score times weight; plugins that skipped are missing.
+    by_plugin: Mapping[str, list[int]]
+    #: Sum of all plugins and extenders.
+    total: list[int]
+    #: What the plugins in `by_plugin` compiled, and the scores before they were normalised; None when scoring failed.
+    scorers: Mapping[str, NodeScorer] | None = None
+    raw: Mapping[str, list[int]] = {}
+
+    def best(self) -> list[str]:
+        """Names of all nodes with the highest total, sorted: the scheduler may take any of them."""
+        if not self.total:
+            return []
+        highest = max(self.total)
+        return sorted(node.name for node, total in zip(self.nodes, self.total, strict=True) if total == highest)
+
+
+def default_normalize(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
+    """Scale to 0…100 by the largest score (`plugins/helper/normalize_score.go`)."""
+    largest = max(scores, default=0)
+    if largest <= 0:
+        return [MAX_NODE_SCORE] * len(scores) if reverse else list(scores)
+    scaled = [MAX_NODE_SCORE * score // largest for score in scores]
+    return [MAX_NODE_SCORE - score for score in scaled] if reverse else scaled
+
+
+def score_nodes(cycle: Cycle) -> Scores:
+    """Score all feasible nodes of the cycle.
+
+    Raises:
+        CycleError: a plugin failed, or its normalised score is not between 0 and 100.
+    """
+    nodes = tuple(cycle.feasible)
+    profile = cycle.profile
+    scorers: dict[str, NodeScorer] = {}
+    has_pre_score = {plugin.name for plugin in profile.pre_score}
+    scored = {plugin.name for plugin in profile.score}
+    for plugin in profile.pre_score:
+        scorer = _compile(plugin, cycle, nodes)
+        if scorer is not None and plugin.name in scored:
+            scorers[plugin.name] = scorer
+    for plugin in profile.score:
+        if plugin.name not in has_pre_score:
+            scorer = _compile_alone(plugin, cycle, nodes)
+            if scorer is not None:
+                scorers[plugin.name] = scorer
+    scorers = {plugin.name: scorers[plugin.name] for plugin in profile.score if plugin.name in scorers}
+    raw = {name: _raw(scorer, nodes) for name, scorer in scorers.items()}
+    by_plugin = {
+        name: weighted(name, scorer, raw[name], nodes, profile.weights.get(name, 1)) for name, scorer in scorers.items()
+    }
+    if not profile.score and not profile.extenders:
+        total = [1] * len(nodes)
+    else:
+        total = [sum(row) for row in zip(*by_plugin.values(), strict=True)] or [0] * len(nodes)
+    if len(nodes) > 1:  # the scheduler takes a single feasible node without scoring it
+        cycle.extenders.prioritize(nodes, total)
+    return Scores(nodes, by_plugin, total, scorers, raw)
+
+
+def _compile(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo]) -> NodeScorer | None:
+    result = plugin.pre_score(cycle.pod, cycle.snapshot, nodes)
+    if not isinstance(result, Status):
+        return result
+    if result.code is not Code.SKIP:
+        raise CycleError(f'running PreScore plugin "{plugin.name}": {result.message}')
+    cycle.skipped_for_now |= result is SKIP_FOR_NOW
+    return None
+
+
+def _compile_alone(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo]) -> NodeScorer | None:
+    """What Score does by itself: of a plugin that has no PreScore upstream, or whose PreScore is disabled."""
+    result: NodeScorer | Status
+    if not getattr(plugin, "scores_what_filter_found", False) or plugin.name in {name for name, _ in cycle.filters}:
+        result = getattr(plugin, "without_pre_score", plugin.pre_score)(cycle.pod, cycle.snapshot, nodes)
+    else:
+        result = SKIP if plugin.name in cycle.asked else error("not found")
+    if not isinstance(result, Status):
+        return result
+    if result.code is not Code.SKIP:
+        raise CycleError(f'running Score plugins: plugin "{plugin.name}" failed with: {result.message}')
+    cycle.skipped_for_now |= result is SKIP_FOR_NOW
+    return None
+
+
+def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[NodeInfo], weight: int) -> list[int]:
+    """The raw scores of the nodes normalised, and times the weight.
+
+    Raises:
+        CycleError: a normalised score is not between 0 and 100.
+    """
+    scores = scorer.normalize(raw.copy(), nodes) if scorer.normalizes else raw
+    if scores and not (min(scores) >= 0 and max(scores) <= MAX_NODE_SCORE):
+        wrong = next(score for score in scores if not 0 <= score <= MAX_NODE_SCORE)
+        raise CycleError(
+            f'plugin "{name}" returns an invalid score {wrong}, it should in the range of [0, {MAX_NODE_SCORE}]'
+            " after normalizing"
+        )
+    return scores if weight == 1 else [score * weight for score in scores]
+
+
+def _raw(scorer: NodeScorer, nodes: Sequence[NodeInfo]) -> list[int]:
+    if not scorer.by_shape:
+        score = scorer.score
+        return [score(node) for node in nodes]
+    answers: dict[int, int] = {}
+    for node in nodes:
+        if node.shape not in answers:
+            answers[node.shape] = scorer.score(node)
+    return [answers[node.shape] for node in nodes]

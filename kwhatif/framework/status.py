@@ -1,0 +1,79 @@
+"""`Status`: what a plugin says (`staging/src/k8s.io/kube-scheduler/framework/interface.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+import msgspec
+
+from kwhatif.framework.evidence import Evidence
+
+
+class Code(Enum):
+    """Status codes; the values are upstream's names."""
+
+    SUCCESS = "Success"
+    ERROR = "Error"
+    #: Evicting pods may help.
+    UNSCHEDULABLE = "Unschedulable"
+    #: Evicting pods cannot help: the node is never a preemption candidate.
+    UNRESOLVABLE = "UnschedulableAndUnresolvable"
+    #: PreFilter, PreScore: the plugin has nothing to check for this pod.
+    SKIP = "Skip"
+
+
+class Status(msgspec.Struct, frozen=True, gc=False):
+    """A code, the reasons in the scheduler's exact words, and the evidence for them."""
+
+    code: Code = Code.SUCCESS
+    reasons: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def rejected(self) -> bool:
+        """Whether this is a "no" (and neither success nor an error)."""
+        return self.code in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE)
+
+    @property
+    def message(self) -> str:
+        """All reasons, as upstream's `Status.Message()`."""
+        return ", ".join(self.reasons)
+
+
+SUCCESS = Status()
+#: The plugin has nothing to check, nor will it for the next replicas of the pod, wherever the others go.
+SKIP = Status(Code.SKIP)
+#: It has nothing to check as long as no replica is placed; told apart by identity.
+SKIP_FOR_NOW = Status(Code.SKIP, ("for now",))
+
+
+def unschedulable(reason: str, *evidence: Evidence) -> Status:
+    """The pod does not fit now; evicting pods may help."""
+    return Status(Code.UNSCHEDULABLE, (reason,), evidence)
+
+
+def unresolvable(reason: str, *evidence: Evidence) -> Status:
+    """The pod does not fit, and evicting pods cannot help."""
+    return Status(Code.UNRESOLVABLE, (reason,), evidence)
+
+
+def error(message: str) -> Status:
+    """The scheduler itself would fail: the whole cycle ends with this text."""
+    return Status(Code.ERROR, (message,))
+
+
+class Verdict(msgspec.Struct, frozen=True, gc=False):
+    """A node's status, and the plugin that gave it ("" for a node that a PreFilter node set ruled out)."""
+
+    status: Status
+    plugin: str = ""
+
+
+def count_reasons(statuses: Sequence[Status]) -> dict[str, int]:
+    """How often each reason was given."""
+    counts: dict[str, int] = {}
+    for status in statuses:
+        for reason in status.reasons:
+            counts[reason] = counts.get(reason, 0) + 1
+    return counts

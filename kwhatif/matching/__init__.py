@@ -1,0 +1,1 @@
+"""Things compiled once and asked often: selectors, tolerations, host ports, resource requests."""

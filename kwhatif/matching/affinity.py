@@ -1,0 +1,96 @@
+"""Inter-pod affinity terms, compiled (`staging/src/k8s.io/kube-scheduler/framework/types.go`, AffinityTerm)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+
+from kwhatif.matching.labels import Labels, SelectorError, compile_selector, selector_text
+from kwhatif.model.pod import Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
+
+
+class AffinityTerm:
+    """Which pods a term speaks of, and within which topology domain."""
+
+    __slots__ = ("namespace_selector", "namespaces", "selector", "selector_text", "topology_key")
+
+    def __init__(self, term: PodAffinityTerm, owner_namespace: str) -> None:
+        """Compile.
+
+        Raises:
+            SelectorError: one of its selectors is not valid.
+        """
+        self.selector = compile_selector(term.label_selector)
+        self.namespace_selector = compile_selector(term.namespace_selector)
+        said_nothing = not term.namespaces and term.namespace_selector is None
+        self.namespaces = frozenset((owner_namespace,) if said_nothing else term.namespaces)
+        self.topology_key = term.topology_key
+        #: The label selector, for people.
+        self.selector_text = selector_text(term.label_selector)
+
+    def matches(self, namespace: str, labels: Labels, namespace_labels: Labels) -> bool:
+        """Whether the term speaks of a pod of that namespace and labels."""
+        if namespace in self.namespaces or self.namespace_selector.matches(namespace_labels):
+            return self.selector.matches(labels)
+        return False
+
+
+WeightedTerms = tuple[tuple[int, AffinityTerm], ...]
+
+
+class AffinityTerms(msgspec.Struct, frozen=True, eq=False):
+    """All terms of a pod, by kind; replicas share one object, so it may be the key of a memo."""
+
+    required: tuple[AffinityTerm, ...] = ()
+    required_anti: tuple[AffinityTerm, ...] = ()
+    preferred: WeightedTerms = ()
+    preferred_anti: WeightedTerms = ()
+    #: Which kinds do not parse, and why; such a kind has no terms.
+    problem: str = ""
+
+
+NO_TERMS = AffinityTerms()
+
+_Parts = tuple[PodAffinity | None, PodAffinity | None]
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(_Parts).decode
+
+
+def affinity_terms(pod: Pod) -> AffinityTerms:
+    """The pod's terms, compiled."""
+    affinity = pod.spec.affinity
+    if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
+        return NO_TERMS
+    return _compile(pod.metadata.namespace, _encode((affinity.pod_affinity, affinity.pod_anti_affinity)))
+
+
+@lru_cache(maxsize=16384)
+def _compile(namespace: str, parts: bytes) -> AffinityTerms:
+    """Compile once per content: the bytes are what replicas have in common, their objects are not."""
+    affinity, anti = _decode(parts)
+    problems: list[str] = []
+
+    def required(kind: str, part: PodAffinity | None) -> tuple[AffinityTerm, ...]:
+        terms: tuple[PodAffinityTerm, ...] = part.required if part else ()
+        try:
+            return tuple(AffinityTerm(term, namespace) for term in terms)
+        except SelectorError as error:
+            problems.append(f"{kind}: {error}")
+            return ()
+
+    def preferred(kind: str, part: PodAffinity | None) -> WeightedTerms:
+        terms: tuple[WeightedPodAffinityTerm, ...] = part.preferred if part else ()
+        try:
+            return tuple((term.weight, AffinityTerm(term.pod_affinity_term, namespace)) for term in terms)
+        except SelectorError as error:
+            problems.append(f"{kind}: {error}")
+            return ()
+
+    return AffinityTerms(
+        required=required("requiredAffinityTerms", affinity),
+        required_anti=required("requiredAntiAffinityTerms", anti),
+        preferred=preferred("preferredAffinityTerms", affinity),
+        preferred_anti=preferred("preferredAntiAffinityTerms", anti),
+        problem=problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]" if problems else "",
+    )

@@ -1,0 +1,103 @@
+"""What a label key and a label value may look like (`apimachinery/pkg/api/validate/content/kube.go`, `dns.go`).
+
+The API server refuses nearly all that is wrong here, but not in preferred node affinity; there it is the scheduler
+that fails. The messages are theirs, word for word, since they end up in its events.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_MAX_NAME = 63
+_MAX_SUBDOMAIN = 253
+
+_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE = f"({_NAME})?"
+_DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
+
+_name_syntax = re.compile(_NAME)
+_value_syntax = re.compile(_VALUE)
+_dns_label_syntax = re.compile(_DNS_LABEL)
+_subdomain_syntax = re.compile(_SUBDOMAIN)
+
+_CHARACTERS = (
+    "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+)
+_KEY_EXAMPLES = f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME}')"
+_WRONG_VALUE = (
+    f"a valid label must be an empty string or {_CHARACTERS} "
+    f"(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '{_VALUE}')"
+)
+_WRONG_LABEL = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with"
+    f" an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_DNS_LABEL}')"
+)
+_WRONG_SUBDOMAIN = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and"
+    f" end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
+)
+
+
+def _too_long(text: str, limit: int) -> list[str]:
+    return [f"must be no more than {limit} bytes"] if len(text.encode()) > limit else []
+
+
+@lru_cache(maxsize=65536)
+def label_value_errors(value: str) -> tuple[str, ...]:
+    """What is wrong with a label value; nothing, for a valid one."""
+    errors = _too_long(value, _MAX_NAME)
+    if not _value_syntax.fullmatch(value):
+        errors.append(_WRONG_VALUE)
+    return tuple(errors)
+
+
+@lru_cache(maxsize=65536)
+def label_key_errors(key: str) -> tuple[str, ...]:
+    """What is wrong with a label key, `name` or `prefix/name`; nothing, for a valid one."""
+    prefix, slash, name = key.rpartition("/")
+    if "/" in prefix:
+        wrong = f"a valid label key must {_CHARACTERS} {_KEY_EXAMPLES}"
+        return (f"{wrong} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
+    errors = [f"prefix part {error}" for error in _prefix_errors(prefix)] if slash else []
+    if not name:
+        errors.append("name part must be non-empty")
+    errors += [f"name part {error}" for error in _too_long(name, _MAX_NAME)]
+    if not _name_syntax.fullmatch(name):
+        errors.append(f"name part must {_CHARACTERS} {_KEY_EXAMPLES}")
+    return tuple(errors)
+
+
+def _prefix_errors(prefix: str) -> list[str]:
+    if not prefix:
+        return ["must be non-empty"]
+    errors = _too_long(prefix, _MAX_SUBDOMAIN)
+    if not _subdomain_syntax.fullmatch(prefix):
+        errors.append(_WRONG_SUBDOMAIN)
+    return errors
+
+
+# --- names of objects (`apimachinery/pkg/util/validation/validation.go`) -------------------------------
+
+
+def _too_long_a_name(name: str, limit: int) -> list[str]:
+    return [f"must be no more than {limit} characters"] if len(name.encode()) > limit else []
+
+
+@lru_cache(maxsize=65536)
+def dns_subdomain_errors(name: str) -> tuple[str, ...]:
+    """What is wrong with the name of most objects (`IsDNS1123Subdomain`); nothing, for a valid one."""
+    errors = _too_long_a_name(name, _MAX_SUBDOMAIN)
+    if not _subdomain_syntax.fullmatch(name):
+        errors.append(_WRONG_SUBDOMAIN)
+    return tuple(errors)
+
+
+@lru_cache(maxsize=65536)
+def dns_label_errors(name: str) -> tuple[str, ...]:
+    """What is wrong with the name of a container, volume or namespace (`IsDNS1123Label`); nothing, for a valid one."""
+    errors = _too_long_a_name(name, _MAX_NAME)
+    if not _dns_label_syntax.fullmatch(name):
+        errors.append("must not contain dots" if _subdomain_syntax.fullmatch(name) else _WRONG_LABEL)
+    return tuple(errors)

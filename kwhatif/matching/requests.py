@@ -1,0 +1,249 @@
+"""What a pod requests (`staging/src/k8s.io/component-helpers/resource/helpers.go`, `pkg/scheduler/framework/types.go`).
+
+Quantities are summed exactly, in nano-units, and converted once per pod: cpu to milli-CPU, everything else to whole
+units. Objects are expected as the API server stores them (requests defaulted from limits, see `admission`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from kwhatif.model.pod import Container, ContainerStatus, Pod, PodSpec, ResourceList, pod_condition
+from kwhatif.model.quantity import QuantityText, ceil_to_milli, milli_value, parse_quantity, value
+
+CPU = "cpu"
+MEMORY = "memory"
+EPHEMERAL_STORAGE = "ephemeral-storage"
+PODS = "pods"
+HUGEPAGES_PREFIX = "hugepages-"
+
+#: What scoring assumes of a container that says nothing (`pkg/scheduler/util/pod_resources.go`): 100m and 200Mi.
+MISSING_REQUESTS = {CPU: 100 * 1_000_000, MEMORY: 200 * 1024 * 1024 * 1_000_000_000}
+
+Nanos = dict[str, int]
+
+
+class Resources(NamedTuple):
+    """Amounts of the resources that the scheduler tells apart: milli-CPU, bytes, bytes, and scalars by name."""
+
+    cpu: int = 0
+    memory: int = 0
+    ephemeral: int = 0
+    #: Extended, hugepages and attachable resources, (name, units); a requested zero is kept.
+    scalars: tuple[tuple[str, int], ...] = ()
+
+    def scalar(self, name: str) -> int:
+        """The amount of a scalar; 0 when it is not there."""
+        for other, amount in self.scalars:
+            if other == name:
+                return amount
+        return 0
+
+
+class PodResources(NamedTuple):
+    """What a pod on a node counts as: `NodeInfo.Requested` and `NodeInfo.NonZeroRequested`."""
+
+    requested: Resources
+    nonzero_cpu: int
+    nonzero_memory: int
+
+
+_QUALIFIED_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+@lru_cache(maxsize=4096)
+def is_extended_resource(name: str) -> bool:
+    """`IsExtendedResourceName` (`pkg/apis/core/v1/helper/helpers.go`)."""
+    if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
+        return False
+    prefix, _, suffix = f"requests.{name}".partition("/")
+    return len(prefix) <= 253 and bool(_SUBDOMAIN.fullmatch(prefix)) and bool(_QUALIFIED_NAME.fullmatch(suffix))
+
+
+@lru_cache(maxsize=4096)
+def is_scalar_resource(name: str) -> bool:
+    """Whether the scheduler counts the resource at all (`IsScalarResourceName`); `gpu` without a domain it drops."""
+    return (
+        is_extended_resource(name)
+        or name.startswith((HUGEPAGES_PREFIX, "attachable-volumes-"))
+        or "kubernetes.io/" in name
+    )
+
+
+def is_pod_level_resource(name: str) -> bool:
+    """Resources that may be requested for a pod as a whole."""
+    return name in (CPU, MEMORY) or name.startswith(HUGEPAGES_PREFIX)
+
+
+def resource_nanos(resources: Mapping[str, QuantityText] | None) -> Nanos:
+    """A resource list in nano-units, rounded up to milli-units as API defaulting does."""
+    if not resources:
+        return {}
+    return {name: ceil_to_milli(parse_quantity(text)) for name, text in resources.items()}
+
+
+def add_into(total: Nanos, other: Mapping[str, int]) -> None:
+    """`total += other`, per resource."""
+    for name, nanos in other.items():
+        total[name] = total.get(name, 0) + nanos
+
+
+def max_into(total: Nanos, other: Mapping[str, int]) -> None:
+    """`total = max(total, other)`, per resource."""
+    for name, nanos in other.items():
+        if name not in total or nanos > total[name]:
+            total[name] = nanos
+
+
+def _granted(pod: Pod, spec: Nanos, actuated: ResourceList, allocated: ResourceList | None) -> Nanos:
+    """The effective requests while a resize is under way: the largest of what is asked, actuated and allocated."""
+    pending = pod_condition(pod, "PodResizePending")
+    total = {} if pending is not None and pending.reason == "Infeasible" else dict(spec)
+    max_into(total, resource_nanos(actuated))
+    max_into(total, resource_nanos(allocated))
+    return total
+
+
+def _is_sidecar(container: Container) -> bool:
+    return container.restart_policy == "Always"
+
+
+def aggregate(spec: PodSpec, amounts: Callable[[Container], Nanos]) -> Nanos:
+    """Containers and sidecars summed, or the peak during initialisation; `amounts` gives a fresh dict per container."""
+    total: Nanos = {}
+    for container in spec.containers:
+        add_into(total, amounts(container))
+    sidecars: Nanos = {}
+    peak: Nanos = {}
+    for container in spec.init_containers:
+        use = amounts(container)
+        if _is_sidecar(container):
+            add_into(total, use)
+            add_into(sidecars, use)
+            use = sidecars
+        else:
+            add_into(use, sidecars)
+        max_into(peak, use)
+    max_into(total, peak)
+    return total
+
+
+def container_requests(pod: Pod, *, status_aware: bool = False, missing: Mapping[str, int] | None = None) -> Nanos:
+    """`AggregateContainerRequests`: what the containers request together.
+
+    `missing` (nano-units) stands in for resources that a container does not name; an explicit zero stays.
+    """
+    statuses = _resizable_statuses(pod) if status_aware else {}
+
+    def request(container: Container) -> Nanos:
+        nanos = resource_nanos(container.resources.requests)
+        status = statuses.get(container.name)
+        if status is not None and status.resources is not None:
+            nanos = _granted(pod, nanos, status.resources.requests, status.allocated_resources)
+        return {**missing, **nanos} if missing else nanos
+
+    return aggregate(pod.spec, request)
+
+
+def _resizable_statuses(pod: Pod) -> dict[str, ContainerStatus]:
+    """Statuses by container name; plain init containers cannot be resized, so theirs do not count."""
+    status = pod.status
+    statuses = {row.name: row for row in (*status.container_statuses, *status.init_container_statuses)}
+    for container in pod.spec.init_containers:
+        if not _is_sidecar(container):
+            statuses.pop(container.name, None)
+    return statuses
+
+
+def pod_requests(
+    pod: Pod,
+    *,
+    status_aware: bool = False,
+    pod_level: bool = True,
+    missing: Mapping[str, int] | None = None,
+) -> Nanos:
+    """`PodRequests`, in nano-units, overhead included."""
+    total = container_requests(pod, status_aware=status_aware, missing=missing)
+    resources = pod.spec.resources
+    if pod_level and resources is not None:
+        spec = resource_nanos(resources.requests)
+        granted = pod.status.resources
+        effective = spec
+        if status_aware and granted is not None:
+            effective = _granted(pod, spec, granted.requests, pod.status.allocated_resources)
+        for name in spec:
+            if is_pod_level_resource(name):
+                total[name] = effective.get(name, 0)
+    add_into(total, resource_nanos(pod.spec.overhead))
+    return total
+
+
+def to_resources(nanos: Mapping[str, int]) -> Resources:
+    """Scheduler units: milli-CPU, bytes, and whole units of what counts as a scalar; other names are dropped."""
+    return Resources(
+        milli_value(nanos.get(CPU, 0)),
+        value(nanos.get(MEMORY, 0)),
+        value(nanos.get(EPHEMERAL_STORAGE, 0)),
+        tuple((name, value(amount)) for name, amount in nanos.items() if is_scalar_resource(name)),
+    )
+
+
+def units(name: str, nanos: int) -> int:
+    """A quantity in the unit that the scheduler counts the resource in."""
+    return milli_value(nanos) if name == CPU else value(nanos)
+
+
+def _compute(pod: Pod) -> PodResources:
+    requested = pod_requests(pod, status_aware=True)
+    missing = MISSING_REQUESTS
+    if pod.spec.resources is not None and any(map(is_pod_level_resource, pod.spec.resources.requests)):
+        missing = {name: nanos for name, nanos in missing.items() if name not in requested}
+    nonzero = pod_requests(pod, status_aware=True, missing=missing) if missing else requested
+    return PodResources(to_resources(requested), milli_value(nonzero.get(CPU, 0)), value(nonzero.get(MEMORY, 0)))
+
+
+_by_shape: dict[object, PodResources] = {}
+
+
+def _shape(spec: PodSpec) -> object:
+    """What the requests depend on, for most pods."""
+    containers = spec.containers
+    if len(containers) == 1 and not spec.init_containers:
+        return tuple(containers[0].resources.requests.items())
+    every = (*containers, *spec.init_containers)
+    return len(containers), tuple((c.restart_policy, *c.resources.requests.items()) for c in every)
+
+
+def _grants_what_is_asked(status: ContainerStatus, requests: ResourceList | None) -> bool:
+    granted = status.resources
+    return granted is None or (
+        granted.requests == requests and (not status.allocated_resources or status.allocated_resources == requests)
+    )
+
+
+def _resized(pod: Pod) -> bool:
+    """Whether a container status grants something else than the spec asks."""
+    containers, statuses = pod.spec.containers, pod.status.container_statuses
+    if len(containers) == 1 and len(statuses) == 1 and not pod.status.init_container_statuses:
+        return not _grants_what_is_asked(statuses[0], containers[0].resources.requests)
+    requests = {c.name: c.resources.requests for c in (*containers, *pod.spec.init_containers)}
+    every = (*statuses, *pod.status.init_container_statuses)
+    return not all(_grants_what_is_asked(status, requests.get(status.name)) for status in every)
+
+
+def pod_resources(pod: Pod) -> PodResources:
+    """What the pod counts as on its node (`PodInfo.CalculateResource`); replicas share one result."""
+    spec, status = pod.spec, pod.status
+    if spec.resources is not None or spec.overhead:
+        return _compute(pod)
+    if (status.container_statuses or status.init_container_statuses) and _resized(pod):
+        return _compute(pod)
+    shape = _shape(spec)
+    found = _by_shape.get(shape)
+    if found is None:
+        found = _by_shape[shape] = _compute(pod)
+    return found

@@ -1,0 +1,75 @@
+"""Snapshots as a library: save a cluster to a file, and describe one."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from kwhatif.sources.collected import Collected
+from kwhatif.sources.dump import collect_dump
+from kwhatif.sources.saving import save
+from kwhatif.whatif.inventory import Inventory, inventory
+
+if TYPE_CHECKING:
+    from kwhatif.sources.live import Progress
+    from kwhatif.sources.live.options import LiveArguments
+
+PathLike = str | Path
+
+
+def save_snapshot(
+    file: PathLike,
+    *paths: PathLike,
+    images: bool = False,
+    anonymize: bool = False,
+    strict: bool = False,
+    taken_at: datetime | None = None,
+    progress: Progress | None = None,
+    **live: Unpack[LiveArguments],
+) -> int:
+    """Save what scheduling reads of a cluster; loading it gives the same reports. Returns the number of objects.
+
+    Args:
+        file: ends in .json or .yaml, and perhaps .gz or .zst. It is replaced when all is written, or not at all.
+        paths: dumps; without any, the live cluster is read.
+        images: keep which images nodes have, and containers want (ImageLocality scores by them).
+        anonymize: give everything that has a name another one; decisions stay the same.
+        strict: fail where information is missing.
+        taken_at: the moment to note, instead of now.
+        progress: is told how far each list is.
+        live: which cluster, see `kwhatif.load_live`.
+
+    Raises:
+        InputError: with every problem of the input, or because the file cannot be written.
+        ClusterUnreadable: the live cluster could not be read.
+    """
+    collected = _collect(paths, progress, live)
+    if strict:
+        collected.fork().admitted().require_complete()
+    moment = (taken_at or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return save(collected, str(file), taken_at=moment, images=images, anonymize=anonymize)
+
+
+def describe(
+    *paths: PathLike, strict: bool = False, progress: Progress | None = None, **live: Unpack[LiveArguments]
+) -> Inventory:
+    """What dumps (without any: the live cluster) hold, and what an answer about them would lack.
+
+    Raises:
+        InputError: with every problem of the input.
+        ClusterUnreadable: the live cluster could not be read.
+    """
+    loaded = _collect(paths, progress, live).admitted()
+    if strict:
+        loaded.require_complete()
+    return inventory(loaded.cluster, loaded.sources, loaded.caveats)
+
+
+def _collect(paths: tuple[PathLike, ...], progress: Progress | None, live: LiveArguments) -> Collected:
+    if paths:
+        return collect_dump([str(path) for path in paths], stdin=sys.stdin.buffer)
+    from kwhatif.sources.live import LiveOptions, read_live
+
+    return read_live(LiveOptions.of(**live), progress)

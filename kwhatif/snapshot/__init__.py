@@ -1,0 +1,1 @@
+"""The scheduler's view of a cluster: nodes with their pods and running sums."""

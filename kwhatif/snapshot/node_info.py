@@ -1,0 +1,172 @@
+"""`NodeInfo`: a node, its pods, and running sums (`pkg/scheduler/framework/types.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kwhatif.matching.ports import HostPort
+from kwhatif.matching.requests import PODS, Resources, resource_nanos, to_resources
+from kwhatif.model.node import Node, Taint
+from kwhatif.model.quantity import value
+from kwhatif.snapshot.pod_info import PodInfo
+
+
+class ImageState(NamedTuple):
+    """One image on a node: its size in bytes, and on how many nodes of the cluster it is."""
+
+    size: int
+    num_nodes: int
+
+
+class NodeInfo:
+    """A node with its pods and what they sum up to.
+
+    Mutable; a cycle never changes one that belongs to a snapshot, simulations work on a `clone`.
+    """
+
+    __slots__ = (
+        "_used_ports",
+        "allocatable",
+        "allowed_pods",
+        "cpu",
+        "declared_features",
+        "ephemeral",
+        "images",
+        "labels",
+        "memory",
+        "name",
+        "node",
+        "nonzero_cpu",
+        "nonzero_memory",
+        "pods",
+        "scalars",
+        "shape",
+        "taints",
+        "unschedulable",
+        "with_affinity",
+        "with_required_anti_affinity",
+    )
+
+    def __init__(self, node: Node, shape: int = 0) -> None:
+        self.node = node
+        self.name = node.metadata.name
+        self.labels: Mapping[str, str] = node.metadata.labels
+        self.taints: tuple[Taint, ...] = node.spec.taints
+        self.unschedulable = node.spec.unschedulable
+        self.declared_features = frozenset(node.status.declared_features)
+        #: Nodes of one shape agree on everything of their own but name, near-unique labels and amounts (`shapes`).
+        self.shape = shape
+        status = node.status
+        listed = status.capacity if status.allocatable is None else status.allocatable
+        allocatable = resource_nanos(listed)
+        #: Milli-CPU, bytes and scalars that pods may use.
+        self.allocatable: Resources = to_resources(allocatable)
+        #: `allocatable.pods`; a node that does not state it takes none.
+        self.allowed_pods = value(allocatable.get(PODS, 0))
+        self.images: Mapping[str, ImageState] = {}
+        self.pods: list[PodInfo] = []
+        self.with_affinity: list[PodInfo] = []
+        self.with_required_anti_affinity: list[PodInfo] = []
+        #: Sums over `pods` (`Requested`): milli-CPU, bytes, bytes, and scalars by name.
+        self.cpu = 0
+        self.memory = 0
+        self.ephemeral = 0
+        self.scalars: dict[str, int] = {}
+        #: Sums with defaults for containers that request nothing (`NonZeroRequested`).
+        self.nonzero_cpu = 0
+        self.nonzero_memory = 0
+        self._used_ports: set[HostPort] | None = None
+
+    def add_pod(self, pod: PodInfo) -> None:
+        """Append the pod and count it."""
+        self.pods.append(pod)
+        if pod.pod.spec.affinity is not None:
+            if pod.has_affinity:
+                self.with_affinity.append(pod)
+            if pod.has_required_anti_affinity:
+                self.with_required_anti_affinity.append(pod)
+        if self._used_ports is not None:
+            self._used_ports.update(pod.ports)
+        self._count(pod, 1)
+
+    def remove_pod(self, pod: PodInfo) -> None:
+        """Remove the pod of the same UID; the last pod takes its place, as upstream's slices do.
+
+        Raises:
+            KeyError: when no such pod is on the node.
+        """
+        if pod.ports:
+            self.used_ports()
+        present = _remove(self.pods, pod)
+        if present is None:
+            raise KeyError(f"no corresponding pod {pod.name} in pods of node {self.name}")
+        if present.pod.spec.affinity is not None:
+            _remove(self.with_affinity, pod)
+            _remove(self.with_required_anti_affinity, pod)
+        if present.ports:
+            # QUIRK: (types.go, HostPortInfo) a port that two pods hold is free as soon as one of them goes.
+            self.used_ports().difference_update(present.ports)
+        self._count(present, -1)
+
+    def _count(self, pod: PodInfo, sign: int) -> None:
+        (cpu, memory, ephemeral, scalars), nonzero_cpu, nonzero_memory = pod.resources
+        self.cpu += sign * cpu
+        self.memory += sign * memory
+        self.ephemeral += sign * ephemeral
+        self.nonzero_cpu += sign * nonzero_cpu
+        self.nonzero_memory += sign * nonzero_memory
+        for name, amount in scalars:
+            self.scalars[name] = self.scalars.get(name, 0) + sign * amount
+
+    def used_ports(self) -> set[HostPort]:
+        """Host ports in use; a set, so equal ports of two pods are one entry, as upstream."""
+        if self._used_ports is None:
+            self._used_ports = {port for pod in self.pods for port in pod.ports}
+        return self._used_ports
+
+    def clone(self) -> NodeInfo:
+        """A copy whose pods and sums can change; the node's own facts are shared."""
+        other = NodeInfo.__new__(NodeInfo)
+        other.node = self.node
+        other.name = self.name
+        other.labels = self.labels
+        other.taints = self.taints
+        other.unschedulable = self.unschedulable
+        other.declared_features = self.declared_features
+        other.shape = self.shape
+        other.allocatable = self.allocatable
+        other.allowed_pods = self.allowed_pods
+        other.images = self.images
+        other.pods = self.pods.copy()
+        other.with_affinity = self.with_affinity.copy()
+        other.with_required_anti_affinity = self.with_required_anti_affinity.copy()
+        other.cpu = self.cpu
+        other.memory = self.memory
+        other.ephemeral = self.ephemeral
+        other.scalars = self.scalars.copy()
+        other.nonzero_cpu = self.nonzero_cpu
+        other.nonzero_memory = self.nonzero_memory
+        other._used_ports = None if self._used_ports is None else self._used_ports.copy()
+        return other
+
+    def __repr__(self) -> str:
+        """For people and failing tests."""
+        return f"NodeInfo({self.name}, {len(self.pods)} pods)"
+
+
+def _remove(pods: list[PodInfo], pod: PodInfo) -> PodInfo | None:
+    """Remove by identity or UID, moving the last element into the hole."""
+    if pods and pods[-1] is pod:
+        return pods.pop()
+    try:
+        index = pods.index(pod)
+    except ValueError:
+        uid = pod.uid
+        index = next((place for place, other in enumerate(pods) if other.uid == uid), -1)
+    if index < 0:
+        return None
+    present = pods[index]
+    pods[index] = pods[-1]
+    pods.pop()
+    return present

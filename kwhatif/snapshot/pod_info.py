@@ -1,0 +1,84 @@
+"""`PodInfo`: a pod with what scheduling needs of it, computed once (`pkg/scheduler/framework/types.go`)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from kwhatif.matching.affinity import AffinityTerms, affinity_terms
+from kwhatif.matching.ports import HostPort, host_ports
+from kwhatif.matching.requests import PodResources, pod_resources
+from kwhatif.model.meta import parse_time
+from kwhatif.model.pod import Pod
+
+
+class PodInfo:
+    """A pod and its derived facts. Immutable; compared by identity, found by `uid`."""
+
+    # No __slots__: `cached_property` needs the instance dictionary, and most pods never fill it.
+
+    def __init__(self, pod: Pod) -> None:
+        meta = pod.metadata
+        self.pod = pod
+        #: `namespace/name`.
+        self.key = f"{meta.namespace}/{meta.name}"
+        self.namespace = meta.namespace
+        self.labels = meta.labels
+        self.priority = pod.spec.priority or 0
+        self.resources: PodResources = pod_resources(pod)
+        start_time = pod.status.start_time
+        #: When the kubelet acknowledged the pod, nanoseconds since the epoch.
+        self.start_time = parse_time(start_time) if start_time else None
+
+    @property
+    def name(self) -> str:
+        """The pod's name."""
+        return self.pod.metadata.name
+
+    @property
+    def uid(self) -> str:
+        """The pod's UID; a hand-written pod without one is known by its key."""
+        return self.pod.metadata.uid or self.key
+
+    @property
+    def terminating(self) -> bool:
+        """Whether the pod is being deleted."""
+        return self.pod.metadata.deletion_timestamp is not None
+
+    @cached_property
+    def ports(self) -> tuple[HostPort, ...]:
+        """Host ports that the pod occupies."""
+        return host_ports(self.pod.spec)
+
+    @cached_property
+    def claim_names(self) -> tuple[str, ...]:
+        """Names of the claims its `persistentVolumeClaim` volumes use, in order."""
+        return tuple(
+            volume.persistent_volume_claim.claim_name
+            for volume in self.pod.spec.volumes
+            if volume.persistent_volume_claim is not None
+        )
+
+    @cached_property
+    def affinity_terms(self) -> AffinityTerms:
+        """Its inter-pod affinity and anti-affinity, compiled."""
+        return affinity_terms(self.pod)
+
+    @property
+    def has_affinity(self) -> bool:
+        """Whether it has any inter-pod affinity or anti-affinity (`PodsWithAffinity`)."""
+        affinity = self.pod.spec.affinity
+        return affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
+
+    @property
+    def has_required_anti_affinity(self) -> bool:
+        """Whether it has a required anti-affinity term (`PodsWithRequiredAntiAffinity`)."""
+        affinity = self.pod.spec.affinity
+        return (
+            affinity is not None
+            and affinity.pod_anti_affinity is not None
+            and bool(affinity.pod_anti_affinity.required)
+        )
+
+    def __repr__(self) -> str:
+        """For people and failing tests."""
+        return f"PodInfo({self.key})"

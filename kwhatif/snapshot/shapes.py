@@ -1,0 +1,51 @@
+"""Shapes: nodes that no rule about the node itself can tell apart.
+
+A cluster of 5,000 nodes has a few dozen shapes. A filter that reads only what a shape fixes (labels other than the
+near-unique ones, taints, `unschedulable`, declared features) is asked once per shape, not once per node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kwhatif.model.node import Node
+
+#: A label with more distinct values than this share of the nodes is near-unique: it would give every node a shape.
+_NEAR_UNIQUE_SHARE = 0.5
+#: Below this many nodes a label is never called near-unique: sharing shapes would not pay.
+_MIN_NODES = 8
+
+
+def near_unique_keys(nodes: Iterable[Node]) -> frozenset[str]:
+    """Label keys that (almost) tell every node apart, such as `kubernetes.io/hostname`."""
+    values: dict[str, set[str]] = {}
+    count = 0
+    for node in nodes:
+        count += 1
+        for key, value in node.metadata.labels.items():
+            values.setdefault(key, set()).add(value)
+    if count < _MIN_NODES:
+        return frozenset()
+    limit = max(count * _NEAR_UNIQUE_SHARE, 1)
+    return frozenset(key for key, distinct in values.items() if len(distinct) > limit)
+
+
+class Shapes:
+    """Numbers for shapes, handed out as they are first seen."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        #: Labels that a shape does not fix: a rule that reads one of them must be asked per node.
+        self.unfixed = near_unique_keys(nodes)
+        #: The first node of every shape, by number: what holds for these holds for all nodes, as far as shapes go.
+        self.representatives: list[Node] = []
+        self._numbers: dict[object, int] = {}
+
+    def number(self, node: Node) -> int:
+        """The shape of the node."""
+        unfixed = self.unfixed
+        labels = frozenset(item for item in node.metadata.labels.items() if item[0] not in unfixed)
+        shape = (labels, node.spec.taints, node.spec.unschedulable, node.status.declared_features)
+        number = self._numbers.setdefault(shape, len(self._numbers))
+        if number == len(self.representatives):
+            self.representatives.append(node)
+        return number
