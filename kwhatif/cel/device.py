@@ -1,0 +1,138 @@
+"""Device selectors (`k8s.io/dynamic-resource-allocation/cel/compile.go`, cache.go)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any
+
+from kwhatif.cel import values
+from kwhatif.cel.errors import CelCompileError, CelRuntimeError
+from kwhatif.cel.messages import not_a_bool
+from kwhatif.cel.semver import Semver
+
+#: What an attribute may be.
+AttributeValue = int | bool | str | Semver
+
+_FIELDS = {
+    "driver": "string",
+    "allowMultipleAllocations": "bool",
+    "attributes": "map(string, map(string, any))",
+    "capacity": "map(string, map(string, kubernetes.Quantity))",
+}
+#: `device` is an object, which the engine only knows of compiled protobufs. Declaring its fields as variables with
+#: dots in their names gives each its own type; `device` itself remains for `cel.bind(d, device, ...)`.
+_VARIABLES = {"device": "any"} | {f"device.{name}": type_name for name, type_name in _FIELDS.items()}
+# The one construct that this does not support: has() of a field. All fields are required, so it is always true.
+_HAS_FIELD = re.compile(rf"\bhas\(\s*device\s*\.\s*(?:{'|'.join(_FIELDS)})\s*\)")
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceView:
+    """What selectors see of one device.
+
+    Keep one for as long as the device is asked about: it remembers what selectors said. Names without a domain belong
+    to the driver's. Capacities are nano-units, as from `parse_quantity`.
+    """
+
+    driver: str
+    allow_multiple_allocations: bool
+    attributes: Mapping[str, AttributeValue]
+    capacity: Mapping[str, int]
+    #: The verdict of each selector so far, an error as its message.
+    verdicts: dict[str, bool | str] = field(default_factory=dict, repr=False)
+
+    def variables(self, names: Iterable[str]) -> dict[str, Any]:
+        """Those variables of an evaluation that have these names."""
+        return {name: _GETTERS[name](self) for name in names}
+
+    def attributes_by_domain(self) -> dict[str, dict[str, Any]]:
+        """`device.attributes`."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, value in self.attributes.items():
+            domain, identifier = self._split(name)
+            opaque = values.encode("kubernetes.Semver", value) if isinstance(value, Semver) else value
+            found.setdefault(domain, {})[identifier] = opaque
+        return found
+
+    def capacity_by_domain(self) -> dict[str, dict[str, Any]]:
+        """`device.capacity`."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, nanos in self.capacity.items():
+            domain, identifier = self._split(name)
+            found.setdefault(domain, {})[identifier] = values.encode("kubernetes.Quantity", nanos)
+        return found
+
+    def _split(self, name: str) -> tuple[str, str]:
+        domain, slash, identifier = name.partition("/")
+        return (domain, identifier) if slash else (self.driver, name)
+
+
+_FIELD_GETTERS: dict[str, Callable[[DeviceView], Any]] = {
+    "driver": attrgetter("driver"),
+    "allowMultipleAllocations": attrgetter("allow_multiple_allocations"),
+    "attributes": DeviceView.attributes_by_domain,
+    "capacity": DeviceView.capacity_by_domain,
+}
+_GETTERS: dict[str, Callable[[DeviceView], Any]] = {
+    "device": lambda device: {name: getter(device) for name, getter in _FIELD_GETTERS.items()},
+    **{f"device.{name}": getter for name, getter in _FIELD_GETTERS.items()},
+}
+
+
+class DeviceSelector:
+    """A compiled selector."""
+
+    def __init__(self, expression: str) -> None:
+        from kwhatif.cel import cost, engine, validate
+
+        self.expression = expression
+        checked = engine.check(_HAS_FIELD.sub(_true, expression), _VARIABLES)
+        engine.judge(expression, checked, lambda: validate.check_fields(checked, "device", _FIELDS))
+        result = checked.type_of(checked.root)
+        # `dyn` appears where upstream has `any`: below a `device` that was bound to another name.
+        if result not in {"bool", "any", "dyn"}:
+            raise CelCompileError(f"must evaluate to bool or the unknown type, not {result}")
+        #: See `cost.py`: above `COST_LIMIT`, Kubernetes might stop an evaluation that kwhatif does not stop.
+        self.estimated_cost = cost.estimate_cost(checked)
+        self._variables = tuple(checked.names() & _VARIABLES.keys())
+        self._program = engine.load(checked)
+
+    def matches(self, device: DeviceView) -> bool:
+        """Whether the device satisfies the selector.
+
+        Raises:
+            CelRuntimeError: when the selector fails for this device, or evaluates to something else than a bool.
+        """
+        verdict = device.verdicts.get(self.expression)
+        if verdict is None:
+            verdict = device.verdicts[self.expression] = self._evaluate(device)
+        if isinstance(verdict, str):
+            raise CelRuntimeError(verdict)
+        return verdict
+
+    def _evaluate(self, device: DeviceView) -> bool | str:
+        try:
+            found = self._program.evaluate(device.variables(self._variables))
+        except CelRuntimeError as error:
+            return error.message
+        value = found.value()
+        return value if isinstance(value, bool) else not_a_bool(found.type().name(), value)
+
+
+@lru_cache(maxsize=1024)
+def compile_device_selector(expression: str) -> DeviceSelector:
+    """Compile a selector of a DeviceClass or of a request; the same expression is compiled once.
+
+    Raises:
+        CelCompileError: in the scheduler's words.
+    """
+    return DeviceSelector(expression)
+
+
+def _true(has: re.Match[str]) -> str:
+    # As long as what it replaces, to leave the positions in messages as they are.
+    return "true" + re.sub(r"[^\n]", " ", has.group()[4:])

@@ -1,0 +1,41 @@
+"""The functions that Kubernetes adds to CEL and the engine cannot evaluate by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kwhatif.cel.library import formats, lists, net, order, quantity, regex, semver, url
+from kwhatif.cel.library.function import Function
+
+
+def _fail() -> bool:
+    raise ValueError("no such overload")
+
+
+def _insert_entry(entries: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
+    if key in entries:
+        raise ValueError(f"insert failed: key {key} already exists")
+    return {**entries, key: value}
+
+
+def _insert_entries(entries: dict[Any, Any], more: dict[Any, Any]) -> dict[Any, Any]:
+    for key, value in more.items():
+        entries = _insert_entry(entries, key, value)
+    return entries
+
+
+#: Every implementation in Python; `environment.yaml` declares what of it expressions may call.
+FUNCTIONS: tuple[Function, ...] = (
+    Function("@noSuchOverload", (), "bool", _fail),
+    # Of the two-variable comprehensions, the engine has the macros, but not the functions that they expand to.
+    Function("cel.@mapInsert", ("map", "dyn", "dyn"), "dyn", _insert_entry),
+    Function("cel.@mapInsert", ("map", "map"), "dyn", _insert_entries),
+    *formats.FUNCTIONS,
+    *lists.FUNCTIONS,
+    *net.FUNCTIONS,
+    *order.FUNCTIONS,
+    *quantity.FUNCTIONS,
+    *regex.FUNCTIONS,
+    *semver.FUNCTIONS,
+    *url.FUNCTIONS,
+)

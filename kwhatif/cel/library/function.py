@@ -1,0 +1,20 @@
+"""How a function of a library is described."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Function(NamedTuple):
+    """One implementation, found at run time by name, style of call, and the kinds of its arguments.
+
+    A `ValueError` that it raises is the error of the expression, in upstream's words.
+    """
+
+    name: str
+    #: CEL names of the parameter types; a method's receiver comes first.
+    parameters: tuple[str, ...]
+    result: str
+    implementation: Callable[..., Any]
+    member: bool = False

@@ -1,0 +1,108 @@
+"""The engine's messages in cel-go's words, which are the ones that Kubernetes shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kwhatif.cel.values import decode_any
+
+#: Status codes that the engine puts before, and its bindings also after, what they have to say.
+_CODE = re.compile(r"\A[A-Z_]+: (?P<text>.*?)(?: \[[A-Z_]+\])?\Z", re.DOTALL)
+_TYPES = {"int64": "int", "uint64": "uint", "null": "null_type"}
+_RENAMED = {"regex.extract": "find"}
+_NO_OVERLOAD = re.compile(
+    r"No matching overloads found : (?:\((?P<receiver>\w+)\)\.)?(?P<name>[^(]+)(?:\((?P<args>.*)\))?", re.DOTALL
+)
+_METHOD = re.compile(r"(?P<type>.+)\.(?P<name>\w+)\(.*\)")
+#: The engine's regular expressions and Go's fail for the same reasons, but say so differently.
+_REGEX_ERRORS = {
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid named capture group": "invalid named capture",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid repetition size": "invalid repeat count",
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "trailing \\": "trailing backslash at end of expression",
+}
+
+
+def _regex_error(match: re.Match[str]) -> str:
+    return f"error parsing regexp: {_REGEX_ERRORS.get(match[1], match[1])}: `{match[2]}`"
+
+
+def _no_such_overload(match: re.Match[str], operators: Mapping[str, str]) -> str:
+    name, args = match["name"], [part for part in [match["receiver"], *(match["args"] or "").split(", ")] if part]
+    name = _RENAMED.get(name, name)
+    types = dict(_TYPES)
+    method = _METHOD.fullmatch(operators.get(name, ""))
+    if method and "bytes" in args:
+        name, types["bytes"] = method["name"], method["type"]
+    if not name[0].isalpha():
+        return "no such overload"  # operators fail where their name is not known any more
+    return f"no such overload: {name}({', '.join(types.get(part, part) for part in args)})"
+
+
+_RUNTIME: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = tuple(
+    (re.compile(pattern, re.DOTALL), words)
+    for pattern, words in (
+        (r'Key not found in map : "?(.*?)"?', lambda match: f"no such key: {match[1]}"),
+        (r"Index error: index=(-?\d+) size=\d+", lambda match: f"index out of bounds: {match[1]}"),
+        (r"Index error: expected integer type, got (.*)", lambda match: f"unsupported index type '{match[1]}' in list"),
+        (r"divide by zero", lambda _: "division by zero"),
+        (r"invalid regular expression: (.*?): (.*)", _regex_error),
+        (r"No matching overloads found : <iter_range>", lambda _: "unsupported comprehension range type"),
+        (r"Applying SELECT to non-message type", lambda _: "no such key"),
+        (r'No value with name "(.*?)" found in Activation', lambda match: f"no such attribute(s): {match[1]}"),
+    )
+)
+
+
+def plain(text: str) -> str:
+    """A message of the engine without its status code."""
+    match = _CODE.match(text)
+    return match["text"] if match else text
+
+
+def runtime_error(text: str, operators: Mapping[str, str]) -> str:
+    """What cel-go says instead of this error of an evaluation; for `operators` see `rewrite`."""
+    text = plain(text)
+    for pattern, words in _RUNTIME:
+        if match := pattern.fullmatch(text):
+            return words(match)
+    match = _NO_OVERLOAD.fullmatch(text)
+    return _no_such_overload(match, operators) if match else text
+
+
+_CONVERSIONS = {
+    "int": "unsupported type conversion from 'int' to bool",
+    "uint": "unsupported type conversion from 'uint' to bool",
+    "string": "unsupported native conversion from string to 'bool'",
+    "double": "type conversion error from Double to 'bool'",
+    "bytes": "type conversion error from Bytes to 'bool'",
+    "list": "type conversion error from list to 'bool'",
+    "map": "type conversion error from map to 'bool'",
+    "null_type": "type conversion error from 'null_type' to 'bool'",
+    "google.protobuf.Timestamp": "type conversion error from 'Timestamp' to 'bool'",
+    "google.protobuf.Duration": "type conversion error from 'Duration' to 'bool'",
+}
+_RUNTIME_TYPES = {"NULL": "null_type", "TIMESTAMP": "google.protobuf.Timestamp", "DURATION": "google.protobuf.Duration"}
+
+
+def not_a_bool(engine_type: str, value: Any) -> str:
+    """What the scheduler says of a selector that evaluates to this value."""
+    name = engine_type.partition("<")[0]
+    type_name = _RUNTIME_TYPES.get(name, name.lower())
+    conversion = _CONVERSIONS.get(type_name, f"type conversion error from '{type_name}' to 'bool'")
+    if isinstance(value, bytearray) and (found := decode_any(bytes(value))):
+        type_name = found[0]
+        conversion = f"type conversion error from '{type_name.rpartition('.')[2]}' to 'bool'"
+    return f"CEL result of type {type_name} could not be converted to bool: {conversion}"
+
+
+def located(source: str, line: int, column: int, text: str) -> str:
+    """An error of the type checker, as cel-go prints one."""
+    excerpt = source.split("\n")[line - 1]
+    return f"ERROR: <input>:{line}:{column}: {text}\n | {excerpt}\n | {'.' * (column - 1)}^"

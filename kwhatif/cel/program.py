@@ -1,0 +1,65 @@
+"""Expressions over plain data, with the same libraries as device selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kwhatif.cel.errors import CelCompileError
+from kwhatif.cel.values import decode_any
+
+
+class Program:
+    """A compiled expression."""
+
+    def __init__(self, expression: str, variables: Mapping[str, str], result: str) -> None:
+        from kwhatif.cel import engine
+
+        self.expression = expression
+        checked = engine.check(expression, variables)
+        #: The CEL type of the result as far as it is known without data, such as `bool` or `dyn`.
+        self.result_type = checked.type_of(checked.root)
+        if result and self.result_type not in {result, "dyn"}:
+            raise CelCompileError(f"must evaluate to {result}, not {self.result_type}")
+        self._program = engine.load(checked)
+
+    def evaluate(self, data: Mapping[str, Any]) -> Any:
+        """The value of the expression.
+
+        Args:
+            data: values of the variables; dicts, lists, str, int, float, bool and None, nested as you like.
+
+        Raises:
+            CelRuntimeError: when there is no value, such as `no such key: foo`.
+        """
+        return _to_python(self._program.evaluate(dict(data)))
+
+
+def compile_expression(expression: str, variables: Mapping[str, str], *, result: str = "") -> Program:
+    """Compile an expression.
+
+    Args:
+        expression: the source.
+        variables: the variables it may use, with their types: `dyn`, `bool`, `int`, `double`, `string`, `list`,
+            `map`, or a map such as `map(string, dyn)`.
+        result: the type it must have, if any; `dyn` passes for every type.
+
+    Raises:
+        CelCompileError: when the expression is not valid or cannot have the required type.
+    """
+    return Program(expression, variables, result)
+
+
+def _to_python(found: Any) -> Any:
+    # Not plain_value(): before Python 3.12 the bindings take a reference too many from None.
+    if found.type().name() == "NULL":
+        return None
+    value = found.value()
+    if isinstance(value, list):
+        return [_to_python(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _to_python(item) for key, item in value.items()}
+    if isinstance(value, bytearray):
+        known = decode_any(bytes(value))
+        return known[1] if known else bytes(value)
+    return value

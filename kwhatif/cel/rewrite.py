@@ -1,0 +1,172 @@
+"""From a checked expression to one that the engine evaluates as Kubernetes would.
+
+The type checker sees Kubernetes' types and functions as `environment.yaml` declares them. The run knows byte strings
+(`values.py`) and the functions of `library/`. In between, these rules replace nodes of the tree:
+
+* comparisons of quantities and versions become the engine's own, literals of them become constants;
+* functions that return an optional, or a value whose type Python would lose, are wrapped or renamed;
+* `find` becomes the engine's `regex.extract`;
+* has() of something that has no fields is false, and so is the range of a negative number empty;
+* a domain that a device does not have is an empty map, instead of an error (`newStringInterfaceMapWithDefault` of
+  `k8s.io/dynamic-resource-allocation/cel/compile.go`);
+* `==` with a version on the left and no version on the right is an error (`k8s.io/apiserver/pkg/cel/semver.go`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kwhatif.cel import values
+from kwhatif.cel.checked import Checked, Node, call, constant, empty_map, identifier, literal_text, member_call, walk
+from kwhatif.cel.library.lists import TYPED
+from kwhatif.cel.library.quantity import parse as parse_quantity
+from kwhatif.cel.library.regex import without_groups
+from kwhatif.cel.library.semver import parse as parse_semver
+
+#: Static types of `device.attributes` and `device.capacity`.
+DOMAINS = frozenset({"map(string, map(string, any))", "map(string, map(string, kubernetes.Quantity))"})
+
+
+def rewrite(checked: Checked) -> dict[str, str]:
+    """Apply every rule to the tree of `checked`, in place.
+
+    Returns:
+        the overloads that became operators, by operator: an error of the operator is one of the overload.
+    """
+    operators: dict[str, str] = {}
+    for node in walk(checked.root):
+        kind = node.WhichOneof("kind")
+        replacement = None
+        if kind == "call_expr":
+            operators |= {_OPERATORS[name]: name for name in checked.overloads(node) if name in _OPERATORS}
+            replacement = _call(checked, node)
+        elif kind == "select_expr":
+            replacement = _select(checked, node)
+        if replacement is not None:
+            replacement.id = node.id  # its type is still wanted, by the rules for the nodes above
+            node.CopyFrom(replacement)
+    return operators
+
+
+def _call(checked: Checked, node: Node) -> Node | None:
+    overloads = checked.overloads(node)
+    if len(overloads) == 1 and (rule := _RULES.get(overloads[0])):
+        return rule(node)
+    function, args = node.call_expr.function, node.call_expr.args
+    if function in {"_==_", "_!=_"}:
+        return _equals(checked, node)
+    if function in {"_[_]", "_[?_]", "_?._"} and checked.type_of(args[0]) in DOMAINS:
+        found = _domain(args[0], args[1])
+        return found if function == "_[_]" else call("optional.of", found)
+    return None
+
+
+def _domain(domains: Node, name: Node) -> Node:
+    return call("_?_:_", call("@in", name, domains), call("_[_]", domains, name), empty_map())
+
+
+def _select(checked: Checked, node: Node) -> Node | None:
+    select = node.select_expr
+    found = checked.type_of(select.operand)
+    if found in DOMAINS:
+        # QUIRK: has() of a missing domain is true, only `in` tells.
+        return constant(value=True) if select.test_only else _domain(select.operand, constant(select.field))
+    if select.test_only and found in {"any", "dyn"}:
+        return call("_&&_", _is_type(select.operand, "map"), node)
+    return None
+
+
+def _equals(checked: Checked, node: Node) -> Node | None:
+    left, right = node.call_expr.args
+    left_type, right_type = checked.type_of(left), checked.type_of(right)
+    is_unequal = node.call_expr.function == "_!=_"  # which is true wherever == is not, even if it is an error
+    if left_type == "kubernetes.Quantity" and set(checked.overloads(right)) & _ARITHMETIC:
+        # QUIRK: sums are pointers to quantities, which upstream does not recognize on the right.
+        return constant(value=True) if is_unequal else call("@noSuchOverload")
+    if is_unequal or left_type != "any" or right_type in {"null", *values.KUBERNETES_TYPES}:
+        return None
+    surprise = _is_type(left, "bytes")
+    if right_type in {"any", "dyn"}:
+        surprise = call("_&&_", surprise, call("!_", _is_type(right, "bytes")))
+    return call("_?_:_", surprise, call("@noSuchOverload"), call("_==_", left, right))
+
+
+def _is_type(node: Node, name: str) -> Node:
+    return call("_==_", call("type", node), identifier(name))
+
+
+def _operator(name: str) -> Callable[[Node], Node]:
+    return lambda node: call(name, node.call_expr.target, *node.call_expr.args)
+
+
+def _compare_to(node: Node) -> Node:
+    return _compare(node.call_expr.target, node.call_expr.args[0])
+
+
+def _compare(left: Node, right: Node) -> Node:
+    above = call("_?_:_", call("_>_", left, right), constant(1), constant(0))
+    return call("_?_:_", call("_<_", left, right), constant(-1), above)
+
+
+def _literal(parse: Callable[[str], bytes]) -> Callable[[Node], Node | None]:
+    def rule(node: Node) -> Node | None:
+        text = literal_text(node.call_expr.args[0])
+        try:
+            return None if text is None else constant(parse(text))
+        except ValueError:
+            return None  # an error of the run, which `||` may absorb
+
+    return rule
+
+
+def _range(node: Node) -> Node:
+    (end,) = node.call_expr.args
+    return call("lists.range", call("_?_:_", call("_<_", end, constant(0)), constant(0), end))
+
+
+def _find(node: Node) -> Node:
+    pattern = node.call_expr.args[0]
+    text = literal_text(pattern)
+    whole = call("@withoutGroups", pattern) if text is None else constant(without_groups(text))
+    return member_call(call("regex.extract", node.call_expr.target, whole), "orValue", constant(""))
+
+
+def _named_format(node: Node) -> Node:
+    (name,) = node.call_expr.args
+    return call("_?_:_", call("@isFormat", name), call("optional.of", node), call("optional.none"))
+
+
+def _rename(function: str) -> Callable[[Node], Node]:
+    def rule(node: Node) -> Node:
+        target = [node.call_expr.target] if node.call_expr.HasField("target") else []
+        return call(function, *target, *node.call_expr.args)
+
+    return rule
+
+
+_ARITHMETIC = frozenset(
+    f"kubernetes.Quantity.{name}({operand})" for name in ("add", "sub") for operand in ("kubernetes.Quantity", "int")
+)
+#: Comparisons, and the operator that decides first.
+_OPERATORS = {
+    f"{name}.{method}({name})": operator
+    for name in ("kubernetes.Quantity", "kubernetes.Semver")
+    for method, operator in (("isGreaterThan", "_>_"), ("isLessThan", "_<_"), ("compareTo", "_<_"))
+}
+#: Overload id → what to do with a call that can only be of this overload.
+_RULES: dict[str, Callable[[Node], Node | None]] = {
+    **{
+        overload: _operator(operator) if "compareTo" not in overload else _compare_to
+        for overload, operator in _OPERATORS.items()
+    },
+    "sign(kubernetes.Quantity)": lambda node: _compare(node.call_expr.args[0], constant(values.quantity(0))),
+    "quantity(string)": _literal(lambda text: values.quantity(parse_quantity(text))),
+    "semver(string)": _literal(lambda text: values.semver(parse_semver(text))),
+    "list_range": _range,
+    "string.find(string)": _find,
+    "kubernetes.NamedFormat.validate(string)": lambda node: call("optional.ofNonZeroValue", node),
+    "format_named": _named_format,
+    "string(net.IP)": _rename("@string.ip"),
+    "string(net.CIDR)": _rename("@string.cidr"),
+    **{f"list<{kind}>.{name}()": _rename(f"@{kind}.{name}") for kind in TYPED for name in ("min", "max", "sum")},
+}

@@ -1,0 +1,91 @@
+"""What Kubernetes refuses when it compiles an expression, beyond what the engine's type checker refuses.
+
+Follows the options and validators of `k8s.io/apiserver/pkg/cel/environment/base.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from kwhatif.cel.checked import Checked, Node, children, literal_text, walk
+
+#: Function → position, among receiver and arguments, of what must be a valid literal if it is one.
+_LITERALS = {"duration": 0, "timestamp": 0, "matches": 1}
+#: The same for patterns that upstream compiles only when it makes a program of the expression.
+_PATTERNS = {"find": 1, "findAll": 1}
+
+
+class Invalid(Exception):
+    """Something that is not acceptable, and the node where that is, if upstream says where."""
+
+    def __init__(self, text: str, node: Node = None) -> None:
+        super().__init__(text)
+        self.node = node
+
+
+def validate(checked: Checked, error_of: Callable[[str, str], str]) -> None:
+    """Check the literals and aggregates of an expression.
+
+    Args:
+        checked: the expression.
+        error_of: tells what is wrong with a text as the literal for a function; "" if nothing is.
+
+    Raises:
+        Invalid: for the first violation.
+    """
+    for node in walk(checked.root):
+        if (found := _literal(node, _LITERALS)) and error_of(node.call_expr.function, str(literal_text(found))):
+            raise Invalid(f"invalid {node.call_expr.function} argument", found)
+        if found := _literal(node, _PATTERNS):
+            error = error_of("matches", str(literal_text(found)))
+            if error:
+                raise Invalid(f"program instantiation failed: {error}")
+    for node in _outside_format(checked.root):
+        _check_types(checked, node.list_expr.elements, set(node.list_expr.optional_indices))
+        entries = node.struct_expr.entries
+        _check_types(checked, [entry.map_key for entry in entries], set())
+        _check_types(
+            checked,
+            [entry.value for entry in entries],
+            {index for index, entry in enumerate(entries) if entry.optional_entry},
+        )
+
+
+def check_fields(checked: Checked, variable: str, fields: Iterable[str]) -> None:
+    """Check that no other than these fields of a variable are selected, where it is used by name.
+
+    Raises:
+        Invalid: for the first other field.
+    """
+    for node in walk(checked.root):
+        select = node.select_expr
+        if select.operand.ident_expr.name == variable and select.field not in fields:
+            raise Invalid(f"undefined field '{select.field}'", node)
+
+
+def _literal(node: Node, positions: dict[str, int]) -> Node | None:
+    call = node.call_expr
+    position = positions.get(call.function)
+    operands = [*([call.target] if call.HasField("target") else []), *call.args]
+    if position is None or position >= len(operands) or literal_text(operands[position]) is None:
+        return None
+    return operands[position]
+
+
+def _outside_format(node: Node) -> Iterator[Node]:
+    # The arguments of format() come in a list, but need not be of one type.
+    if node.call_expr.function != "format":
+        for child in children(node):
+            yield from _outside_format(child)
+        yield node
+
+
+def _check_types(checked: Checked, elements: Iterable[Node], optional: set[int]) -> None:
+    first = ""
+    for index, element in enumerate(elements):
+        found = checked.type_of(element)
+        if index in optional:
+            found = found.removeprefix("optional_type(").removesuffix(")")
+        if first and found != first:
+            raise Invalid(f"expected type '{first}' but found '{found}'", element)
+        first = found

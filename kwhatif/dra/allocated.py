@@ -1,0 +1,47 @@
+"""The devices that claims hold already (`plugins/dynamicresources/allocateddevices.go`)."""
+
+from __future__ import annotations
+
+from kwhatif.dra.devices import DeviceId
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.quantity import parse_quantity
+from kwhatif.model.resource import DeviceRequestAllocationResult, ResourceClaim
+
+#: Nano-units by capacity.
+Capacities = dict[str, int]
+
+
+class AllocatedDevices:
+    """Devices by how they are held: as a whole, or as shares of their capacity."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.whole: set[DeviceId] = set()
+        #: What the shares of a device consume; a device of which there are shares at all is in here.
+        self.shared: dict[DeviceId, Capacities] = {}
+        #: Devices whose shares have said what they consume.
+        self.consumed: set[DeviceId] = set()
+        for claim in cluster.all(ResourceClaim).values():
+            allocation = claim.status.allocation
+            for result in allocation.devices.results if allocation else ():
+                if not result.admin_access:  # administrators hold nothing
+                    self._add(result)
+
+    def _add(self, result: DeviceRequestAllocationResult) -> None:
+        device = DeviceId(result.driver, result.pool, result.device)
+        if result.share_id is None:
+            self.whole.add(device)
+            return
+        total = self.shared.setdefault(device, {})
+        for name, text in result.consumed_capacity.items():
+            total[name] = total.get(name, 0) + parse_quantity(text)
+        if result.consumed_capacity:
+            self.consumed.add(device)
+
+    def __contains__(self, device: object) -> bool:
+        """Whether anybody holds the device or a share of it (`IsDeviceAllocated`)."""
+        return device in self.whole or device in self.shared
+
+
+def allocated_devices(cluster: Cluster) -> AllocatedDevices:
+    """The cluster's allocated devices; remembered as long as no claim changes."""
+    return cluster.derived(AllocatedDevices, ResourceClaim)

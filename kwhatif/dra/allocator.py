@@ -1,0 +1,139 @@
+"""The structured allocator (`Allocate` in `allocator_incubating.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kwhatif.dra.allocated import allocated_devices
+from kwhatif.dra.counters import AvailableCounters
+from kwhatif.dra.devices import PoolDevice
+from kwhatif.dra.outlook import MAX_DEVICES
+from kwhatif.dra.pools import Pool, inventory
+from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
+from kwhatif.dra.results import allocation_result
+from kwhatif.dra.search import Search
+from kwhatif.dra.taking import Candidate, Taking
+from kwhatif.matching.node_selector import SelectedNode
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.resource import AllocationResult
+
+
+class Shortage(NamedTuple):
+    """Why the claims cannot be allocated: the request at which the search ended."""
+
+    claim: str
+    request: str
+    #: How many devices it wants; None: all.
+    wanted: int | None
+    #: How many are there for it on the node, and how many of these nobody holds.
+    matching: int
+    free: int
+
+
+class InvalidPool(NamedTuple):
+    """Nothing was found, and a pool is broken, in which something might have been."""
+
+    pool: str
+    problem: str
+
+
+class Allocator:
+    """Allocates claims on one node after another; nothing is shared between nodes but what all of them see."""
+
+    def __init__(self, cluster: Cluster, tries: int | None = None) -> None:
+        """`tries` bounds the effort for one node; None: until all possibilities are exhausted."""
+        self._inventory = inventory(cluster)
+        self._allocated = allocated_devices(cluster)
+        self._available = AvailableCounters(self._allocated)
+        self._tries = tries
+
+    def allocate(
+        self, node: SelectedNode, claims: Sequence[ClaimToAllocate]
+    ) -> tuple[AllocationResult, ...] | Shortage | InvalidPool:
+        """An allocation for each claim, or why not all can have one.
+
+        Raises:
+            AllocationError: a claim, its class or the devices are broken, and the whole attempt ends.
+        """
+        pools = self._inventory.pools(node)
+        taking = Taking(claims, self._allocated, self._available)
+        devices_of: dict[RequestKey, Sequence[Candidate]] = {}
+        for claim in claims:
+            size = sum([_smallest(request, node, pools, taking, devices_of) for request in claim.requests])
+            _check(claim, size)
+        candidates = [(pool, device) for pool in pools for device in pool.devices]
+        search = Search(node, candidates, claims, taking, devices_of)
+        if search.run(self._tries):
+            found = zip(claims, taking.taken, strict=True)
+            return tuple([allocation_result(claim.key, taken, node.name) for claim, taken in found])
+        broken = next((pool for pool in pools if pool.problem), None)
+        if broken is not None:
+            return InvalidPool(str(broken), broken.problem)
+        claim_index, request_index = search.furthest
+        return self._shortage(node, pools, claims[claim_index].requests[request_index])
+
+    def _shortage(self, node: SelectedNode, pools: Sequence[Pool], alternatives: Sequence[Request]) -> Shortage:
+        untouched = Taking((), self._allocated, self._available)
+        matching = free = 0
+        for device in (device for pool in pools for device in pool.devices):
+            fitting = [request for request in alternatives if _selects(request, device, node)]
+            matching += bool(fitting)
+            free += device.id not in self._allocated.whole and any(
+                untouched.has_room(request, device) for request in fitting
+            )
+        request = alternatives[0]
+        return Shortage(request.claim, request.parent or request.name, request.count, matching, free)
+
+
+def _selects(request: Request, device: PoolDevice, node: SelectedNode) -> bool:
+    """The search may not have got as far as this device: if a selector fails there, that is not what went wrong."""
+    try:
+        return request.selects(device, node)
+    except AllocationError:
+        return False
+
+
+def _smallest(
+    alternatives: Sequence[Request],
+    node: SelectedNode,
+    pools: Sequence[Pool],
+    taking: Taking,
+    devices_of: dict[RequestKey, Sequence[Candidate]],
+) -> int:
+    """How many devices the request needs at least; on the way, all devices are found (`validateDeviceRequest`)."""
+    sizes = []
+    for request in alternatives:
+        if request.problem:
+            raise AllocationError(f"claim {request.claim}, request {request.name}{request.problem}")
+        if request.count is None:
+            found = devices_of[request.key] = list(_all_devices(request, node, pools, taking))
+            sizes.append(len(found))
+        else:
+            sizes.append(request.count)
+    return min(sizes)
+
+
+def _all_devices(request: Request, node: SelectedNode, pools: Sequence[Pool], taking: Taking) -> Iterator[Candidate]:
+    for pool in pools:
+        state = "being updated" if pool.incomplete else "invalid" if pool.problem else ""
+        if state:
+            raise AllocationError(
+                f"claim {request.claim}, request {request.name}: asks for all devices, but resource pool {pool}"
+                f" is currently {state}"
+            )
+        for device in pool.devices:
+            if request.selects(device, node) and taking.has_room(request, device):
+                yield pool, device
+
+
+def _check(claim: ClaimToAllocate, size: int) -> None:
+    if size > MAX_DEVICES:
+        raise AllocationError(
+            f"claim {claim.key}: number of requested devices {size} exceeds the claim limit of {MAX_DEVICES}"
+        )
+    for index, constraint in enumerate(claim.constraints):
+        if constraint.match_attribute is None and constraint.distinct_attribute is None:
+            raise AllocationError(
+                f"claim {claim.key}, constraint #{index}: empty constraint (unsupported constraint type?)"
+            )

@@ -1,0 +1,124 @@
+"""Constraints between the devices of one claim (`allocator_incubating.go`, `constraint.go`)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kwhatif.dra.devices import PoolDevice
+from kwhatif.dra.requests import Request
+from kwhatif.model.resource import DeviceConstraint
+from kwhatif.model.resource_slice import DeviceAttribute
+
+#: The type of an attribute and its value; versions are equal when their texts are.
+TypedValue = tuple[str, str | int | bool]
+
+
+class Constraint(Protocol):
+    """Follows which devices are taken; every `add` that succeeds is followed by at most one `remove`."""
+
+    def add(self, request: Request, device: PoolDevice) -> bool:
+        """Take the device into account, or refuse it."""
+
+    def remove(self, request: Request, device: PoolDevice) -> None:
+        """The device is not taken after all."""
+
+
+def make_constraints(constraints: tuple[DeviceConstraint, ...]) -> list[Constraint]:
+    """The constraints of a claim, of which no device is taken yet."""
+    return [
+        MatchAttribute(constraint.requests, constraint.match_attribute)
+        if constraint.match_attribute is not None
+        else DistinctAttribute(constraint.requests, constraint.distinct_attribute or "")
+        for constraint in constraints
+    ]
+
+
+class _AttributeConstraint:
+    def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
+        self._requests = frozenset(requests)
+        self._attribute = attribute
+        self._devices = 0
+
+    def _concerns(self, request: Request) -> bool:
+        """A constraint that names no requests is about all of them."""
+        names = self._requests
+        return not names or (request.parent or request.name) in names or request.path in names
+
+
+class MatchAttribute(_AttributeConstraint):
+    """All devices have the attribute, with one value, which the first one determines."""
+
+    def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
+        super().__init__(requests, attribute)
+        self._value: TypedValue | None = None
+
+    def add(self, request: Request, device: PoolDevice) -> bool:
+        """Take the device into account if its value is that of the others."""
+        if not self._concerns(request):
+            return True
+        found = find_attribute(device, self._attribute)
+        if found is None:
+            return False
+        value = _typed(found)
+        if self._devices == 0:
+            self._value = value
+        elif value is None or value != self._value:
+            return False
+        self._devices += 1
+        return True
+
+    def remove(self, request: Request, device: PoolDevice) -> None:
+        """The device is not taken after all."""
+        del device
+        if self._concerns(request):
+            self._devices -= 1
+
+
+class DistinctAttribute(_AttributeConstraint):
+    """All devices have the attribute, each with a value of its own.
+
+    QUIRK: (constraint.go) one value is remembered per request, that of its last device; when that device is given back
+    the request's earlier ones are forgotten too.
+    """
+
+    def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
+        super().__init__(requests, attribute)
+        self._values: dict[str, TypedValue | None] = {}
+
+    def add(self, request: Request, device: PoolDevice) -> bool:
+        """Take the device into account if its value is new."""
+        if not self._concerns(request):
+            return True
+        found = find_attribute(device, self._attribute)
+        if found is None:
+            return False
+        value = _typed(found)
+        if self._devices and self._values and (value is None or value in self._values.values()):
+            return False
+        self._values[request.parent or request.name] = value
+        self._devices += 1
+        return True
+
+    def remove(self, request: Request, device: PoolDevice) -> None:
+        """The device is not taken after all."""
+        del device
+        if self._concerns(request):
+            self._values.pop(request.parent or request.name, None)
+            self._devices -= 1
+
+
+def find_attribute(device: PoolDevice, name: str) -> DeviceAttribute | None:
+    """The attribute of that full name; a name without a domain belongs to the driver's (`lookupAttribute`)."""
+    attributes = device.model.attributes
+    found = attributes.get(name)
+    if found is None:
+        domain, slash, identifier = name.partition("/")
+        if slash and domain == device.id.driver:
+            return attributes.get(identifier)
+    return found
+
+
+def _typed(attribute: DeviceAttribute) -> TypedValue | None:
+    values = (attribute.string_value, attribute.int_value, attribute.bool_value, attribute.version_value)
+    kinds = ("string", "int", "bool", "version")
+    return next(((kind, value) for kind, value in zip(kinds, values, strict=True) if value is not None), None)

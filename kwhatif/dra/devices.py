@@ -1,0 +1,142 @@
+"""Slices and devices, prepared for being asked about (`ResourceSlice` in `k8s.io/api/resource/v1`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from kwhatif.cel import AttributeValue, CelRuntimeError, DeviceView, Semver
+from kwhatif.matching.node_selector import SelectedNode, any_matches, compile_terms
+from kwhatif.model.pod import NodeSelector
+from kwhatif.model.quantity import parse_quantity
+from kwhatif.model.resource_slice import Counter, Device, DeviceAttribute, ResourceSlice
+
+#: Nano-units by set, and in it by counter.
+CounterSets = Mapping[str, Mapping[str, int]]
+
+
+class DeviceId(NamedTuple):
+    """What identifies a device in the whole cluster."""
+
+    driver: str
+    pool: str
+    device: str
+
+    def __str__(self) -> str:
+        """As the scheduler writes it."""
+        return f"{self.driver}/{self.pool}/{self.device}"
+
+
+class NodeMatch:
+    """The nodes from which a slice or a device can be used (`NodeMatches`)."""
+
+    __slots__ = ("_all", "_name", "_terms", "says_anything")
+
+    def __init__(self, name: str, *, all_nodes: bool, selector: NodeSelector | None) -> None:
+        self._name = name
+        self._all = all_nodes
+        self._terms = None if selector is None else compile_terms(selector.node_selector_terms)
+        self.says_anything = bool(name) or all_nodes or selector is not None
+
+    def matches(self, node: SelectedNode) -> bool:
+        """Whether the node is one of them; what says nothing matches no node."""
+        if self._name:
+            return node.name == self._name
+        return self._all or (self._terms is not None and any_matches(self._terms, node))
+
+
+class PoolDevice:
+    """A device in its slice."""
+
+    __slots__ = ("_view", "counters", "id", "model", "nodes", "shared", "slice")
+
+    def __init__(self, model: Device, home: Slice) -> None:
+        self.model = model
+        self.slice = home
+        self.id = DeviceId(home.driver, home.pool, model.name)
+        #: Several claims may use it at once, each a share of its capacity.
+        self.shared = model.allow_multiple_allocations
+        self.counters = tuple((use.counter_set, _nanos(use.counters)) for use in model.consumes_counters)
+        #: Its own nodes, where the slice leaves that to its devices; None: those of the slice.
+        self.nodes: NodeMatch | None = None
+        if home.per_device:
+            self.nodes = NodeMatch(model.node_name, all_nodes=model.all_nodes, selector=model.node_selector)
+        self._view: DeviceView | None = None
+
+    @property
+    def view(self) -> DeviceView:
+        """What selectors see of it.
+
+        Raises:
+            CelRuntimeError: in the scheduler's words, when an attribute has no value that CEL knows.
+        """
+        if self._view is None:
+            self._view = device_view(self, shared=self.shared)
+        return self._view
+
+
+class Slice:
+    """A slice; its devices are made when first asked for."""
+
+    def __init__(self, model: ResourceSlice) -> None:
+        spec = model.spec
+        self.name = model.metadata.name
+        self.driver = spec.driver
+        self.pool = spec.pool.name
+        self.generation = spec.pool.generation
+        self.pool_size = spec.pool.resource_slice_count
+        self.node_name = spec.node_name
+        self.node_selector = spec.node_selector
+        self.per_device = spec.per_device_node_selection
+        self.nodes = NodeMatch(spec.node_name, all_nodes=spec.all_nodes, selector=spec.node_selector)
+        #: Counters that the devices of the whole pool share; a slice that has any counts for every node.
+        self.counter_sets = tuple((shared.name, _nanos(shared.counters)) for shared in spec.shared_counters)
+        self._devices = spec.devices
+
+    @cached_property
+    def devices(self) -> tuple[PoolDevice, ...]:
+        """The devices, in the driver's order."""
+        return tuple(PoolDevice(device, self) for device in self._devices)
+
+    def concerns(self, node: SelectedNode) -> bool:
+        """Whether the slice matters on the node."""
+        if self.counter_sets:
+            return True
+        if self.nodes.says_anything:
+            return self.nodes.matches(node)
+        return any(device.nodes is not None and device.nodes.matches(node) for device in self.devices)
+
+
+def device_view(device: PoolDevice, *, shared: bool) -> DeviceView:
+    """What selectors see of the device.
+
+    Raises:
+        CelRuntimeError: in the scheduler's words, when an attribute has no value that CEL knows.
+    """
+    model = device.model
+    return DeviceView(
+        driver=device.id.driver,
+        allow_multiple_allocations=shared,
+        attributes={name: _value(name, attribute) for name, attribute in model.attributes.items()},
+        capacity={name: parse_quantity(capacity.value) for name, capacity in model.capacity.items()},
+    )
+
+
+def _value(name: str, attribute: DeviceAttribute) -> AttributeValue:
+    if attribute.int_value is not None:
+        return attribute.int_value
+    if attribute.bool_value is not None:
+        return attribute.bool_value
+    if attribute.string_value is not None:
+        return attribute.string_value
+    if attribute.version_value is None:
+        raise CelRuntimeError(f"attribute {name}: unsupported attribute value")
+    try:
+        return Semver.parse(attribute.version_value)
+    except ValueError as problem:
+        raise CelRuntimeError(f"attribute {name}: parse semantic version: {problem}") from None
+
+
+def _nanos(counters: Mapping[str, Counter]) -> dict[str, int]:
+    return {name: parse_quantity(counter.value) for name, counter in counters.items()}

@@ -1,0 +1,66 @@
+"""Extended resources that devices back: what a pod then asks of their classes.
+
+(`pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kwhatif.matching.device_classes import IMPLICIT_PREFIX
+from kwhatif.matching.requests import is_extended_resource
+from kwhatif.model.pod import Container, PodSpec
+from kwhatif.model.quantity import NANO, parse_quantity
+from kwhatif.model.resource import EXACT_COUNT, DeviceClass, DeviceRequest, ExactDeviceRequest
+
+
+def is_dra_resource(name: str) -> bool:
+    """Whether devices may back a resource of that name (`IsDRAExtendedResourceName`)."""
+    return is_extended_resource(name) or name.startswith(IMPLICIT_PREFIX)
+
+
+def extended_resource_requests(spec: PodSpec, classes: Mapping[str, DeviceClass]) -> tuple[DeviceRequest, ...]:
+    """What the pod asks of these classes, by the resources that they stand for (`createRequestsAndMappings`)."""
+    requests = [request for name in classes for request in _requests(spec, name, classes[name].metadata.name)]
+    return tuple(sorted(requests, key=lambda request: request.name))
+
+
+def _requests(spec: PodSpec, resource: str, class_name: str) -> list[DeviceRequest]:
+    """One request for each container that lasts, and one for all init containers before them.
+
+    An init container uses the devices of containers that start after it, and asks only for what it needs beyond that;
+    init containers run one by one, so what the greediest of them asks for is enough for all.
+    """
+    first_lasting = len(spec.init_containers)
+    containers = (*spec.init_containers, *spec.containers)
+    lasting: dict[int, int] = {}
+    for index, container in enumerate(containers):
+        amount = _amount(container, resource)
+        if amount and (index >= first_lasting or _is_sidecar(container)):
+            lasting[index] = amount
+    excess: dict[int, int] = {}
+    for index, container in enumerate(spec.init_containers):
+        reusable = sum(amount for place, amount in lasting.items() if place >= index)
+        missing = _amount(container, resource) - reusable
+        if missing > 0 and not _is_sidecar(container):
+            excess[index] = missing
+    if excess:
+        greediest = max(excess, key=lambda index: (excess[index], -index))
+        lasting[greediest] = excess[greediest]
+    return [_request(index, containers[index], resource, class_name, amount) for index, amount in lasting.items()]
+
+
+def _is_sidecar(container: Container) -> bool:
+    return container.restart_policy == "Always"
+
+
+def _amount(container: Container, resource: str) -> int:
+    """Whole units; a fraction of a device asks for nothing."""
+    nanos = parse_quantity(container.resources.requests.get(resource, 0))
+    return 0 if nanos % NANO else nanos // NANO
+
+
+def _request(index: int, container: Container, resource: str, class_name: str, count: int) -> DeviceRequest:
+    place = sorted(container.resources.requests).index(resource)
+    asked = ExactDeviceRequest(device_class_name=class_name, allocation_mode=EXACT_COUNT, count=count)
+    return DeviceRequest(name=f"container-{index}-request-{place}", exactly=asked)

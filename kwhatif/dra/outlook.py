@@ -1,0 +1,98 @@
+"""Seeing that a search will fail, without searching.
+
+Upstream tries every combination of devices before it gives up. Where nothing but the number of devices decides, the
+end can be told from their number. The answer is the same; only that kube-scheduler may not live to give it within its
+`filterTimeout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kwhatif.dra.devices import PoolDevice
+from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
+from kwhatif.dra.taking import Candidate, Taking
+from kwhatif.matching.node_selector import SelectedNode
+from kwhatif.matching.tolerations import first_untolerated
+
+#: No claim gets more devices (`AllocationResultsMaxSize`).
+MAX_DEVICES = 32
+
+#: Place of a claim, and of a request in it.
+Place = tuple[int, int]
+
+
+class Outlook:
+    """How many devices are left for each request, as long as a search takes them."""
+
+    def __init__(
+        self,
+        node: SelectedNode,
+        candidates: Sequence[Candidate],
+        claims: Sequence[ClaimToAllocate],
+        taking: Taking,
+        devices_of: Mapping[RequestKey, Sequence[Candidate]],
+    ) -> None:
+        """`devices_of` are the devices of the requests for all devices."""
+        self._taking = taking
+        self._requests = [
+            (place, index, alternatives)
+            for place, claim in enumerate(claims)
+            for index, alternatives in enumerate(claim.requests)
+        ]
+        self._needed: dict[RequestKey, int] = {}
+        self._usable: dict[RequestKey, list[PoolDevice]] = {}
+        self._clear = all(map(_is_plain, (device for _, device in candidates)))
+        for request in _all_requests(claims) if self._clear else ():
+            fixed = devices_of.get(request.key)
+            self._needed[request.key] = len(fixed) if fixed is not None else request.count or 0
+            try:
+                self._usable[request.key] = [
+                    device for _, device in candidates if _can_serve(request, device, node, taking)
+                ]
+            except AllocationError:
+                self._clear = False
+                break
+        self._clear = self._clear and all(map(self._is_small_and_free, claims))
+
+    def _is_small_and_free(self, claim: ClaimToAllocate) -> bool:
+        """Neither the limit of the claim's size nor a broken constraint can end the search in another way."""
+        largest = (max(self._needed[request.key] for request in alternatives) for alternatives in claim.requests)
+        wants_all = any(request.count is None for alternatives in claim.requests for request in alternatives)
+        return sum(largest) <= MAX_DEVICES and not (wants_all and claim.constraints)
+
+    def hopeless(self, start: Place = (0, 0)) -> Place | None:
+        """The first request from there on for which too few devices are left; None: there may be a solution."""
+        if not self._clear:
+            return None
+        for claim, index, alternatives in self._requests:
+            if (claim, index) >= start and not any(self._is_possible(claim, request) for request in alternatives):
+                return claim, index
+        return None
+
+    def excludes(self, claim: int, request: Request) -> bool:
+        """Whether too few devices are left for this request, or alternative."""
+        return self._clear and not self._is_possible(claim, request)
+
+    def _is_possible(self, claim: int, request: Request) -> bool:
+        needed, usable, in_use = self._needed[request.key], self._usable[request.key], self._taking.in_use
+        if len(usable) < needed or not needed:
+            return False
+        return sum([not in_use(claim, request, device) for device in usable]) >= needed
+
+
+def _is_plain(device: PoolDevice) -> bool:
+    """What the device gives can be counted: it is taken as a whole, and independently of others."""
+    return not device.shared and not device.counters
+
+
+def _can_serve(request: Request, device: PoolDevice, node: SelectedNode, taking: Taking) -> bool:
+    return (
+        request.selects(device, node)
+        and taking.has_room(request, device)
+        and first_untolerated(device.model.taints, request.tolerations) is None
+    )
+
+
+def _all_requests(claims: Sequence[ClaimToAllocate]) -> Iterator[Request]:
+    return (request for claim in claims for alternatives in claim.requests for request in alternatives)

@@ -1,0 +1,140 @@
+"""Pools: the slices of one generation that matter on a node (`pools_incubating.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+import msgspec
+
+from kwhatif.dra.devices import CounterSets, PoolDevice, Slice
+from kwhatif.matching.node_selector import SelectedNode
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.node import Node
+from kwhatif.model.resource_slice import ResourceSlice
+
+PoolId = tuple[str, str]
+
+
+class Pool(msgspec.Struct, frozen=True):
+    """What a node can use of one pool; nothing is taken from an incomplete or invalid one."""
+
+    driver: str
+    name: str
+    #: Its driver is at work: not all of its slices are there.
+    incomplete: bool = False
+    #: What is wrong with it, if anything.
+    problem: str = ""
+    #: The devices that the node can use, in the order in which they are tried.
+    devices: tuple[PoolDevice, ...] = ()
+    #: Other devices of the pool: they use up its counters as well.
+    elsewhere: tuple[PoolDevice, ...] = ()
+    counter_sets: CounterSets = {}
+
+    def __str__(self) -> str:
+        """As the scheduler writes it."""
+        return f"{self.driver}/{self.name}"
+
+
+class Inventory:
+    """All slices of a cluster, and what they come to on each node."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._local: dict[str, list[Slice]] = {}
+        self._common: list[Slice] = []
+        self._by_pool: dict[PoolId, list[Slice]] = {}
+        self._pools: dict[str, tuple[Pool, ...]] = {}
+        for model in cluster.all(ResourceSlice).values():
+            made = Slice(model)
+            home = self._local.setdefault(made.node_name, []) if made.node_name else self._common
+            (self._common if made.counter_sets else home).append(made)
+            self._by_pool.setdefault((made.driver, made.pool), []).append(made)
+
+    def slices(self, node: SelectedNode) -> Iterable[Slice]:
+        """All slices that may matter on the node, whatever their generation."""
+        return chain(self._local.get(node.name, ()), self._common)
+
+    def pools(self, node: SelectedNode) -> tuple[Pool, ...]:
+        """The pools that have anything for the node, in the order in which they are tried (`GatherPools`)."""
+        pools = self._pools.get(node.name)
+        if pools is None:
+            pools = self._pools[node.name] = tuple(self._gather(node))
+        return pools
+
+    def _gather(self, node: SelectedNode) -> list[Pool]:
+        groups: dict[PoolId, list[Slice]] = {}
+        for candidate in self.slices(node):
+            if candidate.concerns(node):
+                _add(groups.setdefault((candidate.driver, candidate.pool), []), candidate)
+        pools = (self._pool(pool_id, group) for pool_id, group in groups.items())
+        return sorted((pool for pool in pools if pool is not None), key=_order)
+
+    def _pool(self, pool_id: PoolId, slices: Sequence[Slice]) -> Pool | None:
+        """The pool; None when a newer generation exists that has nothing for the node."""
+        size, generation = slices[0].pool_size, slices[0].generation
+        if len(slices) == size:
+            return _build(pool_id, slices, ())
+        everything = self._by_pool[pool_id]
+        if any(other.generation > generation for other in everything):
+            return None
+        current = [other for other in everything if other.generation == generation]
+        if len(current) != size:
+            return Pool(*pool_id, incomplete=True)
+        here = {one.name for one in slices}
+        return _build(pool_id, slices, [other for other in current if other.name not in here])
+
+
+def inventory(cluster: Cluster) -> Inventory:
+    """The cluster's devices; remembered as long as neither slices nor nodes change."""
+    return cluster.derived(Inventory, ResourceSlice, Node)
+
+
+def _add(group: list[Slice], candidate: Slice) -> None:
+    """Keep the newest generation only."""
+    if group and candidate.generation < group[0].generation:
+        return
+    if group and candidate.generation > group[0].generation:
+        group.clear()
+    group.append(candidate)
+
+
+def _order(pool: Pool) -> tuple[bool, str, str]:
+    """Devices that need preparation come last."""
+    return any(device.model.binding_conditions for device in pool.devices), pool.driver, pool.name
+
+
+def _build(pool_id: PoolId, slices: Sequence[Slice], elsewhere: Sequence[Slice]) -> Pool:
+    in_order = sorted(slices, key=lambda one: one.name)
+    devices = tuple(device for one in in_order if not one.counter_sets for device in one.devices)
+    sets = [shared for one in in_order for shared in one.counter_sets]
+    counter_sets = dict(sets)
+    others = tuple(device for one in elsewhere for device in one.devices)
+    problem = (
+        _duplicate("device name", (device.model.name for device in devices))
+        or _duplicate("counter set name", (name for name, _ in sets))
+        or _bad_consumption(counter_sets, chain((device for one in in_order for device in one.devices), others))
+    )
+    if problem:
+        return Pool(*pool_id, problem=problem)
+    return Pool(*pool_id, devices=devices, elsewhere=others, counter_sets=counter_sets)
+
+
+def _duplicate(what: str, names: Iterable[str]) -> str:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return f"duplicate {what} {name}"
+        seen.add(name)
+    return ""
+
+
+def _bad_consumption(counter_sets: CounterSets, devices: Iterable[PoolDevice]) -> str:
+    for device in devices:
+        for name, counters in device.counters:
+            shared = counter_sets.get(name)
+            if shared is None:
+                return f"counter set {name} not found"
+            unknown = next((counter for counter in counters if counter not in shared), None)
+            if unknown is not None:
+                return f"counter {unknown} not found in counter set {name}"
+    return ""

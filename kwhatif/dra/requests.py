@@ -1,0 +1,156 @@
+"""What claims ask for, compiled once per cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from kwhatif.cel import CelCompileError, CelRuntimeError, compile_device_selector
+from kwhatif.dra.devices import PoolDevice
+from kwhatif.matching.node_selector import SelectedNode
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.pod import Toleration
+from kwhatif.model.quantity import parse_quantity
+from kwhatif.model.resource import (
+    ALL,
+    EXACT_COUNT,
+    DeviceClass,
+    DeviceConstraint,
+    DeviceRequest,
+    DeviceSelector,
+    DeviceSubRequest,
+    ExactDeviceRequest,
+    ResourceClaim,
+)
+
+
+class AllocationError(Exception):
+    """The claim, its class or the devices are broken: the scheduler's attempt ends with this text."""
+
+
+class Selector(NamedTuple):
+    """A CEL selector, compiled when the first device is asked about."""
+
+    #: Whose selector it is: `class gpu: selector #0`.
+    where: str
+    expression: str
+
+    def matches(self, device: PoolDevice) -> bool:
+        """Whether the device is selected; the answer is remembered with the device.
+
+        Raises:
+            AllocationError: the expression does not compile, or fails for this device.
+        """
+        try:
+            return compile_device_selector(self.expression).matches(device.view)
+        except CelCompileError as failure:
+            raise AllocationError(f"{self.where}: CEL compile error: {failure.message}") from failure
+        except CelRuntimeError as failure:
+            raise AllocationError(f"{self.where}: CEL runtime error: {failure.message}") from failure
+
+
+#: Claim and path of a request.
+RequestKey = tuple[str, str]
+
+
+class Request(msgspec.Struct, frozen=True):
+    """A request, or one alternative of a request."""
+
+    #: `namespace/name` of the claim.
+    claim: str
+    name: str
+    #: The request whose alternative this is; "" for one without alternatives.
+    parent: str
+    #: How many devices; None: all.
+    count: int | None
+    admin: bool
+    #: Those of the class first.
+    selectors: tuple[Selector, ...]
+    tolerations: tuple[Toleration, ...]
+    #: Nano-units by capacity.
+    capacity: Mapping[str, int]
+    #: Why nothing can be allocated for it, ever.
+    problem: str
+
+    @property
+    def path(self) -> str:
+        """`request` or `request/alternative`."""
+        return f"{self.parent}/{self.name}" if self.parent else self.name
+
+    @property
+    def key(self) -> RequestKey:
+        """What identifies the request among all of the pod."""
+        return self.claim, self.path
+
+    def selects(self, device: PoolDevice, node: SelectedNode) -> bool:
+        """Whether the device is what the request asks for, and meant for the node.
+
+        Raises:
+            AllocationError: a selector is broken.
+        """
+        if not all(selector.matches(device) for selector in self.selectors):
+            return False
+        return device.nodes is None or device.nodes.matches(node)
+
+
+class ClaimToAllocate(NamedTuple):
+    """A claim without an allocation. Every request is a tuple of alternatives, most have but one."""
+
+    key: str
+    requests: tuple[tuple[Request, ...], ...]
+    constraints: tuple[DeviceConstraint, ...]
+
+
+def compile_claim(claim: ResourceClaim, cluster: Cluster) -> ClaimToAllocate:
+    """The claim, ready for allocation."""
+    key = key_of(claim)
+    devices = claim.spec.devices
+    requests = tuple(_alternatives(key, request, cluster) for request in devices.requests)
+    return ClaimToAllocate(key, requests, devices.constraints)
+
+
+def _alternatives(claim: str, request: DeviceRequest, cluster: Cluster) -> tuple[Request, ...]:
+    if request.exactly is not None:
+        return (_compile(claim, "", request.name, request.exactly, cluster),)
+    return tuple(_compile(claim, request.name, sub.name, sub, cluster) for sub in request.first_available)
+
+
+def _compile(
+    claim: str, parent: str, name: str, asked: ExactDeviceRequest | DeviceSubRequest, cluster: Cluster
+) -> Request:
+    class_name = asked.device_class_name
+    found = cluster.get(DeviceClass, class_name)
+    class_selectors = found.spec.selectors if found is not None else ()
+    capacity = asked.capacity.requests if asked.capacity is not None else {}
+    return Request(
+        claim=claim,
+        name=name,
+        parent=parent,
+        count=None if asked.allocation_mode == ALL else asked.count,
+        admin=isinstance(asked, ExactDeviceRequest) and asked.admin_access,
+        selectors=(
+            *_selectors(f"class {class_name}", class_selectors),
+            *_selectors(f"claim {claim}", asked.selectors),
+        ),
+        tolerations=asked.tolerations,
+        capacity={capacity_name: parse_quantity(text) for capacity_name, text in capacity.items()},
+        problem=_problem(asked),
+    )
+
+
+def _selectors(owner: str, selectors: Sequence[DeviceSelector]) -> list[Selector]:
+    return [
+        Selector(f"{owner}: selector #{index}", selector.cel.expression if selector.cel is not None else "")
+        for index, selector in enumerate(selectors)
+    ]
+
+
+def _problem(asked: ExactDeviceRequest | DeviceSubRequest) -> str:
+    for index, selector in enumerate(asked.selectors):
+        if selector.cel is None:
+            return f", selector #{index}: CEL expression empty (unsupported selector type?)"
+    if asked.allocation_mode not in (EXACT_COUNT, ALL):
+        return f": unsupported count mode {asked.allocation_mode}"
+    return ""

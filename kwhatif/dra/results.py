@@ -1,0 +1,80 @@
+"""The outcome of a search as the `status.allocation` of a claim (`createNodeSelector` and before it)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kwhatif.dra.requests import AllocationError
+from kwhatif.dra.taking import Taken
+from kwhatif.matching.node_selector import NAME_FIELD
+from kwhatif.model.meta import Requirement
+from kwhatif.model.pod import NodeSelector, NodeSelectorTerm
+from kwhatif.model.quantity import to_text
+from kwhatif.model.resource import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
+
+
+def allocation_result(claim: str, taken: Sequence[Taken], node_name: str) -> AllocationResult:
+    """The devices, and the nodes from which all of them can be used.
+
+    Raises:
+        AllocationError: a selector of nodes is not of the kind that slices may have.
+    """
+    results = tuple(_result(index, one) for index, one in enumerate(taken))
+    return AllocationResult(
+        devices=DeviceAllocationResult(results=results), node_selector=_node_selector(claim, taken, node_name)
+    )
+
+
+def _result(index: int, taken: Taken) -> DeviceRequestAllocationResult:
+    device = taken.device
+    return DeviceRequestAllocationResult(
+        request=taken.request.path,
+        driver=device.id.driver,
+        pool=device.id.pool,
+        device=device.id.device,
+        admin_access=taken.request.admin,
+        binding_conditions=device.model.binding_conditions,
+        binding_failure_conditions=device.model.binding_failure_conditions,
+        # Upstream's is random. It only has to tell the shares apart that one claim has of a device.
+        share_id=str(index) if device.shared else None,
+        consumed_capacity={name: to_text(nanos) for name, nanos in taken.consumed.items()},
+    )
+
+
+def _node_selector(claim: str, taken: Sequence[Taken], node_name: str) -> NodeSelector | None:
+    """What all devices demand, as one term; None: they can be used everywhere."""
+    fields: list[Requirement] = []
+    expressions: list[Requirement] = []
+    for device in (one.device for one in taken):
+        home = device.slice
+        where = device.model if home.per_device else home
+        if where.node_name or device.model.binds_to_node:
+            here = Requirement(key=NAME_FIELD, operator="In", values=(node_name,))
+            return NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(here,)),))
+        for term in _term(claim, where.node_selector):
+            _add(fields, term.match_fields)
+            _add(expressions, term.match_expressions)
+    if not fields and not expressions:
+        return None
+    term = NodeSelectorTerm(match_fields=tuple(fields), match_expressions=tuple(expressions))
+    return NodeSelector(node_selector_terms=(term,))
+
+
+def _term(claim: str, selector: NodeSelector | None) -> Iterator[NodeSelectorTerm]:
+    terms = selector.node_selector_terms if selector is not None else ()
+    if len(terms) > 1:
+        raise AllocationError(
+            f"create NodeSelector for claim {claim.rpartition('/')[2]}:"
+            f" unsupported ResourceSlice.NodeSelector with {len(terms)} terms"
+        )
+    yield from terms
+
+
+def _add(merged: list[Requirement], requirements: Iterable[Requirement]) -> None:
+    for requirement in requirements:
+        if not any(_same(requirement, other) for other in merged):
+            merged.append(requirement)
+
+
+def _same(left: Requirement, right: Requirement) -> bool:
+    return (left.key, left.operator, set(left.values)) == (right.key, right.operator, set(right.values))

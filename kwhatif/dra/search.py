@@ -1,0 +1,161 @@
+"""The search for devices on one node: depth first, the first solution wins (`allocateOne`, `allocateDevice`).
+
+Every step is a generator that yields the step to try next and is sent what became of it. So backtracking reads like
+upstream's recursion, and the depth of the search is not that of Python's stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from kwhatif.dra.outlook import MAX_DEVICES, Outlook, Place
+from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
+from kwhatif.dra.taking import Candidate, Taking
+from kwhatif.matching.node_selector import SelectedNode
+
+
+class Outcome(Enum):
+    """What became of a step and all that would have followed it."""
+
+    DONE = "done"
+    FAILED = "failed"
+    #: Failed for no other reason than that the claim would get too many devices.
+    TOO_MANY = "too many"
+
+
+class Step(NamedTuple):
+    """Which device is to be found next."""
+
+    claim: int = 0
+    request: int = 0
+    alternative: int = 0
+    #: One alternative of the request has been decided on.
+    decided: bool = False
+    #: How many devices the request has.
+    taken: int = 0
+    #: Where among the candidates to begin: a request tries combinations, not permutations.
+    start: int = 0
+
+
+Steps = Generator[Step, Outcome, Outcome]
+
+
+class Search:
+    """One attempt to find devices for all claims on one node."""
+
+    def __init__(
+        self,
+        node: SelectedNode,
+        candidates: Sequence[Candidate],
+        claims: Sequence[ClaimToAllocate],
+        taking: Taking,
+        devices_of: Mapping[RequestKey, Sequence[Candidate]],
+    ) -> None:
+        """`devices_of` are the devices of the requests for all devices."""
+        self._node = node
+        self._candidates = candidates
+        self._outlook = Outlook(node, candidates, claims, taking, devices_of)
+        self._claims = claims
+        self._taking = taking
+        self._devices_of = devices_of
+        #: Claim and request of the furthest step: what could not be satisfied, if there is no solution.
+        self.furthest: Place = (0, 0)
+
+    def run(self, tries: int | None) -> bool:
+        """Whether devices were found for all claims; they are in `taking` then. `tries` bounds the effort.
+
+        Raises:
+            AllocationError: a selector is broken, or no result was found in so many tries.
+        """
+        stack = [self._enter(Step())]
+        answer: Outcome | None = None
+        while stack:
+            try:
+                step = stack[-1].send(answer)  # type: ignore[arg-type] # None starts a generator
+            except StopIteration as end:
+                stack.pop()
+                answer = end.value
+            else:
+                stack.append(self._enter(step))
+                answer = None
+                if tries is not None:
+                    tries -= 1
+                    if tries < 0:
+                        raise AllocationError(f"node {self._node.name}: timed out trying to allocate devices")
+        return answer is Outcome.DONE
+
+    def _enter(self, step: Step) -> Steps:
+        if step.claim == len(self._claims):
+            return Outcome.DONE
+        requests = self._claims[step.claim].requests
+        if step.request == len(requests):
+            below = yield Step(step.claim + 1)
+            return Outcome.FAILED if below is Outcome.TOO_MANY else below
+        if not step.decided and not step.taken:
+            missing = self._outlook.hopeless((step.claim, step.request))
+            self.furthest = max(self.furthest, missing or (step.claim, step.request))
+            if missing is not None:
+                return Outcome.FAILED
+        alternatives = requests[step.request]
+        request = alternatives[step.alternative]
+        if request.parent and not step.decided:
+            return (yield from self._first_available(step, alternatives))
+        return (yield from self._exactly(step, request))
+
+    def _first_available(self, step: Step, alternatives: Sequence[Request]) -> Steps:
+        """One alternative after the other; too many devices is what becomes of it only if that became of all."""
+        result = Outcome.TOO_MANY
+        for index in range(len(alternatives)):
+            below = yield step._replace(alternative=index, decided=True)
+            if below is Outcome.DONE:
+                return below
+            if below is Outcome.FAILED:
+                result = below
+        return result
+
+    def _exactly(self, step: Step, request: Request) -> Steps:
+        fixed = None if request.count is not None else self._devices_of[request.key]
+        if fixed is not None and not fixed:
+            return Outcome.FAILED
+        if step.decided and not step.taken and self._outlook.excludes(step.claim, request):
+            return Outcome.FAILED
+        needed = len(fixed) if fixed is not None else request.count or 0
+        if step.taken >= needed:
+            return (yield Step(step.claim, step.request + 1))
+        if len(self._taking.taken[step.claim]) + needed - step.taken > MAX_DEVICES:
+            return Outcome.TOO_MANY
+        if fixed is not None:
+            return (yield from self._next_of_all(step, request, fixed))
+        return (yield from self._any(step, request))
+
+    def _next_of_all(self, step: Step, request: Request, fixed: Sequence[Candidate]) -> Steps:
+        """All devices are wanted: without the next one there is no solution."""
+        pool, device = fixed[step.taken]
+        if not self._taking.take(step.claim, request, pool, device):
+            return Outcome.FAILED
+        below = yield step._replace(taken=step.taken + 1)
+        if below is not Outcome.DONE:
+            self._taking.give_back(step.claim)
+        return below
+
+    def _any(self, step: Step, request: Request) -> Steps:
+        """Any device will do that comes after the request's previous one."""
+        node, taking = self._node, self._taking
+        for place in range(step.start, len(self._candidates)):
+            pool, device = self._candidates[place]
+            if (
+                taking.in_use(step.claim, request, device)
+                or not request.selects(device, node)
+                or not taking.has_room(request, device)
+                or not taking.take(step.claim, request, pool, device)
+            ):
+                continue
+            below = yield step._replace(taken=step.taken + 1, start=place + 1)
+            if below is Outcome.DONE:
+                return below
+            self._taking.give_back(step.claim)
+            if below is Outcome.TOO_MANY:
+                return below
+        return Outcome.FAILED

@@ -1,0 +1,133 @@
+"""The devices that one attempt has taken so far (`allocateDevice` in `allocator_incubating.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kwhatif.dra import capacity
+from kwhatif.dra.allocated import AllocatedDevices
+from kwhatif.dra.constraints import make_constraints
+from kwhatif.dra.counters import AvailableCounters, ConsumedCounters
+from kwhatif.dra.devices import DeviceId, PoolDevice
+from kwhatif.dra.pools import Pool
+from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request
+from kwhatif.matching.tolerations import first_untolerated
+
+#: A device and the pool that it is taken from.
+Candidate = tuple[Pool, PoolDevice]
+
+
+class Taken(NamedTuple):
+    """A device taken for a request, and, of a shared one, how much."""
+
+    request: Request
+    pool: Pool
+    device: PoolDevice
+    consumed: Mapping[str, int]
+
+
+class Taking:
+    """Takes devices for claims, and gives them back; a claim is known by its place in the pod."""
+
+    def __init__(
+        self, claims: Sequence[ClaimToAllocate], allocated: AllocatedDevices, available: AvailableCounters
+    ) -> None:
+        self._allocated = allocated
+        self._counters = ConsumedCounters(available)
+        self._constraints = [make_constraints(claim.constraints) for claim in claims]
+        #: Which claims have taken the device as a whole.
+        self._whole: dict[DeviceId, set[int]] = {}
+        #: What the shares consume that are taken; a device of which there are any is in here.
+        self._shares: dict[DeviceId, dict[str, int]] = {}
+        #: By claim, in the order in which they were taken.
+        self.taken: list[list[Taken]] = [[] for _ in claims]
+
+    def in_use(self, claim: int, request: Request, device: PoolDevice) -> bool:
+        """An administrator may share devices with everybody, but takes each only once per claim."""
+        if request.admin:
+            return claim in self._whole.get(device.id, ())
+        return device.id in self._allocated.whole or bool(self._whole.get(device.id))
+
+    def has_room(self, request: Request, device: PoolDevice) -> bool:
+        """Whether the device has the capacity that the request asks for, beside all that use it already."""
+        used, sharing = self._allocated.shared.get(device.id, {}), self._shares.get(device.id, {})
+        return capacity.fits(device.model.capacity, request.capacity, used, sharing)
+
+    def take(self, claim: int, request: Request, pool: Pool, device: PoolDevice) -> bool:
+        """Take the device, unless something forbids it.
+
+        QUIRK: (allocator_incubating.go, allocateDevice) what an earlier check has counted stays counted when a later
+        one refuses the device: its counters when it is tainted or violates a constraint, its constraints when there is
+        no room.
+
+        Raises:
+            AllocationError: a constraint refuses one of all devices.
+        """
+        if self.in_use(claim, request, device) or not self._count(pool, device):
+            return False
+        if first_untolerated(device.model.taints, request.tolerations) is not None:
+            return False
+        if not self._constrain(claim, request, device):
+            return False
+        if not device.shared:
+            self._whole.setdefault(device.id, set()).add(claim)
+        if not self.has_room(request, device):
+            return False
+        self.taken[claim].append(Taken(request, pool, device, self._share(request, device) if device.shared else {}))
+        return True
+
+    def _count(self, pool: Pool, device: PoolDevice) -> bool:
+        """Count what the device uses of its pool's counters; a shared one counts with its first share."""
+        if not device.counters:
+            return True
+        if device.shared and (device.id in self._allocated.consumed or device.id in self._shares):
+            return True
+        return self._counters.consume(pool, device)
+
+    def _constrain(self, claim: int, request: Request, device: PoolDevice) -> bool:
+        constraints = self._constraints[claim]
+        for index, constraint in enumerate(constraints):
+            if constraint.add(request, device):
+                continue
+            if request.count is None:
+                raise AllocationError(
+                    f"claim {request.claim}, request {request.name}: cannot add device {device.id} because a claim"
+                    " constraint would not be satisfied"
+                )
+            for earlier in constraints[:index]:
+                earlier.remove(request, device)
+            return False
+        return True
+
+    def _share(self, request: Request, device: PoolDevice) -> Mapping[str, int]:
+        consumed = capacity.consumed_by(device.model.capacity, request.capacity)
+        total = self._shares.setdefault(device.id, {})
+        for name, amount in consumed.items():
+            total[name] = total.get(name, 0) + amount
+        return consumed
+
+    def give_back(self, claim: int) -> None:
+        """Undo the last `take` of the claim.
+
+        QUIRK: (allocator_incubating.go, allocateDevice) a shared device keeps its pool's counters, and one without any
+        capacity stays shared.
+        """
+        request, pool, device, consumed = self.taken[claim].pop()
+        for constraint in self._constraints[claim]:
+            constraint.remove(request, device)
+        if device.shared:
+            self._unshare(device, consumed)
+            return
+        self._whole[device.id].discard(claim)
+        if device.counters:
+            self._counters.give_back(pool, device)
+
+    def _unshare(self, device: PoolDevice, consumed: Mapping[str, int]) -> None:
+        total = self._shares.get(device.id)
+        if not consumed or total is None:
+            return
+        for name, amount in consumed.items():
+            total[name] -= amount
+        if not any(total.values()):
+            del self._shares[device.id]
