@@ -1,0 +1,165 @@
+"""Disruption budgets: which pods count against which, and who breaks one.
+
+Follows `filterPodsWithPDBViolation` in `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from kwhatif.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.snapshot.pod_info import PodInfo
+
+#: Budgets by `namespace/name`.
+Names = tuple[str, ...]
+
+
+class BudgetUse(msgspec.Struct, frozen=True, gc=False):
+    """How many disruptions a budget allows before and after an eviction; below zero it is broken."""
+
+    name: str
+    before: int
+    after: int
+
+
+class Split(msgspec.Struct, frozen=True, gc=False):
+    """Pods whose eviction would break a budget, and the others; both in the order given."""
+
+    violating: Sequence[PodInfo]
+    others: Sequence[PodInfo]
+    #: The budgets that count a disruption of the pod; pods without any are left out.
+    counting: Mapping[PodInfo, Names]
+    #: The budgets that each violating pod breaks.
+    broken: Mapping[PodInfo, Names]
+
+
+class _Budget(msgspec.Struct, frozen=True, gc=False):
+    """What never changes about a budget as pods are evicted."""
+
+    name: str
+    selector: Selector
+    #: Pods whose disruption the API server has already counted.
+    disrupted: frozenset[str]
+
+
+class _NamespaceBudgets:
+    """The budgets of one namespace. Pods that agree on all labels that the selectors read share one answer."""
+
+    def __init__(self) -> None:
+        self._budgets: list[_Budget] = []
+        self._keys: tuple[str, ...] = ()
+        self._disrupted: frozenset[str] = frozenset()
+        self._by_values: dict[tuple[str | None, ...], Names] = {}
+
+    def add(self, budget: _Budget) -> None:
+        self._budgets.append(budget)
+        self._keys = tuple({*self._keys, *budget.selector.keys})
+        self._disrupted |= budget.disrupted
+
+    def of(self, pod: PodInfo) -> Names:
+        labels = pod.labels
+        values = tuple(map(labels.get, self._keys))
+        names = self._by_values.get(values)
+        if names is None:
+            names = tuple(budget.name for budget in self._budgets if budget.selector.matches(labels))
+            self._by_values[values] = names
+        if self._disrupted and pod.name in self._disrupted:
+            done = {budget.name for budget in self._budgets if pod.name in budget.disrupted}
+            return tuple(name for name in names if name not in done)
+        return names
+
+
+def _by_namespace(cluster: Cluster) -> Mapping[str, _NamespaceBudgets]:
+    namespaces: dict[str, _NamespaceBudgets] = {}
+    for pdb in cluster.all(PodDisruptionBudget).values():
+        selector = _selector(pdb)
+        if selector is not None:
+            disrupted = frozenset(pdb.status.disrupted_pods) if pdb.status else frozenset()
+            budget = _Budget(key_of(pdb), selector, disrupted)
+            namespaces.setdefault(pdb.metadata.namespace, _NamespaceBudgets()).add(budget)
+    return namespaces
+
+
+class Budgets:
+    """All budgets of a cluster, ready to be asked about pods."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._namespaces = cluster.derived(_by_namespace, PodDisruptionBudget)
+        self._allowed: dict[str, int] = {}
+
+    def allowed(self, name: str) -> int:
+        """How many disruptions the budget allows; one without a status allows none."""
+        allowed = self._allowed.get(name)
+        if allowed is None:
+            pdb = self._cluster.all(PodDisruptionBudget)[name]
+            allowed = self._allowed[name] = pdb.status.disruptions_allowed if pdb.status else 0
+        return allowed
+
+    def of(self, pod: PodInfo) -> Names:
+        """The budgets that a disruption of the pod counts against; a pod without labels matches none."""
+        namespace = self._namespaces.get(pod.namespace)
+        return namespace.of(pod) if namespace is not None and pod.labels else ()
+
+    def split(self, pods: Sequence[PodInfo]) -> Split:
+        """Evict the pods one after another and see who breaks a budget.
+
+        QUIRK: (default_preemption.go) every matching budget is charged, also when another one is already broken, and
+        also for pods that will be put back later.
+        """
+        if not self._namespaces:
+            return Split((), pods, {}, {})
+        left: dict[str, int] = {}
+        others: list[PodInfo] = []
+        counting: dict[PodInfo, Names] = {}
+        broken: dict[PodInfo, Names] = {}
+        for pod in pods:
+            names = self.of(pod)
+            if names:
+                counting[pod] = names
+                for name in names:
+                    left[name] = (left[name] if name in left else self.allowed(name)) - 1
+                over = tuple([name for name in names if left[name] < 0])
+                if over:
+                    broken[pod] = over
+                    continue
+            others.append(pod)
+        return Split(tuple(broken), others, counting, broken)
+
+    def uses(self, disruptions: Iterable[Names]) -> tuple[BudgetUse, ...]:
+        """What disruptions, each of a pod that counts against these budgets, leave of them; by name."""
+        counts: dict[str, int] = {}
+        for names in disruptions:
+            for name in names:
+                counts[name] = counts.get(name, 0) + 1
+        return tuple(
+            [BudgetUse(name, self.allowed(name), self.allowed(name) - counts[name]) for name in sorted(counts)]
+        )
+
+    def spend(self, disruptions: Iterable[Names]) -> dict[str, int]:
+        """The disruptions have happened: what each budget allows now that allows less, as the controller writes it."""
+        spent: dict[str, int] = {}
+        for names in disruptions:
+            for name in names:
+                allowed = self.allowed(name)
+                if allowed > 0:
+                    spent[name] = self._allowed[name] = allowed - 1
+        for name, allowed in spent.items():
+            pdb = self._cluster.all(PodDisruptionBudget)[name]
+            assert pdb.status is not None, "what has no status allows nothing"
+            status = msgspec.structs.replace(pdb.status, disruptions_allowed=allowed)
+            self._cluster.assume(msgspec.structs.replace(pdb, status=status))
+        return spent
+
+
+def _selector(pdb: PodDisruptionBudget) -> Selector | None:
+    """The budget's selector; None when it is invalid, missing or empty: the scheduler lets those match nothing."""
+    try:
+        selector = compile_selector(pdb.spec.selector)
+    except SelectorError:
+        return None
+    return None if selector.empty or selector.nothing else selector

@@ -1,0 +1,81 @@
+"""What preemption found out: candidates, their victims, and the whole story as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from kwhatif.framework.status import Verdict
+from kwhatif.preemption import ranking
+from kwhatif.preemption.budgets import BudgetUse
+from kwhatif.preemption.ranking import Rank
+from kwhatif.snapshot.pod_info import PodInfo
+
+
+class Victim(msgspec.Struct, frozen=True, gc=False):
+    """A pod to evict; its disruption counts against `budgets` and breaks those in `violates` (`namespace/name`)."""
+
+    pod: PodInfo
+    budgets: tuple[str, ...] = ()
+    violates: tuple[str, ...] = ()
+
+
+class Reprieve(msgspec.Struct, frozen=True, gc=False):
+    """An attempt to put a pod back: `objection` None when it stays, else what the preemptor ran into with it there."""
+
+    pod: PodInfo
+    objection: Verdict | None = None
+
+
+class Candidate(msgspec.Struct, frozen=True, gc=False):
+    """A node where evicting the victims makes room."""
+
+    node: str
+    #: In the scheduler's order: the most important one first.
+    victims: tuple[Victim, ...]
+    #: Victims that break a budget.
+    pdb_violations: int
+    #: The standing by the policy's rungs; the least one wins.
+    rank: Rank
+    #: The budgets that match any victim.
+    budgets: tuple[BudgetUse, ...] = ()
+    #: All pods that may be evicted, in the order in which they were removed.
+    removed: tuple[PodInfo, ...] = ()
+    #: The same pods in the order in which they were tried back: those that break a budget first.
+    reprieves: tuple[Reprieve, ...] = ()
+
+    @property
+    def pods(self) -> tuple[PodInfo, ...]:
+        """The victims' pods."""
+        return tuple(victim.pod for victim in self.victims)
+
+    @property
+    def oldest(self) -> PodInfo:
+        """The victim that started first, of those with the highest priority; its start is the last rung."""
+        return ranking.oldest(self.pods)
+
+
+class Preemption(msgspec.Struct, frozen=True):
+    """Whom the pod would evict, and why there."""
+
+    #: Whether the pod may evict at all; if not, `message` says why and nothing was tried.
+    eligible: bool = True
+    #: The scheduler's own text, without its prefix; "" when a node was found.
+    message: str = ""
+    #: The node that the pod is nominated to.
+    node: str | None = None
+    #: All nodes that are equally good, sorted; the scheduler takes any of them.
+    ties: tuple[str, ...] = ()
+    #: Best first, then by name.
+    candidates: tuple[Candidate, ...] = ()
+    #: What the numbers of a candidate's `rank` mean.
+    rungs: tuple[str, ...] = ranking.RUNGS
+    #: Nodes that were tried without success.
+    rejected: Mapping[str, Verdict] = {}
+    #: Pods of lower priority that lose their nomination to `node`.
+    cleared_nominations: tuple[PodInfo, ...] = ()
+
+    def deciding_rung(self, better: Candidate, worse: Candidate) -> str:
+        """On which rung of the ladder the one beats the other; "" when they tie."""
+        return ranking.deciding_rung(self.rungs, better.rank, worse.rank)

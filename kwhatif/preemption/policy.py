@@ -1,0 +1,43 @@
+"""`Policy`: the rules of preemption that can be replaced.
+
+kube-scheduler's own are the `Interface` in `pkg/scheduler/framework/preemption/preemption.go` and the hooks
+`IsEligiblePod` and `MoreImportantPod` of `default_preemption.go`. Override what you want to be different:
+
+    class SparingSpot(Policy):
+        def potential_victims(self, pod, node):
+            return [] if node.labels.get("spot") == "true" else super().potential_victims(pod, node)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.framework.cycle import Cycle
+from kwhatif.preemption import eligibility, ranking
+from kwhatif.preemption.ranking import Rank
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+
+
+class Policy:
+    """The rules of kube-scheduler's DefaultPreemption."""
+
+    #: What the numbers of `rank` mean, in their order.
+    rungs: tuple[str, ...] = ranking.RUNGS
+
+    def why_not_eligible(self, cycle: Cycle) -> str:
+        """Why the cycle's pod may not evict anybody; "" when it may."""
+        return eligibility.why_not_eligible(cycle, self.potential_victims)
+
+    def potential_victims(self, pod: PodInfo, node: NodeInfo) -> list[PodInfo]:
+        """The pods on the node that `pod` may evict, in the node's order."""
+        return eligibility.lower_priority(pod, node)
+
+    def by_importance(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
+        """The pods that should rather stay first: they are the first to be put back."""
+        return ranking.by_importance(pods)
+
+    def rank(self, node: NodeInfo, victims: Sequence[PodInfo], pdb_violations: int) -> Rank:
+        """The standing of a node whose eviction costs these victims, most important first; the least one wins."""
+        del node
+        return ranking.rank(victims, pdb_violations)

@@ -1,0 +1,141 @@
+"""Victims on one node: evict all, then put back whoever still fits (`SelectVictimsOnNode`).
+
+Follows `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`. Every node is tried on copies, of
+the node and of the filters that follow pods; copies are thrown away, never undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.framework.cycle import Cycle, NamedFilter, run_filters
+from kwhatif.framework.extender import ExtenderVictims
+from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.status import Code, Verdict, error, unresolvable
+from kwhatif.preemption.budgets import Budgets, Split
+from kwhatif.preemption.candidate import Candidate, Reprieve, Victim
+from kwhatif.preemption.policy import Policy
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+
+NO_VICTIMS = Verdict(unresolvable("No preemption victims found for incoming pod"))
+
+
+def _follows_pods(plugin: NodeFilter) -> bool:
+    kind = type(plugin)
+    return kind.add_pod is not NodeFilter.add_pod or kind.remove_pod is not NodeFilter.remove_pod
+
+
+class VictimSearch:
+    """Finds the victims of one pod, node by node."""
+
+    def __init__(self, cycle: Cycle, policy: Policy, budgets: Budgets) -> None:
+        self._cycle = cycle
+        self._policy = policy
+        self._budgets = budgets
+        self._any_follows = any(_follows_pods(plugin) for _, plugin in cycle.filters)
+
+    def on(self, node: NodeInfo) -> Candidate | Verdict:
+        """The victims on the node, or why evicting pods there does not help."""
+        policy = self._policy
+        removed = policy.potential_victims(self._cycle.pod, node)
+        if not removed:
+            return NO_VICTIMS
+        trial = _Trial(self._cycle, node, self._fork())
+        for pod in removed:
+            trial.remove(pod)
+        objection = trial.objection()
+        if objection is not None:
+            return _as_node_status(objection)
+        split = self._budgets.split(policy.by_importance(removed))
+        reprieves = trial.put_back(split.violating)
+        violations = sum([reprieve.objection is not None for reprieve in reprieves])
+        reprieves += trial.put_back(split.others)
+        victims = [reprieve.pod for reprieve in reprieves if reprieve.objection is not None]
+        if not victims:
+            return Verdict(error(f'expected at least one victim pod on node "{node.name}"'))
+        if split.violating and split.others:
+            victims = policy.by_importance(victims)
+        story = tuple(removed), tuple(reprieves)
+        return self._candidate(node, victims, violations, split, story)
+
+    def adopt(self, node: NodeInfo, proposal: ExtenderVictims, found: Candidate | None) -> Candidate:
+        """The candidate that an extender makes of the one that was found on the node, if any was."""
+        if found is not None and (found.pods, found.pdb_violations) == (proposal.pods, proposal.pdb_violations):
+            return found
+        split = self._budgets.split(proposal.pods)
+        story = ((), ()) if found is None else (found.removed, found.reprieves)
+        return self._candidate(node, proposal.pods, proposal.pdb_violations, split, story)
+
+    def _candidate(
+        self,
+        node: NodeInfo,
+        victims: Sequence[PodInfo],
+        violations: int,
+        split: Split,
+        story: tuple[tuple[PodInfo, ...], tuple[Reprieve, ...]],
+    ) -> Candidate:
+        counting, broken = split.counting, split.broken
+        return Candidate(
+            node.name,
+            tuple([Victim(pod, counting.get(pod, ()), broken.get(pod, ())) for pod in victims]),
+            violations,
+            self._policy.rank(node, victims, violations),
+            self._budgets.uses([counting[pod] for pod in victims if pod in counting]) if counting else (),
+            *story,
+        )
+
+    def _fork(self) -> Sequence[NamedFilter]:
+        filters = self._cycle.filters
+        if not self._any_follows:
+            return filters
+        return [(name, plugin.fork() if _follows_pods(plugin) else plugin) for name, plugin in filters]
+
+
+class _Trial:
+    """A copy of a node on which pods come and go, with filters that follow them."""
+
+    def __init__(self, cycle: Cycle, node: NodeInfo, filters: Sequence[NamedFilter]) -> None:
+        self._cycle = cycle
+        self._node = node.clone()
+        self._filters = filters
+        self._followers = [plugin for _, plugin in filters if _follows_pods(plugin)]
+        #: Filters whose answer depends on pods: once the others let the preemptor pass, they always will.
+        self._volatile = [named for named in filters if named[1].reads >= Reads.PODS]
+        self._crowded = bool(cycle.nominated_on(node))
+
+    def remove(self, pod: PodInfo) -> None:
+        self._node.remove_pod(pod)
+        for plugin in self._followers:
+            plugin.remove_pod(pod, self._node)
+
+    def add(self, pod: PodInfo) -> None:
+        self._node.add_pod(pod)
+        for plugin in self._followers:
+            plugin.add_pod(pod, self._node)
+
+    def objection(self) -> Verdict | None:
+        """What keeps the preemptor out of the node as it is now; all filters are asked."""
+        return self._ask(self._filters)
+
+    def put_back(self, pods: Sequence[PodInfo]) -> list[Reprieve]:
+        """Put the pods back one after another, and take out again those that the preemptor has no room beside."""
+        tried = []
+        for pod in pods:
+            self.add(pod)
+            objection = self._ask(self._volatile)
+            if objection is not None:
+                self.remove(pod)
+            tried.append(Reprieve(pod, objection))
+        return tried
+
+    def _ask(self, filters: Sequence[NamedFilter]) -> Verdict | None:
+        if self._crowded:
+            return self._cycle.check(self._node, filters)
+        return run_filters(filters, self._node)
+
+
+def _as_node_status(objection: Verdict) -> Verdict:
+    if objection.status.code is not Code.ERROR:
+        return objection
+    return Verdict(error(f'running "{objection.plugin}" filter plugin: {objection.status.message}'), objection.plugin)
