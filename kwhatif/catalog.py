@@ -1,0 +1,129 @@
+"""The table of plugins: name, points, default order (`pkg/scheduler/apis/config/v1/default_plugins.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from kwhatif.framework.plugin import Plugin
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Point, Profile
+from kwhatif.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
+from kwhatif.plugins.dynamic_resources import DynamicResources, DynamicResourcesArgs
+from kwhatif.plugins.image_locality import ImageLocality
+from kwhatif.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
+from kwhatif.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
+from kwhatif.plugins.node_declared_features import NodeDeclaredFeatures
+from kwhatif.plugins.node_name import NodeName
+from kwhatif.plugins.node_ports import NodePorts
+from kwhatif.plugins.node_resources_balanced_allocation import (
+    NodeResourcesBalancedAllocation,
+    NodeResourcesBalancedAllocationArgs,
+)
+from kwhatif.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
+from kwhatif.plugins.node_unschedulable import NodeUnschedulable
+from kwhatif.plugins.node_volume_limits import NodeVolumeLimits
+from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
+from kwhatif.plugins.scheduling_gates import SchedulingGates
+from kwhatif.plugins.taint_toleration import TaintToleration
+from kwhatif.plugins.volume_binding import VolumeBinding, VolumeBindingArgs
+from kwhatif.plugins.volume_restrictions import VolumeRestrictions
+from kwhatif.plugins.volume_zone import VolumeZone
+
+P = Point
+_FILTER = (P.PRE_FILTER, P.FILTER)
+_SCORE = (P.PRE_SCORE, P.SCORE)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One plugin: the extension points it has upstream, how to make it, and its place in the default profile.
+
+    `factory` None: it decides nothing that kwhatif answers (binding, the order of the queue).
+    """
+
+    name: str
+    points: tuple[Point, ...]
+    factory: Callable[..., Plugin] | None = None
+    args: type[msgspec.Struct] | None = None
+    weight: int = 1
+    #: Enabled unless a configuration says otherwise.
+    default: bool = True
+    #: The plugin whose place it takes in every profile that enables it.
+    replaces: str = ""
+
+
+#: In the order of the default profile's MultiPoint list.
+ENTRIES: tuple[Entry, ...] = (
+    Entry("SchedulingGates", (P.PRE_ENQUEUE,), SchedulingGates),
+    Entry("PrioritySort", (P.QUEUE_SORT,)),
+    Entry("NodeUnschedulable", (P.FILTER,), NodeUnschedulable),
+    Entry("NodeName", (P.FILTER,), NodeName),
+    Entry("TaintToleration", (P.FILTER, *_SCORE), TaintToleration, weight=3),
+    Entry("NodeAffinity", (*_FILTER, *_SCORE), NodeAffinity, NodeAffinityArgs, weight=2),
+    Entry("NodePorts", _FILTER, NodePorts),
+    Entry("NodeResourcesFit", (*_FILTER, *_SCORE, P.PLACEMENT_SCORE), NodeResourcesFit, NodeResourcesFitArgs),
+    Entry("VolumeRestrictions", _FILTER, VolumeRestrictions),
+    Entry("NodeVolumeLimits", _FILTER, NodeVolumeLimits),
+    Entry("VolumeBinding", (*_FILTER, P.RESERVE, P.PRE_BIND, *_SCORE), VolumeBinding, VolumeBindingArgs),
+    Entry("VolumeZone", _FILTER, VolumeZone),
+    Entry("PodTopologySpread", (*_FILTER, *_SCORE), PodTopologySpread, PodTopologySpreadArgs, weight=2),
+    Entry("InterPodAffinity", (*_FILTER, *_SCORE), InterPodAffinity, InterPodAffinityArgs, weight=2),
+    Entry(
+        "DynamicResources",
+        (P.PRE_ENQUEUE, *_FILTER, P.POST_FILTER, P.SCORE, P.RESERVE, P.PRE_BIND),
+        DynamicResources,
+        DynamicResourcesArgs,
+        weight=2,
+    ),
+    Entry("DefaultPreemption", (P.PRE_ENQUEUE, P.POST_FILTER), DefaultPreemption, DefaultPreemptionArgs),
+    Entry(
+        "NodeResourcesBalancedAllocation",
+        _SCORE,
+        NodeResourcesBalancedAllocation,
+        NodeResourcesBalancedAllocationArgs,
+    ),
+    Entry("ImageLocality", (P.SCORE,), ImageLocality),
+    Entry("DefaultBinder", (P.BIND,)),
+    Entry("NodeDeclaredFeatures", _FILTER, NodeDeclaredFeatures),
+    # About groups of pods, an alpha API: known to a configuration, not modelled.
+    Entry("GangScheduling", (P.PRE_ENQUEUE, P.PERMIT), default=False),
+    Entry("TopologyPlacementGenerator", (P.PLACEMENT_GENERATE,), default=False),
+    Entry("PodGroupPodsCount", (P.PLACEMENT_SCORE,), default=False),
+)
+
+BY_NAME: Mapping[str, Entry] = {entry.name: entry for entry in ENTRIES}
+
+
+def make_profile(
+    plugins: Mapping[Point, Sequence[str]],
+    made: Mapping[str, Plugin],
+    weights: Mapping[str, int],
+    *,
+    scheduler_name: str = DEFAULT_SCHEDULER,
+) -> Profile:
+    """A profile from plugin names by point; `made` holds the plugins that decide anything, by name."""
+
+    def at(point: Point) -> tuple[Plugin, ...]:
+        return tuple(made[name] for name in plugins.get(point, ()) if name in made)
+
+    def having(point: Point, method: str) -> tuple[Plugin, ...]:
+        return tuple(plugin for plugin in at(point) if hasattr(plugin, method))
+
+    return Profile(
+        scheduler_name=scheduler_name,
+        pre_enqueue=having(P.PRE_ENQUEUE, "pre_enqueue"),  # type: ignore[arg-type]
+        pre_filter=having(P.PRE_FILTER, "pre_filter"),  # type: ignore[arg-type]
+        filter=having(P.FILTER, "pre_filter"),  # type: ignore[arg-type]
+        post_filter=having(P.POST_FILTER, "post_filter"),  # type: ignore[arg-type]
+        pre_score=having(P.PRE_SCORE, "pre_score"),  # type: ignore[arg-type]
+        score=having(P.SCORE, "pre_score"),  # type: ignore[arg-type]
+        weights=weights,
+    )
+
+
+def default_profile() -> Profile:
+    """The profile that kube-scheduler runs without a configuration."""
+    entries = [entry for entry in ENTRIES if entry.default]
+    made = {entry.name: entry.factory() for entry in entries if entry.factory is not None}
+    plugins = {point: [entry.name for entry in entries if point in entry.points] for point in Point}
+    return make_profile(plugins, made, {entry.name: entry.weight for entry in entries})

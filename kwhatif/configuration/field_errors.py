@@ -1,0 +1,58 @@
+"""Go's field errors in its words (`apimachinery/pkg/util/validation/field`): (path, message) pairs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from kwhatif.matching.label_syntax import label_key_errors
+from kwhatif.model.duration import parse_duration
+
+Issue = tuple[str, str]
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
+
+
+def quoted(value: object) -> str:
+    """A value as Go's field errors print it."""
+    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def invalid(path: str, value: object, detail: str) -> Issue:
+    """`field.Invalid`."""
+    return path, f"Invalid value: {quoted(value)}: {detail}"
+
+
+def required(path: str, detail: str = "") -> Issue:
+    """`field.Required`."""
+    return path, f"Required value: {detail}" if detail else "Required value"
+
+
+def duplicate(path: str, value: object) -> Issue:
+    """`field.Duplicate`."""
+    return path, f"Duplicate value: {quoted(value)}"
+
+
+def forbidden(path: str, detail: str) -> Issue:
+    """`field.Forbidden`."""
+    return path, f"Forbidden: {detail}"
+
+
+def unsupported(path: str, value: object, supported: Sequence[str]) -> Issue:
+    """`field.NotSupported`."""
+    return path, f"Unsupported value: {quoted(value)}: supported values: {', '.join(map(quoted, supported))}"
+
+
+def label_name(path: str, name: str) -> Iterator[Issue]:
+    """`ValidateLabelName`."""
+    yield from (invalid(path, name, wrong) for wrong in label_key_errors(name))
+
+
+def duration(path: str, text: str) -> Iterator[Issue]:
+    """A text that is no Go duration is not even decoded; `time.ParseDuration` says why."""
+    try:
+        parse_duration(text)
+    except ValueError:
+        number = _NUMBER.fullmatch(text)
+        what = "missing unit in" if number else "invalid"
+        yield path, f'time: {what} duration "{text}"'

@@ -1,0 +1,208 @@
+"""What kube-scheduler refuses of plugins' arguments (`apis/config/validation/validation_pluginargs.go`).
+
+The arguments are looked at as they stand in the configuration; their types are right already, and there are no nulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kwhatif.configuration.field_errors import (
+    Issue,
+    duplicate,
+    duration,
+    forbidden,
+    invalid,
+    label_name,
+    required,
+    unsupported,
+)
+from kwhatif.configuration.strict import convert
+from kwhatif.matching.node_selector import PreferredTerms, Term, TermError
+from kwhatif.model.duration import parse_duration
+from kwhatif.model.pod import NodeSelectorTerm, PreferredSchedulingTerm
+
+Args = Mapping[str, Any]
+
+_SECOND = 10**9
+
+
+def argument_issues(plugin: str, path: str, args: Args) -> Iterator[Issue]:
+    """What is wrong with the arguments of a built-in plugin."""
+    check = _CHECKS.get(plugin)
+    if check is not None:
+        yield from check(path, args)
+
+
+def _default_preemption(path: str, args: Args) -> Iterator[Issue]:
+    percentage = args.get("minCandidateNodesPercentage", 10)
+    absolute = args.get("minCandidateNodesAbsolute", 100)
+    if not 0 <= percentage <= 100:
+        yield invalid(f"{path}.minCandidateNodesPercentage", percentage, "not in valid range [0, 100]")
+    if absolute < 0:
+        yield invalid(f"{path}.minCandidateNodesAbsolute", absolute, "not in valid range [0, inf)")
+    if percentage == 0 and absolute == 0:
+        for mine, other in (("Percentage", "Absolute"), ("Absolute", "Percentage")):
+            detail = f"cannot be zero at the same time as minCandidateNodes{other}"
+            yield invalid(f"{path}.minCandidateNodes{mine}", 0, detail)
+
+
+def _inter_pod_affinity(path: str, args: Args) -> Iterator[Issue]:
+    weight = args.get("hardPodAffinityWeight", 1)
+    if not 0 <= weight <= 100:
+        yield invalid(f"{path}.hardPodAffinityWeight", weight, "not in valid range [0, 100]")
+
+
+def _pod_topology_spread(path: str, args: Args) -> Iterator[Issue]:
+    defaulting = args.get("defaultingType") or "System"
+    constraints = args.get("defaultConstraints", [])
+    if defaulting not in ("System", "List"):
+        yield unsupported(f"{path}.defaultingType", defaulting, ("System", "List"))
+    if defaulting == "System" and constraints:
+        yield invalid(f"{path}.defaultingType", defaulting, "when .defaultConstraints are not empty")
+    seen: set[tuple[str, str]] = set()
+    for index, constraint in enumerate(constraints):
+        here = f"{path}.defaultConstraints[{index}]"
+        yield from _default_constraint(here, constraint)
+        pair = (constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", ""))
+        if pair in seen:
+            yield duplicate(here, f"{{{pair[0]}, {pair[1]}}}")
+        seen.add(pair)
+
+
+def _default_constraint(path: str, constraint: Args) -> Iterator[Issue]:
+    if constraint.get("maxSkew", 0) <= 0:
+        yield invalid(f"{path}.maxSkew", constraint.get("maxSkew", 0), "not in valid range (0, inf)")
+    key = constraint.get("topologyKey", "")
+    if key:
+        yield from label_name(f"{path}.topologyKey", key)
+    else:
+        yield required(f"{path}.topologyKey", "can not be empty")
+    action = constraint.get("whenUnsatisfiable", "")
+    if not action:
+        yield required(f"{path}.whenUnsatisfiable", "can not be empty")
+    elif action not in ("DoNotSchedule", "ScheduleAnyway"):
+        yield unsupported(f"{path}.whenUnsatisfiable", action, ("DoNotSchedule", "ScheduleAnyway"))
+    if "labelSelector" in constraint:
+        detail = "constraint must not define a selector, as they deduced for each pod"
+        yield forbidden(f"{path}.labelSelector", detail)
+
+
+def _shape(path: str, shape: Sequence[Args]) -> Iterator[Issue]:
+    if not shape:
+        yield required(path, "at least one point must be specified")
+    points = [(point.get("utilization", 0), point.get("score", 0)) for point in shape]
+    for index in range(1, len(points)):
+        if points[index - 1][0] >= points[index][0]:
+            yield invalid(f"{path}[{index}].utilization", points[index][0], "values must be sorted in increasing order")
+            break
+    for index, (utilization, score) in enumerate(points):
+        if not 0 <= utilization <= 100:
+            yield invalid(f"{path}[{index}].utilization", utilization, "not in valid range [0, 100]")
+        if not 0 <= score <= 10:
+            yield invalid(f"{path}[{index}].score", score, "not in valid range [0, 10]")
+
+
+def _node_resources_fit(path: str, args: Args) -> Iterator[Issue]:
+    for index, resource in enumerate(args.get("ignoredResources", [])):
+        yield from label_name(f"{path}.ignoredResources[{index}]", resource)
+    for index, group in enumerate(args.get("ignoredResourceGroups", [])):
+        here = f"{path}.ignoredResourceGroups[{index}]"
+        if "/" in group:
+            yield invalid(here, group, "resource group name can't contain '/'")
+        yield from label_name(here, group)
+    if "scoringStrategy" in args:
+        yield from _scoring_strategy(f"{path}.scoringStrategy", args["scoringStrategy"])
+
+
+def _scoring_strategy(path: str, strategy: Args) -> Iterator[Issue]:
+    kind = strategy.get("type", "")
+    kinds = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
+    if kind not in kinds:
+        yield unsupported(f"{path}.type", kind, kinds)
+    for index, resource in enumerate(strategy.get("resources", [])):
+        # A weight of 0 is defaulted to 1 before validation.
+        weight = resource.get("weight", 0)
+        if not 0 <= weight <= 100:
+            detail = f"resource weight of {resource.get('name', '')} not in valid range (0, 100]"
+            yield invalid(f"{path}.resources[{index}].weight", weight, detail)
+    ratio = strategy.get("requestedToCapacityRatio")
+    path = f"{path}.requestedToCapacityRatio"
+    if kind != "RequestedToCapacityRatio":
+        if ratio is not None:
+            yield forbidden(path, "must be nil when type is not RequestedToCapacityRatio")
+    elif ratio is None:
+        yield required(path, "must be specified when type is RequestedToCapacityRatio")
+    else:
+        yield from _shape(f"{path}.shape", ratio.get("shape", []))
+
+
+def _balanced_allocation(path: str, args: Args) -> Iterator[Issue]:
+    seen: set[str] = set()
+    for index, resource in enumerate(args.get("resources", [])):
+        here = f"{path}.resources[{index}]"
+        name = resource.get("name", "")
+        if name in seen:
+            yield duplicate(f"{here}.name", name)
+        seen.add(name)
+        if resource.get("weight", 0) not in (0, 1):
+            yield invalid(f"{here}.weight", resource["weight"], "must be 1")
+
+
+def _volume_binding(path: str, args: Args) -> Iterator[Issue]:
+    timeout = args.get("bindTimeoutSeconds", 600)
+    if timeout < 0:
+        detail = "invalid BindTimeoutSeconds, should not be a negative value"
+        yield invalid(f"{path}.bindTimeoutSeconds", timeout, detail)
+    if "shape" in args:
+        detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
+        yield f"{path}.shape", f"Invalid value: {detail}"
+
+
+def _dynamic_resources(path: str, args: Args) -> Iterator[Issue]:
+    for name, least, detail in (
+        ("filterTimeout", 0, "must be zero or positive"),
+        ("bindingTimeout", _SECOND, "must be at least 1 second"),
+    ):
+        if name in args:
+            wrong = list(duration(f"{path}.{name}", args[name]))
+            yield from wrong
+            if not wrong and parse_duration(args[name]) < least:
+                yield invalid(f"{path}.{name}", args[name], detail)
+
+
+def _node_affinity(path: str, args: Args) -> Iterator[Issue]:
+    affinity = args.get("addedAffinity", {})
+    here = f"{path}.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+    terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [])
+    for index, data in enumerate(terms):
+        term = convert(data, NodeSelectorTerm)
+        try:
+            Term(term.match_expressions, term.match_fields, f"nodeSelectorTerms[{index}].")
+        except TermError as wrong:
+            yield from (_term_issue(f"{here}.", problem) for problem in wrong.problems)
+    here = f"{path}.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
+    preferred = affinity.get("preferredDuringSchedulingIgnoredDuringExecution", [])
+    try:
+        PreferredTerms([convert(data, PreferredSchedulingTerm) for data in preferred])
+    except TermError as wrong:
+        yield from (_term_issue(here, problem) for problem in wrong.problems)
+
+
+def _term_issue(prefix: str, problem: str) -> Issue:
+    """A problem of a term begins with its own path."""
+    path, _, message = problem.partition(": ")
+    return prefix + path, message
+
+
+_CHECKS: Mapping[str, Callable[[str, Args], Iterator[Issue]]] = {
+    "DefaultPreemption": _default_preemption,
+    "DynamicResources": _dynamic_resources,
+    "InterPodAffinity": _inter_pod_affinity,
+    "NodeAffinity": _node_affinity,
+    "NodeResourcesBalancedAllocation": _balanced_allocation,
+    "NodeResourcesFit": _node_resources_fit,
+    "PodTopologySpread": _pod_topology_spread,
+    "VolumeBinding": _volume_binding,
+}

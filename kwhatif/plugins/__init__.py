@@ -1,0 +1,1 @@
+"""One module per upstream plugin, under upstream's name; `catalog` lists them."""

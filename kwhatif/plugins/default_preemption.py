@@ -1,0 +1,43 @@
+"""DefaultPreemption (`pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from kwhatif.framework.cycle import Cycle
+from kwhatif.framework.plugin import PostFilterResult
+from kwhatif.framework.status import Status
+from kwhatif.model.meta import Model
+from kwhatif.preemption.evaluator import Evaluator
+from kwhatif.preemption.policy import Policy
+
+
+class DefaultPreemptionArgs(Model):
+    """How many candidates are enough for kube-scheduler; kwhatif looks at all of them, so these only tell a caveat."""
+
+    min_candidate_nodes_percentage: int = 10
+    min_candidate_nodes_absolute: int = 100
+
+
+class DefaultPreemption:
+    """Evicts pods of lower priority where that makes room.
+
+    A plugin with rules of its own is a subclass with another `name` and `policy`. Its PreEnqueue upstream only keeps a
+    pod back while its victims are being deleted, which here takes no time.
+    """
+
+    name: ClassVar[str] = "DefaultPreemption"
+    policy: Policy = Policy()
+
+    def __init__(self, args: DefaultPreemptionArgs | None = None) -> None:
+        self.args = args or DefaultPreemptionArgs()
+
+    def post_filter(self, cycle: Cycle) -> PostFilterResult:
+        """Nominate the pod to the node where it costs least to make room."""
+        result = Evaluator(self.policy).preempt(cycle)
+        message = result.status.message
+        if not message:
+            return result
+        return msgspec.structs.replace(result, status=Status(result.status.code, (f"preemption: {message}",)))

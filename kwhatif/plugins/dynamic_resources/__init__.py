@@ -1,0 +1,111 @@
+"""DynamicResources: the pod's ResourceClaims get their devices on the node (`plugins/dynamicresources`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kwhatif.framework.cycle import Cycle
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult
+from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.duration import parse_duration
+from kwhatif.model.meta import Model
+from kwhatif.model.resource import DeviceClass, DeviceRequest, ResourceClaim
+from kwhatif.plugins.dynamic_resources.claims import extended_resources, user_claims
+from kwhatif.plugins.dynamic_resources.deallocation import what_is_done
+from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
+from kwhatif.plugins.dynamic_resources.scoring import Preference, prefers
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+__all__ = ["DynamicResources", "DynamicResourcesArgs"]
+
+#: Steps of a search in a nanosecond: 200,000 in a second. kube-scheduler does twice as many, kwhatif about so many.
+_STEPS_PER_NANOSECOND = 200_000 / 1_000_000_000
+
+
+class DynamicResourcesArgs(Model):
+    """`DynamicResourcesArgs`, two Go durations.
+
+    kwhatif has no clock. `filter_timeout` (0: none) becomes a number of steps after which the search on one node ends
+    with kube-scheduler's error; `binding_timeout` is never up.
+    """
+
+    filter_timeout: str = "10s"
+    binding_timeout: str = "600s"
+
+
+class DynamicResources:
+    """See the module."""
+
+    name: ClassVar[str] = "DynamicResources"
+    #: Score fails as well where PreFilter is disabled, and has nothing to score where Filter is.
+    scores_what_filter_found: ClassVar[bool] = True
+
+    def __init__(self, args: DynamicResourcesArgs | None = None) -> None:
+        self.args = args or DynamicResourcesArgs()
+        self._tries = int(parse_duration(self.args.filter_timeout) * _STEPS_PER_NANOSECOND) or None
+
+    def pre_enqueue(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+        """The pod waits until all its claims exist."""
+        found = user_claims(pod, snapshot.cluster)
+        return found if isinstance(found, Status) else SUCCESS
+
+    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+        """Find the claims, and check that what they ask for exists at all."""
+        cluster = snapshot.cluster
+        claims = user_claims(pod, cluster)
+        if isinstance(claims, Status):
+            return claims
+        extended = extended_resources(pod, cluster)
+        if not claims and extended is None:
+            return SKIP
+        for claim in claims:
+            problem = _problem(claim, cluster) if claim.status.allocation is None else None
+            if problem is not None:
+                return problem
+        return ClaimFilter(pod, claims, extended, snapshot, self._tries)
+
+    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+        """Filter fails: it relies on what PreFilter left behind."""
+        del pod, snapshot
+        return error("not found")
+
+    def post_filter(self, cycle: Cycle) -> PostFilterResult:
+        """Say what the scheduler would undo of earlier attempts; nothing that it does helps in this one."""
+        if self.name not in cycle.asked:
+            # QUIRK: (dynamicresources.go) without the state that PreFilter leaves behind PostFilter fails.
+            return PostFilterResult(error("not found"))
+        compiled = cycle.compiled.get(self.name)
+        if not isinstance(compiled, ClaimFilter):
+            return PostFilterResult(unschedulable("no new claims to deallocate"))
+        return PostFilterResult(unschedulable(what_is_done(compiled, cycle)))
+
+    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """SKIP unless there is a choice between alternatives; upstream scores every node 0 then."""
+        del nodes
+        compiled = self.pre_filter(pod, snapshot) if pod.pod.spec.resource_claims else SKIP
+        if not isinstance(compiled, ClaimFilter) or not compiled.allocates or not prefers(compiled.claims):
+            return SKIP
+        return Preference(compiled)
+
+
+def _problem(claim: ResourceClaim, cluster: Cluster) -> Status | None:
+    for request in claim.spec.devices.requests:
+        if request.exactly is None and not request.first_available:
+            return unresolvable(f"resource claim {key_of(claim)}, request {request.name}: unknown request type")
+        for path, class_name in _classes(request):
+            if not class_name:
+                return error(f"request {path}: unsupported request type")
+            if cluster.get(DeviceClass, class_name) is None:
+                return unresolvable(f"request {path}: device class {class_name} does not exist")
+    return None
+
+
+def _classes(request: DeviceRequest) -> list[tuple[str, str]]:
+    """Paths of the request or its alternatives, with the class of each."""
+    if request.exactly is not None:
+        return [(request.name, request.exactly.device_class_name)]
+    return [(f"{request.name}/{sub.name}", sub.device_class_name) for sub in request.first_available]

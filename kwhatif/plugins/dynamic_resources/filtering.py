@@ -1,0 +1,126 @@
+"""DynamicResources' Filter and Reserve (`dynamicresources.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.dra.allocator import Allocator, InvalidPool, Shortage
+from kwhatif.dra.requests import AllocationError, ClaimToAllocate, compile_claim
+from kwhatif.framework.evidence import DeviceShortage, InvalidDevicePool
+from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.status import SUCCESS, Status, error, unresolvable
+from kwhatif.model.resource import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
+from kwhatif.plugins.dynamic_resources.allocated import AllocatedClaim
+from kwhatif.plugins.dynamic_resources.claims import ExtendedResources
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+
+class ClaimFilter(NodeFilter):
+    """The pod's claims against one node after another.
+
+    What a node says depends on it alone, and preemption asks again: each node is judged once.
+    """
+
+    reads = Reads.NODE
+
+    def __init__(
+        self,
+        pod: PodInfo,
+        claims: Sequence[ResourceClaim],
+        extended: ExtendedResources | None,
+        snapshot: Snapshot,
+        tries: int | None,
+    ) -> None:
+        self._pod = pod
+        self.claims = claims
+        self.extended = extended
+        self._allocated = [
+            AllocatedClaim(claim, claim.status.allocation, pod)
+            for claim in claims
+            if claim.status.allocation is not None
+        ]
+        cluster = snapshot.cluster
+        self._pending = [compile_claim(claim, cluster) for claim in claims if claim.status.allocation is None]
+        #: Whether the pod needs devices that it does not have yet.
+        self.allocates = bool(self._pending) or extended is not None
+        self._allocator = Allocator(cluster, tries) if self.allocates else None
+        self._verdicts: dict[str, Status] = {}
+        #: What the pending claims, and last that for extended resources, would get, by node.
+        self._allocations: dict[str, tuple[AllocationResult, ...]] = {}
+        #: Keys of allocated claims that some node cannot use.
+        self.unavailable: set[str] = set()
+
+    @property
+    def idle(self) -> frozenset[str]:
+        """Keys of allocated claims that nobody else uses."""
+        return frozenset(claim.key for claim in self._allocated if claim.idle)
+
+    def filter(self, node: NodeInfo) -> Status:
+        """Allocated claims must be usable on the node, all others must get devices there."""
+        verdict = self._verdicts.get(node.name)
+        if verdict is None:
+            verdict = self._verdicts[node.name] = self._judge(node)
+        return verdict
+
+    def _judge(self, node: NodeInfo) -> Status:
+        claims = self._pending
+        if self.extended is not None:
+            names = self.extended.on(node)
+            if isinstance(names, Status):
+                return names
+            if not names and not self.claims:
+                return SUCCESS  # the node provides everything without devices
+            claims = [*claims, self.extended.claim_for(names)]
+        objections = [(claim, objection) for claim in self._allocated if (objection := claim.objection(node))]
+        if self._allocator is not None:
+            refusal = self._allocate(self._allocator, node, claims)
+            if refusal is not None:
+                return refusal
+        if objections:
+            self.unavailable.update(claim.key for claim, _ in objections)
+            evidence = (objection for _, objection in objections)
+            return unresolvable("resourceclaim not available on the node", *evidence)
+        return SUCCESS
+
+    def _allocate(self, allocator: Allocator, node: NodeInfo, claims: Sequence[ClaimToAllocate]) -> Status | None:
+        try:
+            found = allocator.allocate(node, claims)
+        except AllocationError as broken:
+            return error(str(broken))
+        if isinstance(found, Shortage):
+            return unresolvable("cannot allocate all claims", DeviceShortage(*found))
+        if isinstance(found, InvalidPool):
+            return unresolvable("invalid resource pools were encountered", InvalidDevicePool(*found))
+        self._allocations[node.name] = found
+        return None
+
+    def allocations(self, node: NodeInfo) -> tuple[AllocationResult, ...] | None:
+        """What the claims without devices would get on the node; None when it does not have to give anything."""
+        self.filter(node)
+        return self._allocations.get(node.name)
+
+    def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:
+        """Give the claims their devices, and reserve them for the pod, as Reserve and PreBind do.
+
+        Upstream's PreBind waits for devices that have to be prepared; here they are ready at once.
+        """
+        user = ResourceClaimConsumerReference(resource="pods", name=self._pod.name, uid=self._pod.uid)
+        new = iter(self.allocations(node) or ())
+        for claim in self.claims:
+            if claim.status.allocation is None:
+                snapshot.cluster.add(_used(claim, next(new), user))
+            elif all(other.uid != user.uid for other in claim.status.reserved_for):
+                snapshot.cluster.assume(_used(claim, claim.status.allocation, user))
+        names = self.extended.on(node) if self.extended is not None else ()
+        if self.extended is not None and names and not isinstance(names, Status):
+            made = self.extended.make_claim(f"{self._pod.name}-extended-resources", names)
+            snapshot.cluster.add(_used(made, next(new), user))
+
+
+def _used(claim: ResourceClaim, allocation: AllocationResult, user: ResourceClaimConsumerReference) -> ResourceClaim:
+    users = (*claim.status.reserved_for, user)
+    return replace(claim, status=replace(claim.status, allocation=allocation, reserved_for=users))

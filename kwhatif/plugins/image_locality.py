@@ -1,0 +1,91 @@
+"""ImageLocality: nodes that already have the pod's images (`plugins/imagelocality/image_locality.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
+from kwhatif.framework.status import Status
+from kwhatif.model.pod import PodSpec
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+_MB = 1024 * 1024
+#: What counts as a small image, and, per container, as a large one.
+_MIN_THRESHOLD = 23 * _MB
+_MAX_CONTAINER_THRESHOLD = 1000 * _MB
+
+
+def normalized_image_name(name: str) -> str:
+    """The name with `:latest` added when it has no tag; a digest counts as one."""
+    return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
+
+
+def _images(spec: PodSpec) -> Iterator[str]:
+    """Images of containers and of image volumes; one that is used twice counts twice."""
+    for container in (*spec.init_containers, *spec.containers):
+        yield normalized_image_name(container.image)
+    for volume in spec.volumes:
+        if volume.image is not None:
+            yield normalized_image_name(volume.image.reference)
+
+
+def image_score(total: int, containers: int) -> int:
+    """0 to 100 for so many (spread-weighted) bytes of images on the node; image volumes are no `containers`."""
+    largest = _MAX_CONTAINER_THRESHOLD * containers
+    total = max(total, _MIN_THRESHOLD)
+    # A pod always has a container, so `largest` is above the minimum.
+    return MAX_NODE_SCORE * (min(total, largest) - _MIN_THRESHOLD) // (largest - _MIN_THRESHOLD)
+
+
+class _NothingAnywhere(NodeScorer):
+    reads = Reads.SHAPE
+    by_shape = True
+
+    def score(self, node: NodeInfo) -> int:
+        del node
+        return 0
+
+
+class _ImagesPresent(NodeScorer):
+    reads = Reads.NODE
+
+    def __init__(self, worth: Sequence[tuple[str, int]], containers: int) -> None:
+        self._worth = worth
+        self._containers = containers
+        self._scores: dict[int, int] = {}
+
+    def score(self, node: NodeInfo) -> int:
+        images = node.images
+        total = 0
+        for name, worth in self._worth:
+            if name in images:
+                total += worth
+        # There are as many totals as combinations of the pod's images, and thousands of nodes.
+        if total not in self._scores:
+            self._scores[total] = image_score(total, self._containers)
+        return self._scores[total]
+
+
+class ImageLocality:
+    """Scores nodes by the size of the pod's images that they have, the more the more nodes have them."""
+
+    name: ClassVar[str] = "ImageLocality"
+
+    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """Never SKIP: the plugin has no PreScore upstream."""
+        del nodes
+        spec = pod.pod.spec
+        states = snapshot.images
+        number = len(snapshot.nodes)
+        # Divided first, in floating point, and truncated, as upstream does: the last byte can decide a score.
+        worth = [
+            (name, int(float(states[name].size) * (states[name].num_nodes / number)))
+            for name in _images(spec)
+            if name in states
+        ]
+        if not worth:
+            return _NothingAnywhere()
+        return _ImagesPresent(worth, len(spec.init_containers) + len(spec.containers))

@@ -1,0 +1,66 @@
+"""InterPodAffinity (`pkg/scheduler/framework/plugins/interpodaffinity/plugin.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kwhatif.framework.plugin import NodeFilter, NodeScorer
+from kwhatif.framework.status import SKIP, Status, error, unresolvable
+from kwhatif.model.meta import Model
+from kwhatif.plugins.inter_pod_affinity.filtering import compile_filter
+from kwhatif.plugins.inter_pod_affinity.scoring import compile_scorer
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+
+class InterPodAffinityArgs(Model):
+    """`kubescheduler.config.k8s.io/v1 InterPodAffinityArgs`."""
+
+    #: What a required affinity term of an existing pod is worth in scoring.
+    hard_pod_affinity_weight: int = 1
+    #: A pod without preferences of its own does not meet those of others either.
+    ignore_preferred_terms_of_existing_pods: bool = False
+
+
+class InterPodAffinity:
+    """Pods that want, or refuse, to be near others."""
+
+    name: ClassVar[str] = "InterPodAffinity"
+
+    def __init__(self, args: InterPodAffinityArgs | None = None) -> None:
+        self._args = args or InterPodAffinityArgs()
+
+    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+        """Count, per domain, the pods that the required terms speak of, in both directions."""
+        problem = pod.affinity_terms.problem
+        if problem:
+            return unresolvable(f"parsing pod: {problem}")
+        return compile_filter(pod, snapshot) or SKIP
+
+    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+        """Filter fails: it relies on what PreFilter left behind."""
+        del pod, snapshot
+        return error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
+
+    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """Sum up, per domain, the weights of all preferences, in both directions."""
+        del nodes
+        if self._args.ignore_preferred_terms_of_existing_pods and not _prefers(pod):
+            return SKIP
+        if pod.affinity_terms.problem:
+            return error(f"failed to parse pod: {pod.affinity_terms.problem}")
+        return compile_scorer(pod, snapshot, self._args.hard_pod_affinity_weight)
+
+    def without_pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> Status:
+        """Score fails: it relies on what PreScore left behind."""
+        del pod, snapshot, nodes
+        return error('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
+
+
+def _prefers(pod: PodInfo) -> bool:
+    """Whether the pod has any preferred terms, be they valid or not."""
+    affinity = pod.pod.spec.affinity
+    parts = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
+    return any(part is not None and part.preferred for part in parts)

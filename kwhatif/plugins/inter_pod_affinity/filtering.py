@@ -1,0 +1,189 @@
+"""PreFilter and Filter: required terms (`interpodaffinity/filtering.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Self
+
+from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
+from kwhatif.framework.plugin import NodeFilter, Reads, Scope
+from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
+from kwhatif.framework.tally import Tally
+from kwhatif.matching.labels import Labels
+from kwhatif.plugins.inter_pod_affinity.incoming import Incoming
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+AFFINITY = "node(s) didn't match pod affinity rules"
+ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
+EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
+
+Counts = dict[str, int]
+
+
+class AffinityFilter(NodeFilter):
+    """The required terms between one pod and all others, as counts per topology domain.
+
+    Upstream keeps three maps from (key, value) to a count; here a count of 0 stands for an entry that it deletes.
+    """
+
+    reads = Reads.CLUSTER
+
+    def __init__(
+        self,
+        incoming: Incoming,
+        wanted: Sequence[Counts],
+        refused: Sequence[Counts],
+        existing: dict[str, Counts],
+        unfixed: frozenset[str],
+    ) -> None:
+        self._incoming = incoming
+        self._unfixed = unfixed
+        #: Pods that match all affinity terms, by key.
+        self._wanted = [(key, Tally(counts)) for key, counts in zip(incoming.affinity_keys, wanted, strict=True)]
+        #: Pods that match an anti-affinity term, by term.
+        self._refused = [
+            (term, Tally(counts)) for term, counts in zip(incoming.terms.required_anti, refused, strict=True)
+        ]
+        #: Pods whose own anti-affinity speaks of the incoming pod, by key.
+        self._existing = {key: Tally(counts) for key, counts in existing.items()}
+
+    def filter(self, node: NodeInfo) -> Status:
+        """Affinity first, then anti-affinity, then that of others."""
+        labels = node.labels
+        for key, tally in self._wanted:
+            value = labels.get(key)
+            if value is None or tally.count(value) <= 0:
+                if self._may_be_first(labels):
+                    break
+                return self._unmatched(labels)
+        for term, tally in self._refused:
+            value = labels.get(term.topology_key)
+            if value is not None and (count := tally.count(value)) > 0:
+                evidence = PodAntiAffinityMatched(term.topology_key, value, term.selector_text, count)
+                return unschedulable(ANTI_AFFINITY, evidence)
+        for key, tally in self._existing.items():
+            value = labels.get(key)
+            if value is not None and (count := tally.count(value)) > 0:
+                return unschedulable(EXISTING_ANTI_AFFINITY, ExistingAntiAffinity(key, value, count))
+        return SUCCESS
+
+    def _may_be_first(self, labels: Labels) -> bool:
+        """No pod anywhere matches the terms, the pod itself does, and the node has all keys."""
+        if not self._incoming.wants_itself:
+            return False
+        return all(key in labels and not tally.nonzero for key, tally in self._wanted)
+
+    def _unmatched(self, labels: Labels) -> Status:
+        # Affinity cannot be resolved: removing pods brings no pod closer.
+        missing = {key for key, tally in self._wanted if key not in labels or tally.count(labels[key]) <= 0}
+        return unresolvable(
+            AFFINITY,
+            *(
+                PodAffinityUnmatched(term.topology_key, labels.get(term.topology_key), term.selector_text)
+                for term in self._incoming.terms.required
+                if term.topology_key in missing
+            ),
+        )
+
+    def fork(self) -> Self:
+        """A copy that shares the counts, but not their changes."""
+        other = type(self).__new__(type(self))
+        other._incoming = self._incoming
+        other._unfixed = self._unfixed
+        other._wanted = [(key, tally.fork()) for key, tally in self._wanted]
+        other._refused = [(term, tally.fork()) for term, tally in self._refused]
+        other._existing = {key: tally.fork() for key, tally in self._existing.items()}
+        return other
+
+    def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        """Count the pod."""
+        self._update(pod, node, 1)
+
+    def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        """Do not count the pod any more."""
+        self._update(pod, node, -1)
+
+    def _update(self, pod: PodInfo, node: NodeInfo, amount: int) -> None:
+        labels = node.labels
+        for key in self._refused_by(pod):
+            if key in labels:
+                self._existing.setdefault(key, Tally({})).add(labels[key], amount)
+        for key, tally in self._counting(pod):
+            if key in labels:
+                tally.add(labels[key], amount)
+
+    def _refused_by(self, pod: PodInfo) -> Sequence[str]:
+        """The topology keys of the pod's own anti-affinity to the incoming one."""
+        return () if pod.pod.spec.affinity is None else self._incoming.refused_by(pod.affinity_terms)
+
+    def _counting(self, pod: PodInfo) -> Iterator[tuple[str, Tally]]:
+        """The counts of pods that the incoming one's terms speak of, where they speak of this one."""
+        match = self._incoming.match_pod(pod)
+        if match is not None:
+            if match.wanted:
+                yield from self._wanted
+            for index in match.refused:
+                term, tally = self._refused[index]
+                yield term.topology_key, tally
+
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+        """Count the pod for good, or do not count it any more."""
+        labels = node.labels
+        refused_by = [key for key in self._refused_by(pod) if key in labels]
+        if not self._existing.keys() >= set(refused_by):
+            return None  # another key: every node's cell would change
+        nobody = [not tally.nonzero for _, tally in self._wanted]
+        changed = [(key, self._existing[key]) for key in refused_by]
+        changed += ((key, tally) for key, tally in self._counting(pod) if key in labels)
+        for key, tally in changed:
+            tally.settle(labels[key], amount)
+        # Where nobody matches the affinity terms at all, the first pod may go anywhere.
+        everywhere = nobody != [not tally.nonzero for _, tally in self._wanted]
+        return Scope(frozenset((key, labels[key]) for key, _ in changed), everywhere)
+
+    def cell(self, node: NodeInfo) -> Hashable:
+        """The node's domains; where almost every node is one, how many pods are in it."""
+        labels = node.labels
+        refused = ((term.topology_key, tally) for term, tally in self._refused)
+        cell: list[str | int | None] = []
+        for key, tally in (*self._wanted, *refused, *self._existing.items()):
+            value = labels.get(key)
+            cell.append(value if value is None or key not in self._unfixed else tally.count(value))
+        return tuple(cell)
+
+
+def compile_filter(pod: PodInfo, snapshot: Snapshot) -> AffinityFilter | None:
+    """Count all pods that matter to the pod, or that it matters to; None when there are none and it asks for none."""
+    incoming = Incoming(pod, snapshot.cluster)
+    existing: dict[str, Counts] = {}
+    for others, pods in snapshot.index.by_terms().items():
+        for key in incoming.refused_by(others):
+            _add(existing.setdefault(key, {}), key, pods, snapshot)
+    existing = {key: counts for key, counts in existing.items() if counts}
+    terms = incoming.terms
+    if not existing and not terms.required and not terms.required_anti:
+        return None
+    wanted: list[Counts] = [{} for _ in incoming.affinity_keys]
+    refused: list[Counts] = [{} for _ in terms.required_anti]
+    for namespace in filter(incoming.concerns, snapshot.index.namespaces()):
+        for group in snapshot.index.groups(namespace):
+            match = incoming.match(namespace, group.labels)
+            if match is None:
+                continue
+            if match.wanted:
+                for key, counts in zip(incoming.affinity_keys, wanted, strict=True):
+                    _add(counts, key, group.pods, snapshot)
+            for index in match.refused:
+                _add(refused[index], terms.required_anti[index].topology_key, group.pods, snapshot)
+    return AffinityFilter(incoming, wanted, refused, existing, snapshot.shapes.unfixed)
+
+
+def _add(counts: Counts, key: str, pods: Mapping[str, int], snapshot: Snapshot) -> None:
+    """Count pods, given by node name, in the domains of their nodes; nodes without the key have none."""
+    by_name = snapshot.by_name
+    for node_name, number in pods.items():
+        value = by_name[node_name].labels.get(key)
+        if value is not None:
+            counts[value] = counts.get(value, 0) + number

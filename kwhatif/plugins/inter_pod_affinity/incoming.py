@@ -1,0 +1,105 @@
+"""The incoming pod's side of the matching, compiled once per cycle (`interpodaffinity/plugin.go`)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kwhatif.matching.affinity import AffinityTerm, AffinityTerms
+from kwhatif.matching.labels import Labels
+from kwhatif.model.cluster import Cluster
+from kwhatif.snapshot.pod_info import PodInfo
+
+_NO_LABELS: Labels = {}
+
+
+def accepts_namespace(term: AffinityTerm, namespace: str, cluster: Cluster) -> bool:
+    """Whether a term of the incoming pod speaks of pods of that namespace.
+
+    Upstream adds the namespaces that the selector matches to those that are listed, and then matches other pods without
+    looking their namespace up. QUIRK: (plugin.go, mergeAffinityTermNamespacesIfNotEmpty) it means to drop the selector
+    then, but drops that of a copy. So one that holds for no labels at all, such as `NotIn` alone, accepts them all.
+    """
+    selector = term.namespace_selector
+    return (
+        namespace in term.namespaces
+        or selector.matches(cluster.namespace_labels(namespace))
+        or selector.matches(_NO_LABELS)
+    )
+
+
+def term_matches(term: AffinityTerm, namespace: str, labels: Labels, cluster: Cluster) -> bool:
+    """Whether a term of the incoming pod speaks of a pod of that namespace and labels."""
+    return term.selector.matches(labels) and accepts_namespace(term, namespace, cluster)
+
+
+class Match(NamedTuple):
+    """What another pod is to the incoming one."""
+
+    #: It matches all required affinity terms together.
+    wanted: bool
+    #: The required anti-affinity terms that it matches, each for itself.
+    refused: tuple[int, ...]
+
+
+class Incoming:
+    """The required terms of the incoming pod; shared by all forks."""
+
+    def __init__(self, pod: PodInfo, cluster: Cluster) -> None:
+        self.terms = pod.affinity_terms
+        #: Several terms about one key count the same pods: one count per key decides as well as upstream's sum.
+        self.affinity_keys = tuple(dict.fromkeys(term.topology_key for term in self.terms.required))
+        self._pod = pod
+        self._cluster = cluster
+        self._namespace_labels = cluster.namespace_labels(pod.namespace)
+        self._refusals: dict[AffinityTerms, tuple[str, ...]] = {}
+        self._concerns: dict[str, bool] = {}
+        self._matches: dict[PodInfo, Match | None] = {}
+        #: The first pod of a group that wants to be together has nobody to join but itself.
+        self.wants_itself = self._wants(pod.namespace, pod.labels)
+
+    def _wants(self, namespace: str, labels: Labels) -> bool:
+        terms = self.terms.required
+        # Asked for every potential victim; a generator would double the cost.
+        for term in terms:
+            if not term_matches(term, namespace, labels, self._cluster):
+                return False
+        return bool(terms)
+
+    def concerns(self, namespace: str) -> bool:
+        """Whether any term speaks of pods of that namespace."""
+        concerned = self._concerns.get(namespace)
+        if concerned is None:
+            both = (*self.terms.required, *self.terms.required_anti)
+            concerned = any(accepts_namespace(term, namespace, self._cluster) for term in both)
+            self._concerns[namespace] = concerned
+        return concerned
+
+    def match(self, namespace: str, labels: Labels) -> Match | None:
+        """What pods of that namespace and labels are to the incoming one; None: nothing."""
+        wanted = self._wants(namespace, labels)
+        refused = [
+            index
+            for index, term in enumerate(self.terms.required_anti)
+            if term_matches(term, namespace, labels, self._cluster)
+        ]
+        return Match(wanted, tuple(refused)) if wanted or refused else None
+
+    def match_pod(self, pod: PodInfo) -> Match | None:
+        """What that pod is to the incoming one; preemption asks several times."""
+        if not self.concerns(pod.namespace):
+            return None
+        if pod not in self._matches:
+            self._matches[pod] = self.match(pod.namespace, pod.labels)
+        return self._matches[pod]
+
+    def refused_by(self, terms: AffinityTerms) -> tuple[str, ...]:
+        """The topology keys of those required anti-affinity terms of another pod that speak of the incoming pod."""
+        keys = self._refusals.get(terms)
+        if keys is None:
+            pod, namespace_labels = self._pod, self._namespace_labels
+            keys = self._refusals[terms] = tuple(
+                term.topology_key
+                for term in terms.required_anti
+                if term.matches(pod.namespace, pod.labels, namespace_labels)
+            )
+        return keys

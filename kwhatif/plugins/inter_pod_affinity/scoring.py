@@ -1,0 +1,136 @@
+"""PreScore, Score and NormalizeScore: preferred terms (`interpodaffinity/scoring.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+from kwhatif.framework.plugin import MAX_NODE_SCORE, NOWHERE, NodeScorer, Scope
+from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, Status
+from kwhatif.matching.affinity import AffinityTerms, WeightedTerms
+from kwhatif.model.cluster import Cluster
+from kwhatif.plugins.inter_pod_affinity.incoming import accepts_namespace
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+#: Sums of weights by topology key and value.
+Scores = dict[str, dict[str, int]]
+
+
+class AffinityScorer(NodeScorer):
+    """The preferences between one pod and all others, as sums of weights per topology domain."""
+
+    normalizes_by_range = True
+
+    def __init__(self, scores: Scores, preferences: Preferences, unfixed: frozenset[str]) -> None:
+        self._scores = tuple(scores.items())
+        self._by_key = scores
+        self._preferences = preferences
+        self._unfixed = unfixed
+        self.by_shape = unfixed.isdisjoint(scores)
+
+    def score(self, node: NodeInfo) -> int:
+        """The weights in all domains of the node."""
+        labels = node.labels
+        total = 0
+        for key, scores in self._scores:
+            value = labels.get(key)
+            if value is not None:
+                total += scores.get(value, 0)
+        return total
+
+    def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
+        """Scale from the least to the most; nobody gets anything when all are equal."""
+        del nodes
+        least, most = min(scores, default=0), max(scores, default=0)
+        spread = most - least
+        if spread == 0:
+            return [0] * len(scores)
+        # Divided first and cut off after, in floats as upstream does: 29 of 100 gives 28.
+        return [int(MAX_NODE_SCORE * ((score - least) / spread)) for score in scores]
+
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+        """Add what the pod prefers, and what is preferred about it."""
+        touched = []
+        for key, weight in self._preferences.with_pod(pod):
+            value = node.labels.get(key)
+            if value is None:
+                continue
+            if amount < 0 or key not in self._by_key:
+                return None  # with the last pod that has a preference, or the first about a key, all is different
+            domains = self._by_key[key]
+            domains[value] = domains.get(value, 0) + weight * amount
+            touched.append((key, value))
+        return Scope(frozenset(touched)) if touched else NOWHERE
+
+    def cell(self, node: NodeInfo) -> Hashable:
+        """The node's domains; where almost every node is one, its sum."""
+        labels, unfixed = node.labels, self._unfixed
+        return tuple(
+            [
+                scores.get(value, 0) if (value := labels.get(key)) is not None and key in unfixed else value
+                for key, scores in self._scores
+            ]
+        )
+
+
+class Preferences:
+    """What one pod prefers about others, and others about it."""
+
+    def __init__(self, pod: PodInfo, cluster: Cluster, hard_weight: int) -> None:
+        self._pod = pod
+        self._cluster = cluster
+        self._namespace_labels = cluster.namespace_labels(pod.namespace)
+        #: What a required affinity term of another pod is worth.
+        self._hard_weight = hard_weight
+        own = pod.affinity_terms
+        self.weighted: WeightedTerms = (*own.preferred, *((-weight, term) for weight, term in own.preferred_anti))
+
+    def by_their_terms(self, terms: AffinityTerms) -> Iterator[tuple[str, int]]:
+        """Topology key and weight of the other pods' terms that speak of the pod."""
+        pod, namespace_labels = self._pod, self._namespace_labels
+        required = ((self._hard_weight, term) for term in terms.required if self._hard_weight > 0)
+        refused = ((-weight, term) for weight, term in terms.preferred_anti)
+        for weight, term in (*required, *terms.preferred, *refused):
+            if term.matches(pod.namespace, pod.labels, namespace_labels):
+                yield term.topology_key, weight
+
+    def about(self, namespace: str) -> WeightedTerms:
+        """The pod's own terms that speak of pods of that namespace."""
+        return tuple(weighted for weighted in self.weighted if accepts_namespace(weighted[1], namespace, self._cluster))
+
+    def with_pod(self, other: PodInfo) -> Iterator[tuple[str, int]]:
+        """Topology key and weight of all terms between the pod and that other one."""
+        if other.has_affinity:
+            yield from self.by_their_terms(other.affinity_terms)
+        for weight, term in self.about(other.namespace) if self.weighted else ():
+            if term.selector.matches(other.labels):
+                yield term.topology_key, weight
+
+
+def compile_scorer(pod: PodInfo, snapshot: Snapshot, hard_weight: int) -> AffinityScorer | Status:
+    """Sum up all preferences of the pod about others and of others about it; SKIP when there are none."""
+    scores: Scores = {}
+    preferences = Preferences(pod, snapshot.cluster, hard_weight)
+    for terms, pods in snapshot.index.by_terms().items():
+        for key, weight in preferences.by_their_terms(terms):
+            _add(scores, key, weight, pods, snapshot)
+    for namespace in snapshot.index.namespaces() if preferences.weighted else ():
+        accepting = preferences.about(namespace)
+        for group in snapshot.index.groups(namespace) if accepting else ():
+            for weight, term in accepting:
+                if term.selector.matches(group.labels):
+                    _add(scores, term.topology_key, weight, group.pods, snapshot)
+    if not scores:
+        return SKIP_FOR_NOW if any(preferences.with_pod(pod)) else SKIP
+    return AffinityScorer(scores, preferences, snapshot.shapes.unfixed)
+
+
+def _add(scores: Scores, key: str, weight: int, pods: Mapping[str, int], snapshot: Snapshot) -> None:
+    """Add the weight of the pods, given by node name, to the domains of their nodes."""
+    by_name = snapshot.by_name
+    for node_name, number in pods.items():
+        value = by_name[node_name].labels.get(key)
+        if value is not None:
+            domains = scores.setdefault(key, {})
+            domains[value] = domains.get(value, 0) + weight * number

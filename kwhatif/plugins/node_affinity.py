@@ -1,0 +1,158 @@
+"""NodeAffinity: `nodeSelector` and node affinity (`plugins/nodeaffinity/node_affinity.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import ClassVar
+
+from kwhatif.framework.evidence import UnmatchedSelector
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.framework.scoring import default_normalize
+from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
+from kwhatif.matching.node_selector import (
+    NAME_FIELD,
+    PreferredTerms,
+    RequiredNodeAffinity,
+    Term,
+    TermError,
+    any_matches,
+    mismatch,
+)
+from kwhatif.model.meta import Model
+from kwhatif.model.pod import NodeAffinity as NodeAffinitySpec
+from kwhatif.model.pod import NodeSelectorTerm, PodSpec
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+REASON_POD = "node(s) didn't match Pod's node affinity/selector"
+REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
+REASON_CONFLICT = "pod affinity terms conflict"
+
+
+class NodeAffinityArgs(Model):
+    """`NodeAffinityArgs` of kubescheduler.config.k8s.io/v1: affinity that holds for every pod of the profile."""
+
+    added_affinity: NodeAffinitySpec | None = None
+
+
+class _Selected(NodeFilter):
+    def __init__(
+        self,
+        added: Sequence[Term] | None,
+        required: RequiredNodeAffinity,
+        only_nodes: frozenset[str] | None,
+        reads: Reads,
+    ) -> None:
+        self._added = added
+        self._required = required
+        self.only_nodes = only_nodes
+        self.reads = reads
+
+    def filter(self, node: NodeInfo) -> Status:
+        if self._added is not None and not any_matches(self._added, node):
+            return unresolvable(REASON_ENFORCED, UnmatchedSelector(*mismatch((), self._added, node)))
+        if not self._required.matches(node):
+            return unresolvable(REASON_POD, UnmatchedSelector(*self._required.mismatch(node)))
+        return SUCCESS
+
+
+class _Preferred(NodeScorer):
+    reads = Reads.NODE
+    normalizes_by_range = True
+
+    def __init__(self, terms: Sequence[PreferredTerms], *, by_shape: bool) -> None:
+        self._terms = terms
+        self.by_shape = by_shape
+
+    def score(self, node: NodeInfo) -> int:
+        """The weights of all terms that select the node."""
+        return sum(terms.score(node) for terms in self._terms)
+
+    def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
+        del nodes
+        return default_normalize(scores)
+
+
+def named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
+    """The nodes that the terms name by `metadata.name In`; None when a term leaves the name open.
+
+    It reads the terms as they stand, also those that do not parse and so select nothing.
+    """
+    names: set[str] = set()
+    for term in terms:
+        named = [set(field.values) for field in term.match_fields if field.key == NAME_FIELD and field.operator == "In"]
+        if not named:
+            return None
+        names.update(set.intersection(*named))
+    return frozenset(names)
+
+
+def _of_the_shape(readers: Collection[Term | RequiredNodeAffinity | PreferredTerms], snapshot: Snapshot) -> bool:
+    """Whether all that is read is fixed by a node's shape."""
+    unfixed = snapshot.shapes.unfixed
+    return all(not reader.reads_name and unfixed.isdisjoint(reader.keys) for reader in readers)
+
+
+def _affinity_of(spec: PodSpec) -> NodeAffinitySpec:
+    affinity = spec.affinity
+    return (affinity and affinity.node_affinity) or NodeAffinitySpec()
+
+
+class NodeAffinity:
+    """Rejects nodes that the pod, or the profile, does not select; preferred terms add score."""
+
+    name: ClassVar[str] = "NodeAffinity"
+
+    def __init__(self, args: NodeAffinityArgs | None = None) -> None:
+        """Compile the added affinity.
+
+        Raises:
+            TermError: a term of it does not parse; the scheduler would not start.
+        """
+        added = (args and args.added_affinity) or NodeAffinitySpec()
+        self._added_required: tuple[Term, ...] | None = None
+        if added.required is not None:
+            self._added_required = tuple(
+                Term(term.match_expressions, term.match_fields, f"nodeSelectorTerms[{index}].")
+                for index, term in enumerate(added.required.node_selector_terms)
+            )
+        self._added_preferred = PreferredTerms(added.preferred) if added.preferred else None
+
+    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+        """SKIP without anything required; a pod whose terms name nodes is looked at on those only."""
+        spec = pod.pod.spec
+        own = _affinity_of(spec).required
+        added = self._added_required
+        if own is None and added is None and not spec.node_selector:
+            return SKIP
+        only_nodes = None
+        if own is not None and own.node_selector_terms:
+            only_nodes = named_nodes(own.node_selector_terms)
+            if only_nodes is not None and not only_nodes:
+                return unresolvable(REASON_CONFLICT)
+        return self._selected(spec, snapshot, only_nodes)
+
+    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter:
+        """Filter reads the pod by itself then, on all nodes."""
+        return self._selected(pod.pod.spec, snapshot, None)
+
+    def _selected(self, spec: PodSpec, snapshot: Snapshot, only_nodes: frozenset[str] | None) -> NodeFilter:
+        added, required = self._added_required, RequiredNodeAffinity(spec)
+        by_shape = _of_the_shape((required, *(added or ())), snapshot)
+        return _Selected(added, required, only_nodes, Reads.SHAPE if by_shape else Reads.NODE)
+
+    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """SKIP without preferred terms, though not for an empty list of the pod's own; an error if one is invalid."""
+        del nodes
+        own = _affinity_of(pod.pod.spec).preferred
+        added = self._added_preferred
+        try:
+            terms = [] if own is None else [PreferredTerms(own)]
+        except TermError as failure:
+            return error(str(failure))
+        if added is not None:
+            terms.append(added)
+        if not terms:
+            return SKIP
+        return _Preferred(terms, by_shape=_of_the_shape(terms, snapshot))

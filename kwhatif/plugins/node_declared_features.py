@@ -1,0 +1,64 @@
+"""NodeDeclaredFeatures: features that a node must declare (`plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`).
+
+What a pod needs is inferred as in `component-helpers/nodedeclaredfeatures/features`; the other features registered
+there matter for updates of running pods only.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kwhatif.framework.evidence import MissingFeature
+from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
+from kwhatif.model.pod import PodSpec
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
+USER_NAMESPACES_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
+
+
+def required_features(spec: PodSpec) -> frozenset[str]:
+    """The features that the pod needs of its node."""
+    features = set()
+    if any(
+        rule.action == "RestartAllContainers"
+        for container in (*spec.containers, *spec.init_containers)
+        for rule in container.restart_policy_rules
+    ):
+        features.add(RESTART_ALL_CONTAINERS)
+    if spec.host_network and spec.host_users is False:
+        features.add(USER_NAMESPACES_HOST_NETWORK)
+    return frozenset(features)
+
+
+class _Declares(NodeFilter):
+    reads = Reads.SHAPE
+
+    def __init__(self, required: frozenset[str]) -> None:
+        self._required = required
+
+    def filter(self, node: NodeInfo) -> Status:
+        missing = self._required - node.declared_features
+        if not missing:
+            return SUCCESS
+        return unresolvable("node(s) didn't match Pod's required features", MissingFeature(tuple(sorted(missing))))
+
+
+class NodeDeclaredFeatures:
+    """Rejects nodes that do not declare a feature which the pod's spec needs."""
+
+    name: ClassVar[str] = "NodeDeclaredFeatures"
+
+    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+        """SKIP for a pod that needs no feature."""
+        del snapshot
+        required = required_features(pod.pod.spec)
+        return _Declares(required) if required else SKIP
+
+    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+        """Filter fails: it relies on what PreFilter left behind."""
+        del pod, snapshot
+        return error('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')

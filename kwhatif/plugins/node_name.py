@@ -1,0 +1,36 @@
+"""NodeName: a pod that names its node (`plugins/nodename/node_name.go`)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kwhatif.framework.evidence import WrongNode
+from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+
+class _OnlyNode(NodeFilter):
+    # No node set, though there is one: upstream has no PreFilter here, and every other node gives its own reason.
+    reads = Reads.NODE
+
+    def __init__(self, wanted: str) -> None:
+        self._wanted = wanted
+        self._wrong = unresolvable("node(s) didn't match the requested node name", WrongNode(wanted))
+
+    def filter(self, node: NodeInfo) -> Status:
+        return SUCCESS if node.name == self._wanted else self._wrong
+
+
+class NodeName:
+    """Rejects all nodes but the one in `spec.nodeName`."""
+
+    name: ClassVar[str] = "NodeName"
+
+    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+        """SKIP for a pod that names no node, as pods that wait for the scheduler do."""
+        del snapshot
+        wanted = pod.pod.spec.node_name
+        return _OnlyNode(wanted) if wanted else SKIP

@@ -1,0 +1,54 @@
+"""NodePorts: free host ports (`plugins/nodeports/node_ports.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kwhatif.framework.evidence import PortConflict
+from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unschedulable
+from kwhatif.matching.ports import HostPort, conflicts
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+REASON = "node(s) didn't have free ports for the requested pod ports"
+
+
+def _taken(port: HostPort, node: NodeInfo) -> PortConflict:
+    """A port that is in use, and the first pod on the node that holds it."""
+    holder = next(pod for pod in node.pods if conflicts(port, pod.ports))
+    return PortConflict(port.ip, port.protocol, port.port, holder.key)
+
+
+class _PortsFree(NodeFilter):
+    reads = Reads.PODS
+
+    def __init__(self, wanted: Sequence[HostPort]) -> None:
+        self._wanted = wanted
+
+    def filter(self, node: NodeInfo) -> Status:
+        used = node.used_ports()
+        if not used:
+            return SUCCESS
+        conflicting = [port for port in self._wanted if conflicts(port, used)]
+        if not conflicting:
+            return SUCCESS
+        return unschedulable(REASON, *(_taken(port, node) for port in conflicting))
+
+
+class NodePorts:
+    """Rejects nodes where a host port of the pod is taken; conflicts within the pod itself are not looked at."""
+
+    name: ClassVar[str] = "NodePorts"
+
+    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+        """SKIP for a pod without host ports."""
+        del snapshot
+        return _PortsFree(pod.ports) if pod.ports else SKIP
+
+    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+        """Filter fails: it relies on what PreFilter left behind."""
+        del pod, snapshot
+        return error('reading "PreFilterNodePorts" from cycleState: not found')

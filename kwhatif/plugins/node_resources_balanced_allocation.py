@@ -1,0 +1,88 @@
+"""NodeResourcesBalancedAllocation: prefers nodes whose resources the pod makes more evenly used.
+
+(`pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go`.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
+from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, Entry, ResourceSpec, compile_entries
+from kwhatif.framework.status import SKIP, Status
+from kwhatif.matching.requests import pod_requests, units
+from kwhatif.model.meta import Model
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+
+class NodeResourcesBalancedAllocationArgs(Model):
+    """`NodeResourcesBalancedAllocationArgs`; without resources cpu and memory."""
+
+    resources: tuple[ResourceSpec, ...] = ()
+
+
+class NodeResourcesBalancedAllocation:
+    """See the module."""
+
+    name: ClassVar[str] = "NodeResourcesBalancedAllocation"
+
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs | None = None) -> None:
+        self._resources = (args.resources if args else ()) or DEFAULT_RESOURCES
+
+    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """Compile the pod's request; a pod that requests none of the resources balances nothing."""
+        del nodes
+        requests = pod_requests(pod.pod, status_aware=True)
+        if not any(units(resource.name, requests.get(resource.name, 0)) for resource in self._resources):
+            return SKIP
+        return _Balance(compile_entries(self._resources, requests, snapshot.cluster, nonzero=False))
+
+
+class _Balance(NodeScorer):
+    """50 to 100; about 75 where the pod does not change the balance."""
+
+    reads = Reads.PODS
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = entries
+
+    def score(self, node: NodeInfo) -> int:
+        """How much more balanced the node is with the pod than without."""
+        with_pod: list[float] = []
+        without: list[float] = []
+        for requested, _, usage in self._entries:
+            allocatable, used = usage(node)
+            if allocatable:
+                with_pod.append(_fraction(used + requested, allocatable))
+                without.append(_fraction(used, allocatable))
+        half = MAX_NODE_SCORE // 2
+        return half + (half + _balance(with_pod) - _balance(without)) // 2
+
+
+def _fraction(used: int, allocatable: int) -> float:
+    # Go converts both to float64 before it divides; Python's int / int would round once, not three times.
+    return float(used) / float(allocatable) if used < allocatable else 1.0
+
+
+def _balance(fractions: Sequence[float]) -> int:
+    """100 where all resources are used alike; floats in upstream's order of operations."""
+    count = len(fractions)
+    deviation = 0.0
+    if count == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif count > 2:
+        mean = _sum(fractions) / count
+        deviation = math.sqrt(_sum([(fraction - mean) * (fraction - mean) for fraction in fractions]) / count)
+    return int((1 - deviation) * MAX_NODE_SCORE)
+
+
+def _sum(terms: Sequence[float]) -> float:
+    # Left to right: Python 3.12's `sum` compensates rounding errors, Go's loop does not.
+    total = 0.0
+    for term in terms:
+        total += term
+    return total

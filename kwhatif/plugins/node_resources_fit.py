@@ -1,0 +1,124 @@
+"""NodeResourcesFit: the node must have room for what the pod requests; and how full it would be.
+
+(`pkg/scheduler/framework/plugins/noderesources/fit.go`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kwhatif.framework.evidence import InsufficientResource
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, compile_entries
+from kwhatif.framework.scoring_strategy import ScoringStrategy, compile_strategy
+from kwhatif.framework.status import SUCCESS, Code, Status, error
+from kwhatif.matching.device_classes import device_classes_by_resource
+from kwhatif.matching.requests import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    MISSING_REQUESTS,
+    PODS,
+    Resources,
+    is_extended_resource,
+    pod_requests,
+    to_resources,
+)
+from kwhatif.model.meta import Model
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+
+class NodeResourcesFitArgs(Model):
+    """`NodeResourcesFitArgs`; the extenders' `ignoredByScheduler` resources replace `ignoredResources`."""
+
+    ignored_resources: tuple[str, ...] = ()
+    ignored_resource_groups: tuple[str, ...] = ()
+    scoring_strategy: ScoringStrategy = ScoringStrategy()
+
+
+class NodeResourcesFit:
+    """See the module."""
+
+    name: ClassVar[str] = "NodeResourcesFit"
+
+    def __init__(self, args: NodeResourcesFitArgs | None = None) -> None:
+        args = args or NodeResourcesFitArgs()
+        self._ignored = frozenset(args.ignored_resources)
+        self._ignored_groups = frozenset(args.ignored_resource_groups)
+        self._resources = args.scoring_strategy.resources or DEFAULT_RESOURCES
+        self._scorer = compile_strategy(args.scoring_strategy)
+
+    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter:
+        """Compile the pod's request. It waits for a node, so a resize cannot be under way: the spec alone counts."""
+        requested = to_resources(pod_requests(pod.pod))
+        if not requested.scalars:
+            return _Room(requested)
+        checked = tuple((name, amount) for name, amount in requested.scalars if amount and not self._ignores(name))
+        classes = device_classes_by_resource(snapshot.cluster)
+        backed = frozenset(name for name, _ in checked if name in classes)
+        return _Room(requested._replace(scalars=checked), backed)
+
+    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+        """Filter fails: it relies on what PreFilter left behind."""
+        del pod, snapshot
+        return error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
+
+    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer:
+        """Compile the pod's request for scoring.
+
+        QUIRK: (resource_allocation.go) the score of Fit knows no pod-level resources, although its filter does.
+        """
+        del nodes
+        requests = pod_requests(pod.pod, pod_level=False, missing=MISSING_REQUESTS)
+        return self._scorer(compile_entries(self._resources, requests, snapshot.cluster, nonzero=True))
+
+    def _ignores(self, name: str) -> bool:
+        if not is_extended_resource(name):
+            return False
+        return name in self._ignored or name.partition("/")[0] in self._ignored_groups
+
+
+class _Room(NodeFilter):
+    """Whether the node has room; every resource that is short is a reason, in upstream's order."""
+
+    reads = Reads.PODS
+    monotone = True
+
+    def __init__(self, requested: Resources, backed: frozenset[str] = frozenset()) -> None:
+        self._cpu, self._memory, self._ephemeral, self._scalars = requested
+        #: Scalars behind which a DeviceClass stands: where the node itself has none, DynamicResources decides.
+        self._backed = backed
+
+    def filter(self, node: NodeInfo) -> Status:
+        """Room for one more pod, and for each resource it requests; what is not requested is not looked at."""
+        short: list[InsufficientResource] = []
+        if len(node.pods) >= node.allowed_pods:
+            short.append(InsufficientResource(PODS, 1, len(node.pods), node.allowed_pods))
+        cpu, memory, ephemeral, _ = node.allocatable
+        if self._cpu and self._cpu > cpu - node.cpu:
+            short.append(InsufficientResource(CPU, self._cpu, node.cpu, cpu))
+        if self._memory and self._memory > memory - node.memory:
+            short.append(InsufficientResource(MEMORY, self._memory, node.memory, memory))
+        if self._ephemeral and self._ephemeral > ephemeral - node.ephemeral:
+            short.append(InsufficientResource(EPHEMERAL_STORAGE, self._ephemeral, node.ephemeral, ephemeral))
+        for name, amount in self._scalars:
+            allocatable, used = node.allocatable.scalar(name), node.scalars.get(name, 0)
+            if amount > allocatable - used and (allocatable > 0 or name not in self._backed):
+                short.append(InsufficientResource(name, amount, used, allocatable))
+        return _refusal(short) if short else SUCCESS
+
+
+def _refusal(short: Sequence[InsufficientResource]) -> Status:
+    code = Code.UNSCHEDULABLE
+    reasons = []
+    for row in short:
+        if row.resource == PODS:
+            reasons.append("Too many pods")
+            continue
+        reasons.append(f"Insufficient {row.resource}")
+        if row.requested > row.allocatable:
+            code = Code.UNRESOLVABLE  # more than the whole node has: eviction cannot help
+    return Status(code, tuple(reasons), tuple(short))

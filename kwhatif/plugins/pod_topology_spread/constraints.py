@@ -1,0 +1,162 @@
+"""Spread constraints, compiled, and what they count (`podtopologyspread/common.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from kwhatif.matching.default_selector import default_selector
+from kwhatif.matching.labels import Labels, Selector, compile_selector
+from kwhatif.matching.node_selector import RequiredNodeAffinity
+from kwhatif.matching.tolerations import first_untolerated
+from kwhatif.model.pod import TopologySpreadConstraint
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_index import PodIndex
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+HOSTNAME = "kubernetes.io/hostname"
+
+SYSTEM_DEFAULTS = (
+    TopologySpreadConstraint(topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway", max_skew=3),
+    TopologySpreadConstraint(
+        topology_key="topology.kubernetes.io/zone", when_unsatisfiable="ScheduleAnyway", max_skew=5
+    ),
+)
+
+
+class Constraint(msgspec.Struct, frozen=True):
+    """One constraint."""
+
+    max_skew: int
+    topology_key: str
+    selector: Selector
+    min_domains: int
+    honor_affinity: bool
+    honor_taints: bool
+
+
+def compile_constraints(
+    constraints: Iterable[TopologySpreadConstraint], pod_labels: Labels, action: str
+) -> tuple[Constraint, ...]:
+    """The constraints with that action (`whenUnsatisfiable`).
+
+    Raises:
+        SelectorError: the selector of one of them is not valid.
+    """
+    return tuple(
+        _compile(constraint, pod_labels) for constraint in constraints if constraint.when_unsatisfiable == action
+    )
+
+
+def _compile(constraint: TopologySpreadConstraint, pod_labels: Labels) -> Constraint:
+    selector = compile_selector(constraint.label_selector)
+    pairs = [(key, pod_labels[key]) for key in constraint.match_label_keys if key in pod_labels]
+    return Constraint(
+        max_skew=constraint.max_skew,
+        topology_key=constraint.topology_key,
+        selector=selector.and_equals(pairs),
+        min_domains=1 if constraint.min_domains is None else constraint.min_domains,
+        honor_affinity=constraint.node_affinity_policy in (None, "Honor"),
+        honor_taints=constraint.node_taints_policy == "Honor",
+    )
+
+
+def with_default_selector(
+    constraints: Sequence[Constraint], pod: PodInfo, snapshot: Snapshot
+) -> tuple[Constraint, ...]:
+    """Default constraints speak of the pod's own kind; a pod that nothing selects has none."""
+    selector = default_selector(pod.pod, snapshot.cluster)
+    if selector.empty:
+        return ()
+    return tuple(msgspec.structs.replace(constraint, selector=selector) for constraint in constraints)
+
+
+class Eligibility:
+    """Which constraints take a node into account (`matchNodeInclusionPolicies`), asked once per node shape."""
+
+    def __init__(self, pod: PodInfo, constraints: Sequence[Constraint], unfixed: frozenset[str]) -> None:
+        self._required = RequiredNodeAffinity(pod.pod.spec)
+        self._tolerations = pod.pod.spec.tolerations
+        self._policies = tuple((constraint.honor_affinity, constraint.honor_taints) for constraint in constraints)
+        self._per_node = self._required.reads_name or not unfixed.isdisjoint(self._required.keys)
+        self._known: dict[str | int, tuple[bool, ...]] = {}
+
+    def of(self, node: NodeInfo) -> tuple[bool, ...]:
+        """Per constraint, whether the node is eligible."""
+        where = node.name if self._per_node else node.shape
+        known = self._known.get(where)
+        if known is None:
+            known = self._known[where] = self._judge(node)
+        return known
+
+    def _judge(self, node: NodeInfo) -> tuple[bool, ...]:
+        selected = self._required.matches(node)
+        tolerated = first_untolerated(node.taints, self._tolerations) is None
+        return tuple(
+            (selected or not honor_affinity) and (tolerated or not honor_taints)
+            for honor_affinity, honor_taints in self._policies
+        )
+
+
+class Matches:
+    """Which constraints speak of a pod, and how many such pods there are on the nodes."""
+
+    def __init__(self, pod: PodInfo, constraints: Sequence[Constraint]) -> None:
+        self._namespace = pod.namespace
+        self._selectors = [constraint.selector for constraint in constraints]
+        self._known: dict[PodInfo, tuple[int, ...]] = {}
+
+    def of(self, pod: PodInfo) -> tuple[int, ...]:
+        """The constraints whose selector matches the pod; none for a pod of another namespace."""
+        if pod.namespace != self._namespace:
+            return ()
+        known = self._known.get(pod)
+        if known is None:
+            labels = pod.labels
+            known = tuple(index for index, selector in enumerate(self._selectors) if selector.matches(labels))
+            self._known[pod] = known
+        return known
+
+    def counting(self, pod: PodInfo) -> tuple[int, ...]:
+        """The constraints that count the pod: none for one that is being deleted."""
+        # QUIRK: (common.go, countPodsMatchSelector) an empty selector matches every pod, but counts none.
+        return () if pod.terminating else tuple(index for index in self.of(pod) if not self._selectors[index].empty)
+
+    def by_node(self, index: PodIndex) -> list[dict[str, int]]:
+        """Per constraint, the matching pods by node name, those being deleted excepted."""
+        counts: list[dict[str, int]] = [{} for _ in self._selectors]
+        for group in index.groups(self._namespace):
+            matching = self._counting(group.labels, counts)
+            if not matching:
+                continue
+            for node_name, number in group.pods.items():
+                live = number - group.terminating.get(node_name, 0)
+                for on_node in matching:
+                    on_node[node_name] = on_node.get(node_name, 0) + live
+        return counts
+
+    def on(self, node: NodeInfo) -> list[int]:
+        """Per constraint, the matching pods on this node, those being deleted excepted."""
+        live = [pod.labels for pod in node.pods if pod.namespace == self._namespace and not pod.terminating]
+        return [
+            0 if selector.empty else sum(1 for labels in live if selector.matches(labels))
+            for selector in self._selectors
+        ]
+
+    def _counting(self, labels: Labels, counts: Sequence[dict[str, int]]) -> list[dict[str, int]]:
+        # QUIRK: (common.go, countPodsMatchSelector) an empty selector matches every pod, but counts none.
+        return [
+            on_node
+            for selector, on_node in zip(self._selectors, counts, strict=True)
+            if not selector.empty and selector.matches(labels)
+        ]
+
+
+def has_all(labels: Mapping[str, str], keys: Sequence[str]) -> bool:
+    """Whether the node has every topology key (`nodeLabelsMatchSpreadConstraints`)."""
+    for key in keys:  # noqa: SIM110 - asked per node and per pod: a generator would double the cost
+        if key not in labels:
+            return False
+    return True

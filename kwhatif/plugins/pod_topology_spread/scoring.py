@@ -1,0 +1,212 @@
+"""PreScore, Score and NormalizeScore: soft constraints (`podtopologyspread/scoring.go`)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kwhatif.framework.plugin import MAX_NODE_SCORE, NOWHERE, NodeScorer, Scope
+from kwhatif.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Eligibility, Matches, has_all
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+
+class _Rule(NamedTuple):
+    """One constraint as asked per node."""
+
+    topology_key: str
+    #: Hosts are counted one by one, by node name, whatever the value of their label.
+    by_name: bool
+    #: Matching pods by domain; what is missing has none.
+    counts: dict[str, int]
+    #: So that the counts of few large domains are not drowned by those of many small ones.
+    weight: float
+    #: Added everywhere, so that small differences between domains matter less.
+    tolerance: float
+
+
+class SpreadScorer(NodeScorer):
+    """The soft constraints of one pod, with the number of matching pods per domain."""
+
+    normalizes_by_range = True
+
+    def __init__(self, rules: Sequence[_Rule], ignored: frozenset[str], upkeep: _Upkeep, *, by_shape: bool) -> None:
+        self._rules = tuple(rules)
+        self._ignored = ignored
+        self._upkeep = upkeep
+        self.by_shape = by_shape
+
+    def score(self, node: NodeInfo) -> int:
+        """The weighted number of matching pods around the node: less is better."""
+        if node.name in self._ignored:
+            return 0
+        labels = node.labels
+        # Summed in the order of the constraints, as upstream does: with floats another order gives another sum.
+        score = 0.0
+        for key, by_name, counts, weight, tolerance in self._rules:
+            value = labels.get(key)
+            if value is not None:
+                score += counts.get(node.name if by_name else value, 0) * weight + tolerance
+        return round_half_away(score)
+
+    def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
+        """Fewer pods give more points; nodes without the labels get none."""
+        ignored = self._ignored
+        counted = [score for score, node in zip(scores, nodes, strict=True) if node.name not in ignored]
+        least, most = min(counted, default=0), max(counted, default=0)
+        if most <= 0:
+            return [0 if node.name in ignored else MAX_NODE_SCORE for node in nodes]
+        return [
+            0 if node.name in ignored else MAX_NODE_SCORE * (most + least - score) // most
+            for score, node in zip(scores, nodes, strict=True)
+        ]
+
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope:
+        """Count the pod for good, or do not count it any more; cells are made so that no other node's changes."""
+        for index in self._upkeep.counted_in(pod, node):
+            key, by_name, counts, _, _ = self._rules[index]
+            where = node.name if by_name else node.labels.get(key, "")
+            counts[where] = counts.get(where, 0) + amount
+        return NOWHERE
+
+    def admit(self, node: NodeInfo, number: int) -> None:
+        """More feasible nodes, or fewer, may be in more domains or fewer, and that makes a constraint weigh more."""
+        if node.name not in self._ignored:
+            domains = self._upkeep.admit(node, number)
+            self._rules = tuple(
+                rule._replace(weight=_weight(number)) for rule, number in zip(self._rules, domains, strict=True)
+            )
+
+    def cell(self, node: NodeInfo) -> Hashable:
+        """The node's domains; of a host, how many pods are on it."""
+        if node.name in self._ignored:
+            return None
+        cell: list[str | int | None] = []
+        for key, by_name, counts, _, _ in self._rules:
+            value = node.labels.get(key)
+            cell.append(value if value is None or not by_name else counts.get(node.name, 0))
+        return tuple(cell)
+
+
+def _weight(domains: int) -> float:
+    return math.log(domains + 2)
+
+
+class _Census:
+    """The domains of one constraint that the feasible nodes are in, those that are not scored excepted.
+
+    QUIRK: (scoring.go, initPreScoreState) nodes without the label make up a domain too, "", which adds to the weight.
+    """
+
+    def __init__(self, key: str, scored: Sequence[NodeInfo]) -> None:
+        self._key = key
+        self.by_host = key == HOSTNAME
+        #: Nodes by domain; hosts are domains one by one, whatever their label says.
+        self._nodes = None if self.by_host else Counter(node.labels.get(key, "") for node in scored)
+        self.domains = len(scored) if self._nodes is None else len(self._nodes)
+
+    def admit(self, node: NodeInfo, number: int) -> int:
+        """Count so many nodes like this one, and say how many domains there are."""
+        if self._nodes is None:
+            self.domains += number
+        else:
+            value = node.labels.get(self._key, "")
+            self._nodes[value] += number
+            if not self._nodes[value]:
+                del self._nodes[value]
+            self.domains = len(self._nodes)
+        return self.domains
+
+
+class _Upkeep(NamedTuple):
+    """What it takes to keep a scorer up to date."""
+
+    matches: Matches
+    eligibility: Eligibility
+    censuses: Sequence[_Census]
+    #: The topology keys that a node must have to be counted.
+    required: Sequence[str]
+
+    def counted_in(self, pod: PodInfo, node: NodeInfo) -> list[int]:
+        """The constraints in which the pod counts on that node; a host counts, eligible or not."""
+        counting = self.matches.counting(pod)
+        if not counting:
+            return []
+        eligible = self.eligibility.of(node) if has_all(node.labels, self.required) else ()
+        return [index for index in counting if self.censuses[index].by_host or (eligible and eligible[index])]
+
+    def admit(self, node: NodeInfo, number: int) -> list[int]:
+        """How many domains every constraint has with so many more nodes like this one."""
+        return [census.admit(node, number) for census in self.censuses]
+
+
+def round_half_away(number: float) -> int:
+    """Go's `math.Round`: halves go away from zero, not to the even neighbour."""
+    size = abs(number)
+    whole = math.floor(size)
+    if size - whole >= 0.5:
+        whole += 1
+    return whole if number >= 0 else -whole
+
+
+def compile_scorer(
+    pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo], constraints: Sequence[Constraint], *, require_all: bool
+) -> SpreadScorer:
+    """Count the matching pods in the domains of the feasible nodes, and weigh the constraints (`initPreScoreState`).
+
+    `nodes` are the feasible ones. With `require_all`, nodes that lack a topology key are neither scored nor counted.
+    """
+    keys = tuple(constraint.topology_key for constraint in constraints)
+    required = keys if require_all else ()
+    ignored = _lacking(required, (*snapshot.nodes, *nodes))
+    scored = [node for node in nodes if node.name not in ignored]
+    counted = [node for node in snapshot.nodes if has_all(node.labels, required)]
+    matches = Matches(pod, constraints)
+    on_node = matches.by_node(snapshot.index)
+    eligibility = Eligibility(pod, constraints, snapshot.shapes.unfixed)
+    rules, censuses = [], []
+    for index, constraint in enumerate(constraints):
+        key = constraint.topology_key
+        if key == HOSTNAME:
+            counts = _by_host(index, on_node[index], matches, snapshot, scored)
+        else:
+            eligible = (node for node in counted if eligibility.of(node)[index])
+            counts = _by_domain(key, on_node[index], eligible)
+        census = _Census(key, scored)
+        censuses.append(census)
+        weight = _weight(census.domains)
+        rules.append(_Rule(key, key == HOSTNAME, counts, weight, float(constraint.max_skew - 1)))
+    # A shape does not fix what is on the node, so hosts are never scored by shape.
+    by_shape = HOSTNAME not in keys and snapshot.shapes.unfixed.isdisjoint(keys)
+    upkeep = _Upkeep(matches, eligibility, censuses, required)
+    return SpreadScorer(rules, ignored, upkeep, by_shape=by_shape)
+
+
+def _lacking(required: Sequence[str], nodes: Iterable[NodeInfo]) -> frozenset[str]:
+    """The nodes without one of the labels; of two of the same name the last one counts."""
+    if not required:
+        return frozenset()
+    lacks = {node.name: not has_all(node.labels, required) for node in nodes}
+    return frozenset(name for name, lacking in lacks.items() if lacking)
+
+
+def _by_domain(key: str, on_node: Mapping[str, int], eligible: Iterable[NodeInfo]) -> dict[str, int]:
+    """Matching pods per domain; nodes without the label are one, too."""
+    counts: dict[str, int] = {}
+    for node in eligible:
+        value = node.labels.get(key, "")
+        counts[value] = counts.get(value, 0) + on_node.get(node.name, 0)
+    return counts
+
+
+def _by_host(
+    index: int, on_node: dict[str, int], matches: Matches, snapshot: Snapshot, scored: Iterable[NodeInfo]
+) -> dict[str, int]:
+    """Matching pods per node, eligible or not. An extender may bring NodeInfos of its own, with other pods on them."""
+    for node in scored:
+        if snapshot.by_name.get(node.name) is not node:
+            on_node[node.name] = matches.on(node)[index]
+    return on_node

@@ -1,0 +1,73 @@
+"""TaintToleration: taints that keep pods away, or rather away (`plugins/tainttoleration/taint_toleration.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kwhatif.framework.evidence import UntoleratedTaint
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.framework.scoring import default_normalize
+from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
+from kwhatif.matching.tolerations import PREFER_NO_SCHEDULE, first_untolerated, tolerated
+from kwhatif.model.pod import Toleration
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+
+class _Tolerates(NodeFilter):
+    reads = Reads.SHAPE
+
+    def __init__(self, tolerations: Sequence[Toleration]) -> None:
+        self._tolerations = tolerations
+
+    def filter(self, node: NodeInfo) -> Status:
+        taint = first_untolerated(node.taints, self._tolerations)
+        if taint is None:
+            return SUCCESS
+        evidence = UntoleratedTaint(taint.key, taint.value, taint.effect)
+        return unresolvable("node(s) had untolerated taint(s)", evidence)
+
+
+class _FewestTaints(NodeScorer):
+    reads = Reads.SHAPE
+    by_shape = True
+    normalizes_by_range = True
+
+    def __init__(self, tolerations: Sequence[Toleration]) -> None:
+        self._tolerations = [toleration for toleration in tolerations if toleration.effect in ("", PREFER_NO_SCHEDULE)]
+
+    def score(self, node: NodeInfo) -> int:
+        """How many PreferNoSchedule taints the pod does not tolerate."""
+        return sum(
+            taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, self._tolerations) for taint in node.taints
+        )
+
+    def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
+        del nodes
+        return default_normalize(scores, reverse=True)
+
+
+class TaintToleration:
+    """Rejects nodes with an untolerated NoSchedule or NoExecute taint; PreferNoSchedule taints cost score."""
+
+    name: ClassVar[str] = "TaintToleration"
+
+    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+        """SKIP when the pod tolerates the taints of all nodes."""
+        tolerations = pod.pod.spec.tolerations
+        shapes = snapshot.shapes.representatives
+        if all(first_untolerated(node.spec.taints, tolerations) is None for node in shapes):
+            return SKIP
+        return _Tolerates(tolerations)
+
+    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """Never SKIP: nodes without taints score 100."""
+        del snapshot, nodes
+        return _FewestTaints(pod.pod.spec.tolerations)
+
+    def without_pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> Status:
+        """Score fails: it relies on what PreScore left behind."""
+        del pod, snapshot, nodes
+        return error('failed to read "PreScoreTaintToleration" from cycleState: not found')

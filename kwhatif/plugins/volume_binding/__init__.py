@@ -1,0 +1,118 @@
+"""Claims find volumes, or can be provisioned, on the pod's node (`plugins/volumebinding`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kwhatif.framework.plugin import NodeFilter
+from kwhatif.framework.status import SKIP, Status, error, unresolvable
+from kwhatif.matching.volumes import (
+    WAIT_FOR_FIRST_CONSUMER,
+    ClaimName,
+    claim_class,
+    claim_names,
+    claim_not_found,
+    is_fully_bound,
+    not_owner,
+)
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import Model
+from kwhatif.model.pod import Pod
+from kwhatif.model.storage import PersistentVolumeClaim, StorageClass
+from kwhatif.plugins.volume_binding.filtering import BindingFilter
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+__all__ = ["VolumeBinding", "VolumeBindingArgs"]
+
+UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
+
+
+class UtilizationShapePoint(Model):
+    """A point of the scoring function."""
+
+    utilization: int = 0
+    score: int = 0
+
+
+class VolumeBindingArgs(Model):
+    """`VolumeBindingArgs`: neither field can change a decision.
+
+    The timeout is about what follows it, and `shape` must be unset while the gate StorageCapacityScoring is off.
+    """
+
+    bind_timeout_seconds: int = 600
+    shape: tuple[UtilizationShapePoint, ...] | None = None
+
+
+class VolumeBinding:
+    """Refuses nodes that the pod's bound volumes cannot reach, or where its other claims cannot get one."""
+
+    name: ClassVar[str] = "VolumeBinding"
+
+    def __init__(self, args: VolumeBindingArgs | None = None) -> None:
+        self.args = args or VolumeBindingArgs()
+
+    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+        """Sort the pod's claims into bound ones and those that wait for a node; any other stops the cycle."""
+        if not pod.pod.spec.volumes:
+            return SKIP
+        claims: list[PersistentVolumeClaim] = []
+        for name in claim_names(pod.pod):
+            claim = _usable_claim(pod.pod, name, snapshot.cluster)
+            if isinstance(claim, Status):
+                return claim
+            claims.append(claim)
+        return _compile(claims, snapshot) if claims else SKIP
+
+    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+        """Filter fails: it relies on what PreFilter left behind."""
+        del pod, snapshot
+        return error("not found")
+
+    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> Status:
+        """Scores nothing: that needs the gate StorageCapacityScoring, which is off in 1.36."""
+        del pod, snapshot, nodes
+        return SKIP
+
+
+def _usable_claim(pod: Pod, name: ClaimName, cluster: Cluster) -> PersistentVolumeClaim | Status:
+    """The claim, or why the pod cannot start with it anywhere (`podHasPVCs`)."""
+    claim = cluster.get(PersistentVolumeClaim, f"{pod.metadata.namespace}/{name.name}")
+    if claim is None:
+        if name.ephemeral:
+            return unresolvable(
+                f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name.name}"'
+            )
+        return unresolvable(claim_not_found(name.name))
+    if claim.status.phase == "Lost":
+        return unresolvable(
+            f'persistentvolumeclaim "{name.name}" bound to non-existent persistentvolume "{claim.spec.volume_name}"'
+        )
+    if claim.metadata.deletion_timestamp is not None:
+        return unresolvable(f'persistentvolumeclaim "{name.name}" is being deleted')
+    if name.ephemeral and (stranger := not_owner(pod, claim)):
+        return unresolvable(stranger)
+    return claim
+
+
+def _compile(claims: list[PersistentVolumeClaim], snapshot: Snapshot) -> NodeFilter | Status:
+    """Bound, delayed or immediate: what each claim is decides what is left to check (`GetPodVolumeClaims`)."""
+    bound: list[PersistentVolumeClaim] = []
+    delayed: list[tuple[PersistentVolumeClaim, StorageClass]] = []
+    immediate = False
+    for claim in claims:
+        if is_fully_bound(claim):
+            bound.append(claim)
+            continue
+        storage_class = snapshot.cluster.get(StorageClass, claim_class(claim))
+        if storage_class is not None and storage_class.volume_binding_mode is None:
+            return error(f'VolumeBindingMode not set for StorageClass "{storage_class.metadata.name}"')
+        waits = storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+        if storage_class is not None and waits and not claim.spec.volume_name:
+            delayed.append((claim, storage_class))
+        else:
+            immediate = True
+    return unresolvable(UNBOUND_IMMEDIATE) if immediate else BindingFilter(bound, delayed, snapshot)

@@ -1,0 +1,74 @@
+"""VolumeBinding's Filter and Reserve (`FindPodVolumes` and `AssumePodVolumes` in `plugins/volumebinding/binder.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.status import SUCCESS, Status
+from kwhatif.matching.volumes import SELECTED_NODE
+from kwhatif.model.storage import ClaimReference, PersistentVolume, PersistentVolumeClaim, StorageClass
+from kwhatif.plugins.volume_binding.bound import BoundClaims
+from kwhatif.plugins.volume_binding.delayed import DelayedClaims, Plan
+from kwhatif.plugins.volume_binding.objection import Objection
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+
+class BindingFilter(NodeFilter):
+    """The pod's claims against one node after another."""
+
+    def __init__(
+        self,
+        bound: Sequence[PersistentVolumeClaim],
+        delayed: Sequence[tuple[PersistentVolumeClaim, StorageClass]],
+        snapshot: Snapshot,
+    ) -> None:
+        self._bound = BoundClaims(bound, snapshot.cluster)
+        self._delayed = DelayedClaims(delayed, snapshot.cluster) if delayed else None
+        keys, by_name = self._bound.keys, self._bound.by_name
+        if self._delayed is not None:
+            keys |= self._delayed.keys
+            by_name |= self._delayed.by_name
+        by_shape = not by_name and keys.isdisjoint(snapshot.shapes.unfixed)
+        self.reads = Reads.SHAPE if by_shape else Reads.NODE
+
+    def filter(self, node: NodeInfo) -> Status:
+        """Bound volumes must reach the node, and every other claim must find or get a volume there."""
+        objection = self._bound.check(node)
+        if isinstance(objection, Status):
+            return objection
+        if self._delayed is not None:
+            plan = self._delayed.plan(node)
+            if isinstance(plan, Status):
+                return plan
+            if isinstance(plan, Objection):
+                return plan.alone if objection is None else objection.and_also(plan)
+        return SUCCESS if objection is None else objection.alone
+
+    def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:
+        """Give volumes their claims and claims their node, so that the next pods find them taken.
+
+        Upstream also annotates the volume as bound by the controller; no rule of the scheduler reads that.
+        """
+        if self._delayed is None:
+            return
+        plan = self._delayed.plan(node)
+        assert isinstance(plan, Plan), "only a node that passed the filter is reserved"
+        for volume, claim in plan.bindings:
+            snapshot.cluster.assume(_bind(volume, claim))
+        for claim in plan.provisions:
+            snapshot.cluster.assume(_select_node(claim, node.name))
+
+
+def _bind(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+    meta = claim.metadata
+    ref = ClaimReference(namespace=meta.namespace, name=meta.name, uid=meta.uid)
+    return replace(volume, spec=replace(volume.spec, claim_ref=ref))
+
+
+def _select_node(claim: PersistentVolumeClaim, node_name: str) -> PersistentVolumeClaim:
+    annotations = {**claim.metadata.annotations, SELECTED_NODE: node_name}
+    return replace(claim, metadata=replace(claim.metadata, annotations=annotations))

@@ -1,0 +1,84 @@
+"""Volumes that could be made for a claim (`checkVolumeProvisions` in `plugins/volumebinding/binder.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from kwhatif.matching.reach import EVERYWHERE, NOWHERE, Labels, Reach, Reachable, selector_reach, topologies_reach
+from kwhatif.matching.volumes import STORAGE
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.quantity import parse_quantity, value
+from kwhatif.model.storage import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
+from kwhatif.plugins.volume_binding.objection import Objection, Problem
+
+_NO_PROVISIONER = ("", "kubernetes.io/no-provisioner")
+
+
+class Provisioning:
+    """Where a volume could be made for the claim.
+
+    Upstream also knows claims without a class here, and classes that are gone; but then the claim does not wait.
+    """
+
+    def __init__(self, claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> None:
+        self.claim = claim
+        self._class = storage_class
+        supported = storage_class.provisioner not in _NO_PROVISIONER
+        self._topologies = topologies_reach(storage_class.allowed_topologies) if supported else NOWHERE
+        self._pools = _pools(claim, storage_class, cluster)
+        #: The label keys that the answer can depend on.
+        self.keys = self._topologies.keys | self._pools.keys
+
+    def check(self, labels: Labels) -> Objection | None:
+        """Why none can be made for a node with these labels."""
+        if not self._topologies.matches(labels):
+            return self._no_volume
+        if next(self._pools.of(labels), None) is None:
+            return self._no_space
+        return None
+
+    @cached_property
+    def _no_volume(self) -> Objection:
+        detail = f"no volume of class {self._class.metadata.name} fits, and none is provisioned"
+        if self._topologies is not NOWHERE:
+            detail = f"{detail} outside {self._topologies_text()}"
+        return Objection(Problem.BIND_CONFLICT, self.claim, detail)
+
+    @cached_property
+    def _no_space(self) -> Objection:
+        size = self.claim.spec.resources.requests[STORAGE]
+        detail = f"no storage pool of class {self._class.metadata.name} has {size} left for the node"
+        return Objection(Problem.NOT_ENOUGH_SPACE, self.claim, detail)
+
+    def _topologies_text(self) -> str:
+        terms = (
+            ", ".join(f"{need.key} in ({','.join(need.values)})" for need in term.match_label_expressions)
+            for term in self._class.allowed_topologies
+        )
+        return " or ".join(terms)
+
+
+_UNLIMITED: Reachable[int] = Reachable([(EVERYWHERE, 0)])
+
+
+def _pools(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> Reachable[int]:
+    """The storage pools with room for the claim (`hasEnoughCapacity`); only some drivers keep track of theirs."""
+    size = claim.spec.resources.requests.get(STORAGE)
+    driver = cluster.get(CSIDriver, storage_class.provisioner)
+    if size is None or driver is None or not driver.spec.storage_capacity:
+        return _UNLIMITED
+    wanted = value(parse_quantity(size))
+    by_class = cluster.derived(_pools_by_class, CSIStorageCapacity)
+    return Reachable((reach, room) for reach, room in by_class.get(storage_class.metadata.name, ()) if room >= wanted)
+
+
+def _pools_by_class(cluster: Cluster) -> Mapping[str, list[tuple[Reach, int]]]:
+    """From where a pool can be reached, and the largest volume it has room for, in bytes."""
+    pools: dict[str, list[tuple[Reach, int]]] = {}
+    for pool in cluster.all(CSIStorageCapacity).values():
+        limit = pool.capacity if pool.maximum_volume_size is None else pool.maximum_volume_size
+        if limit is not None:
+            entry = (selector_reach(pool.node_topology), value(parse_quantity(limit)))
+            pools.setdefault(pool.storage_class_name, []).append(entry)
+    return pools

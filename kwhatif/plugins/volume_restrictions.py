@@ -1,0 +1,192 @@
+"""Disks that two pods cannot share, and claims that only one pod may use (`plugins/volumerestrictions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import ClassVar, NamedTuple, Self
+
+from kwhatif.framework.evidence import VolumeConflict
+from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, SUCCESS, Status, error, unresolvable, unschedulable
+from kwhatif.matching.volumes import READ_WRITE_ONCE_POD, claim_not_found
+from kwhatif.model.disks import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
+from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.model.volume import Volume
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+DISK_CONFLICT = "node(s) had no available disk"
+CLAIM_IN_USE = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
+
+
+class _Disk(NamedTuple):
+    """An inline disk of the pod."""
+
+    name: str
+    #: Whether another pod's volume is the same disk, and the two cannot share it.
+    clashes: Callable[[Volume], bool]
+
+
+def _gce_persistent_disk(mine: GCEPersistentDisk) -> _Disk:
+    def clashes(volume: Volume) -> bool:
+        other = volume.gce_persistent_disk
+        return other is not None and other.pd_name == mine.pd_name and not (mine.read_only and other.read_only)
+
+    return _Disk(f"gcePersistentDisk {mine.pd_name}", clashes)
+
+
+def _aws_elastic_block_store(mine: AWSElasticBlockStore) -> _Disk:
+    def clashes(volume: Volume) -> bool:
+        other = volume.aws_elastic_block_store
+        return other is not None and other.volume_id == mine.volume_id
+
+    return _Disk(f"awsElasticBlockStore {mine.volume_id}", clashes)
+
+
+def _iscsi(mine: ISCSI) -> _Disk:
+    def clashes(volume: Volume) -> bool:
+        other = volume.iscsi
+        return other is not None and other.iqn == mine.iqn and not (mine.read_only and other.read_only)
+
+    return _Disk(f"iscsi {mine.iqn}", clashes)
+
+
+def _rbd(mine: RBD) -> _Disk:
+    monitors = frozenset(mine.monitors)
+
+    def clashes(volume: Volume) -> bool:
+        other = volume.rbd
+        return (
+            other is not None
+            and other.image == mine.image
+            and other.pool == mine.pool
+            and not monitors.isdisjoint(other.monitors)
+            and not (mine.read_only and other.read_only)
+        )
+
+    return _Disk(f"rbd {mine.pool}/{mine.image}", clashes)
+
+
+def _disk(volume: Volume) -> _Disk | None:
+    """The volume as a disk of one of the four kinds that are checked."""
+    if volume.gce_persistent_disk is not None:
+        return _gce_persistent_disk(volume.gce_persistent_disk)
+    if volume.aws_elastic_block_store is not None:
+        return _aws_elastic_block_store(volume.aws_elastic_block_store)
+    if volume.iscsi is not None:
+        return _iscsi(volume.iscsi)
+    return _rbd(volume.rbd) if volume.rbd is not None else None
+
+
+def _disks(pod: PodInfo) -> tuple[_Disk, ...]:
+    return tuple(disk for volume in pod.pod.spec.volumes if (disk := _disk(volume)) is not None)
+
+
+class VolumeRestrictions:
+    """Refuses nodes where a disk of the pod is in use, and all nodes while one of its exclusive claims is."""
+
+    name: ClassVar[str] = "VolumeRestrictions"
+
+    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+        """Find the pod's disks, and who uses its exclusive claims."""
+        if not pod.pod.spec.volumes:
+            return SKIP
+        exclusive = set()
+        for name in pod.claim_names:
+            claim = snapshot.cluster.get(PersistentVolumeClaim, f"{pod.namespace}/{name}")
+            if claim is None:
+                return unresolvable(claim_not_found(name))
+            if READ_WRITE_ONCE_POD in claim.spec.access_modes:
+                exclusive.add(name)
+        disks = _disks(pod)
+        claims = _ExclusiveClaims(pod.namespace, frozenset(exclusive), snapshot)
+        users = claims.in_use()
+        if not disks and not users:
+            return SKIP_FOR_NOW if exclusive else SKIP
+        return _RestrictionsFilter(disks, claims, users)
+
+    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter:
+        """Filter looks at the disks, and then fails: it relies on what PreFilter left behind."""
+        del snapshot
+        return _RestrictionsFilter(_disks(pod), _NotLookedAt(), 1)
+
+
+class _ExclusiveClaims:
+    """The pod's ReadWriteOncePod claims, as they stand in the snapshot."""
+
+    def __init__(self, namespace: str, names: frozenset[str], snapshot: Snapshot) -> None:
+        self.names = names
+        self._namespace = namespace
+        self._snapshot = snapshot
+
+    def in_use(self) -> int:
+        """How many of the claims some pod on a node uses."""
+        used = self._snapshot.used_claims
+        return sum(used[f"{self._namespace}/{name}"] > 0 for name in self.names)
+
+    @cached_property
+    def refusal(self) -> Status:
+        """The rejection with the users as evidence; every node shares it."""
+        return unschedulable(CLAIM_IN_USE, *self._users())
+
+    def _users(self) -> list[VolumeConflict]:
+        namespace = self._namespace
+        return [
+            VolumeConflict(claim=f"{namespace}/{name}", detail=f"in use by {pod.key} on {node.name}")
+            for node in self._snapshot.nodes
+            for pod in node.pods
+            if pod.namespace == namespace and pod.pod.spec.volumes
+            for name in pod.claim_names
+            if name in self.names
+        ]
+
+
+class _NotLookedAt:
+    """The pod's claims where PreFilter is disabled."""
+
+    names: frozenset[str] = frozenset()
+    refusal = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
+
+
+class _RestrictionsFilter(NodeFilter):
+    def __init__(self, disks: tuple[_Disk, ...], claims: _ExclusiveClaims | _NotLookedAt, users: int) -> None:
+        self.reads = Reads.CLUSTER if claims.names else Reads.PODS
+        self._disks = disks
+        self._claims = claims
+        self._users = users
+
+    def filter(self, node: NodeInfo) -> Status:
+        if self._disks:
+            conflict = self._disk_conflict(node)
+            if conflict is not None:
+                return unschedulable(DISK_CONFLICT, conflict)
+        return self._claims.refusal if self._users > 0 else SUCCESS
+
+    def _disk_conflict(self, node: NodeInfo) -> VolumeConflict | None:
+        for disk in self._disks:
+            for pod in node.pods:
+                for volume in pod.pod.spec.volumes:
+                    if disk.clashes(volume):
+                        return VolumeConflict(claim=disk.name, detail=f"in use by {pod.key}")
+        return None
+
+    def fork(self) -> Self:
+        return type(self)(self._disks, self._claims, self._users)
+
+    def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        del node
+        self._users += self._mentions(pod)
+
+    def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        del node
+        self._users -= self._mentions(pod)
+
+    def _mentions(self, pod: PodInfo) -> int:
+        # QUIRK: (updateWithPod) counted by claim name alone. A pod of another namespace with a claim of the same name
+        # makes the claim look used when it comes, and free when it goes.
+        names = self._claims.names
+        return sum(name in names for name in pod.claim_names) if names else 0
