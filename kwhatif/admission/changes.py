@@ -1,0 +1,56 @@
+"""What admission did to an object: every field that it set or changed, and which step did it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import zip_longest
+from typing import Any
+
+import msgspec
+
+from kwhatif.model.meta import Model
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One field: who changed it, from what, to what; None is a field that was not there, or is no more."""
+
+    by: str
+    field: str
+    before: str | None = None
+    after: str | None = None
+
+
+def changes_between(by: str, before: Model, after: Model) -> Iterator[Change]:
+    """The fields in which two objects of one type differ."""
+    return _differences(by, "", before, after)
+
+
+def _differences(by: str, path: str, before: Any, after: Any) -> Iterator[Change]:
+    if before is after or before == after:
+        return
+    if isinstance(before, Model) and type(before) is type(after):
+        for name, json_name in _fields(type(before)):
+            here = f"{path}.{json_name}" if path else json_name
+            yield from _differences(by, here, getattr(before, name), getattr(after, name))
+    elif isinstance(before, dict | None) and isinstance(after, dict):
+        was = before or {}
+        for key in dict.fromkeys([*was, *after]):
+            yield from _differences(by, f"{path}[{key}]", was.get(key), after.get(key))
+    elif isinstance(before, tuple) and isinstance(after, tuple):
+        for index, (old, new) in enumerate(zip_longest(before, after)):
+            yield from _differences(by, f"{path}[{index}]", old, new)
+    else:
+        yield Change(by, path, _text(before), _text(after))
+
+
+@cache
+def _fields(kind: type[Model]) -> tuple[tuple[str, str], ...]:
+    return tuple(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
+
+
+def _text(value: Any) -> str | None:
+    """The value as a manifest has it; what is empty counts as absent."""
+    if value in (None, "", (), {}):
+        return None
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

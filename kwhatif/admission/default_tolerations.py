@@ -1,0 +1,24 @@
+"""DefaultTolerationSeconds (`plugin/pkg/admission/defaulttolerationseconds/admission.go`)."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from kwhatif.matching.tolerations import NO_EXECUTE
+from kwhatif.model.pod import Pod, Toleration
+
+_DEFAULTS = tuple(
+    Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=300)
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+)
+
+
+def add_default_tolerations(pod: Pod) -> Pod:
+    """A pod may stay for five minutes on a node that is not ready or not reachable, unless it says otherwise."""
+    tolerations = pod.spec.tolerations
+    missing = tuple(default for default in _DEFAULTS if not _speaks_of(default.key, tolerations))
+    return replace(pod, spec=replace(pod.spec, tolerations=tolerations + missing)) if missing else pod
+
+
+def _speaks_of(key: str, tolerations: tuple[Toleration, ...]) -> bool:
+    return any(toleration.key in ("", key) and toleration.effect in ("", NO_EXECUTE) for toleration in tolerations)

@@ -1,0 +1,151 @@
+"""The status of a PodDisruptionBudget that has none yet (`pkg/controller/disruption/disruption.go`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from kwhatif.matching.labels import SelectorError, compile_selector
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.meta import OwnerReference, controller_of
+from kwhatif.model.pod import Pod, pod_condition
+from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+
+_PERCENT = re.compile(r"([+-]?\d+)%")
+
+Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet
+
+#: Kinds with a scale that can be read; custom ones may have one, but a dump does not say so.
+_SCALABLE: Mapping[str, type[Scalable]] = {
+    "Deployment": Deployment,
+    "ReplicaSet": ReplicaSet,
+    "ReplicationController": ReplicationController,
+    "StatefulSet": StatefulSet,
+}
+_GROUPS = ("", "apps", "extensions")
+
+
+class SyncFailed(msgspec.Struct, frozen=True):
+    """The controller cannot tell how many pods there should be, and so allows no disruption at all.
+
+    `missing` names the object that would help, where a complete dump would have it.
+    """
+
+    reason: str
+    missing: str = ""
+
+
+def budget_status(budget: PodDisruptionBudget, cluster: Cluster) -> PodDisruptionBudgetStatus | SyncFailed:
+    """The status that the disruption controller would write for the budget."""
+    pods = _pods_of(budget, cluster)
+    if isinstance(pods, SyncFailed):
+        return pods
+    counts = _expected_and_desired(budget, pods, cluster)
+    if isinstance(counts, SyncFailed):
+        return counts
+    expected, desired = counts
+    healthy = sum(map(_healthy, pods))
+    return PodDisruptionBudgetStatus(
+        current_healthy=healthy,
+        desired_healthy=desired,
+        expected_pods=expected,
+        disruptions_allowed=max(healthy - desired, 0) if expected > 0 else 0,
+    )
+
+
+def _pods_by_namespace(cluster: Cluster) -> Mapping[str, Sequence[Pod]]:
+    namespaces: dict[str, list[Pod]] = {}
+    for pod in cluster.all(Pod).values():
+        namespaces.setdefault(pod.metadata.namespace, []).append(pod)
+    return namespaces
+
+
+def _pods_of(budget: PodDisruptionBudget, cluster: Cluster) -> list[Pod] | SyncFailed:
+    """All pods that the budget selects, finished ones too."""
+    try:
+        selector = compile_selector(budget.spec.selector)
+    except SelectorError as error:
+        return SyncFailed(f"cannot read the selector: {error}")
+    pods = cluster.derived(_pods_by_namespace, Pod).get(budget.metadata.namespace, ())
+    return [pod for pod in pods if selector.matches(pod.metadata.labels)]
+
+
+def _healthy(pod: Pod) -> bool:
+    ready = pod_condition(pod, "Ready")
+    return pod.metadata.deletion_timestamp is None and ready is not None and ready.status == "True"
+
+
+def _expected_and_desired(
+    budget: PodDisruptionBudget, pods: Sequence[Pod], cluster: Cluster
+) -> tuple[int, int] | SyncFailed:
+    """How many pods there should be, and how many of them healthy (`getExpectedPodCount`)."""
+    at_least, at_most = budget.spec.min_available, budget.spec.max_unavailable
+    if at_most is None and isinstance(at_least, int):
+        return len(pods), at_least
+    bound = at_least if at_most is None else at_most
+    if bound is None:
+        return 0, 0
+    expected = _expected_scale(pods, cluster)
+    if isinstance(expected, SyncFailed):
+        return expected
+    scaled = _scaled(bound, expected)
+    if isinstance(scaled, SyncFailed):
+        return scaled
+    return expected, scaled if at_most is None else max(expected - scaled, 0)
+
+
+def _scaled(bound: int | str, total: int) -> int | SyncFailed:
+    """A number as it is, a percentage of the total rounded up (`GetScaledValueFromIntOrPercent`)."""
+    if isinstance(bound, int):
+        return bound
+    percent = _PERCENT.fullmatch(bound)
+    if percent is None:
+        return SyncFailed(f"cannot read {bound!r}: neither a number nor a percentage")
+    return -(-int(percent[1]) * total // 100)
+
+
+def _expected_scale(pods: Iterable[Pod], cluster: Cluster) -> int | SyncFailed:
+    """The sum of the scales of all controllers of the pods (`getExpectedScale`); pods without one do not count."""
+    scales: dict[str, int] = {}
+    for pod in pods:
+        owner = controller_of(pod.metadata)
+        if owner is None:
+            continue
+        controller = _controller(owner, pod.metadata.namespace, cluster)
+        if controller is None:
+            return _no_controller(pod, owner)
+        replicas = controller.spec.replicas
+        scales[f"{type(controller).__name__} {key_of(controller)}"] = 1 if replicas is None else replicas
+    return sum(scales.values())
+
+
+def _no_controller(pod: Pod, owner: OwnerReference) -> SyncFailed:
+    missing = f"{owner.kind} {pod.metadata.namespace}/{owner.name}" if owner.kind in _SCALABLE else ""
+    return SyncFailed(f'found no controllers for pod "{pod.metadata.name}"', missing)
+
+
+def _controller(owner: OwnerReference, namespace: str, cluster: Cluster) -> Scalable | None:
+    """The object whose scale counts: for a ReplicaSet the Deployment behind it, where there is one."""
+    found = _find(owner, namespace, cluster)
+    if isinstance(found, ReplicaSet):
+        above = controller_of(found.metadata)
+        deployment = _find(above, namespace, cluster) if above is not None and above.kind == "Deployment" else None
+        return deployment or found
+    return found
+
+
+def _find(owner: OwnerReference, namespace: str, cluster: Cluster) -> Scalable | None:
+    kind = _SCALABLE.get(owner.kind)
+    group = owner.api_version.rpartition("/")[0]
+    if kind is None or group not in _GROUPS:
+        return None
+    found = cluster.get(kind, f"{namespace}/{owner.name}")
+    return found if found is not None and _same_uid(found, owner) else None
+
+
+def _same_uid(obj: KubernetesObject, owner: OwnerReference) -> bool:
+    """Hand-written objects have no UIDs; then the name decides."""
+    return not obj.metadata.uid or not owner.uid or obj.metadata.uid == owner.uid

@@ -1,0 +1,88 @@
+"""`matchLabelKeys` and `mismatchLabelKeys` are merged into selectors when a pod is created.
+
+(`pkg/registry/core/pod/strategy.go`.) Of affinity terms the scheduler reads the selectors only, so a manifest that was
+never applied needs this done for it. Merging twice changes nothing: a pod read from a cluster has it done already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from kwhatif.admission.same import each
+from kwhatif.model.meta import LabelSelector, Requirement
+from kwhatif.model.pod import (
+    Affinity,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+)
+
+Labels = Mapping[str, str]
+
+
+def merge_label_keys(pod: Pod) -> Pod:
+    """The pod with its label keys merged into its selectors; the same object when that changes nothing."""
+    spec = pod.spec
+    if spec.affinity is None and not spec.topology_spread_constraints:
+        return pod
+    labels = pod.metadata.labels
+    affinity = _affinity(spec.affinity, labels) if spec.affinity else None
+    spread = each(lambda constraint: _constraint(constraint, labels), spec.topology_spread_constraints)
+    if affinity is spec.affinity and spread is spec.topology_spread_constraints:
+        return pod
+    return replace(pod, spec=replace(spec, affinity=affinity, topology_spread_constraints=spread))
+
+
+def _affinity(affinity: Affinity, labels: Labels) -> Affinity:
+    near = _terms(affinity.pod_affinity, labels) if affinity.pod_affinity else None
+    far = _terms(affinity.pod_anti_affinity, labels) if affinity.pod_anti_affinity else None
+    if near is affinity.pod_affinity and far is affinity.pod_anti_affinity:
+        return affinity
+    return replace(affinity, pod_affinity=near, pod_anti_affinity=far)
+
+
+def _terms(terms: PodAffinity, labels: Labels) -> PodAffinity:
+    required = each(lambda term: _term(term, labels), terms.required)
+    preferred = each(lambda weighted: _weighted(weighted, labels), terms.preferred)
+    if required is terms.required and preferred is terms.preferred:
+        return terms
+    return replace(terms, required=required, preferred=preferred)
+
+
+def _weighted(weighted: WeightedPodAffinityTerm, labels: Labels) -> WeightedPodAffinityTerm:
+    term = _term(weighted.pod_affinity_term, labels)
+    return weighted if term is weighted.pod_affinity_term else replace(weighted, pod_affinity_term=term)
+
+
+def _term(term: PodAffinityTerm, labels: Labels) -> PodAffinityTerm:
+    selector = _merged(term.label_selector, term.match_label_keys, term.mismatch_label_keys, labels)
+    return term if selector is term.label_selector else replace(term, label_selector=selector)
+
+
+def _constraint(constraint: TopologySpreadConstraint, labels: Labels) -> TopologySpreadConstraint:
+    selector = _merged(constraint.label_selector, constraint.match_label_keys, (), labels)
+    return constraint if selector is constraint.label_selector else replace(constraint, label_selector=selector)
+
+
+def _merged(
+    selector: LabelSelector | None, match: tuple[str, ...], mismatch: tuple[str, ...], labels: Labels
+) -> LabelSelector | None:
+    """A missing selector matches nothing, and stays so; a key that the pod lacks is left out."""
+    if selector is None or not (match or mismatch):
+        return selector
+    wanted = requirements_of(match, mismatch, labels)
+    added = tuple(requirement for requirement in wanted if requirement not in selector.match_expressions)
+    return replace(selector, match_expressions=selector.match_expressions + added) if added else selector
+
+
+def requirements_of(match: tuple[str, ...], mismatch: tuple[str, ...], labels: Labels) -> tuple[Requirement, ...]:
+    """What label keys ask of other pods, given the pod's own labels."""
+    return (*_requirements(match, "In", labels), *_requirements(mismatch, "NotIn", labels))
+
+
+def _requirements(keys: tuple[str, ...], operator: str, labels: Labels) -> Iterator[Requirement]:
+    return (Requirement(key=key, operator=operator, values=(labels[key],)) for key in keys if key in labels)

@@ -1,0 +1,186 @@
+"""LimitRanger: what containers get that say nothing, and how much they may ask for.
+
+(`plugin/pkg/admission/limitranger/admission.go`.) Several LimitRanges of a namespace act in an arbitrary order there;
+here it is that of their names. Constraints of one LimitRange that iterate over a map come by resource name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.admission.denied import Denied, forbidden
+from kwhatif.admission.same import each
+from kwhatif.matching.amounts import limited, requested
+from kwhatif.matching.requests import CPU, MEMORY
+from kwhatif.model.amount import Amount, amounts
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.pod import Container, Pod, ResourceList, ResourceRequirements
+from kwhatif.model.policy import LimitRange, LimitRangeItem
+from kwhatif.model.quantity import milli_value, value
+from kwhatif.model.storage import PersistentVolumeClaim
+
+_CONTAINER, _POD, _CLAIM = "Container", "Pod", "PersistentVolumeClaim"
+#: Above that, milli-units would not fit into 64 bits (`resource.MaxMilliValue`).
+_MAX_MILLI_VALUE = (2**63 - 1) // 1000
+
+Amounts = Mapping[str, int]
+Constraint = Callable[[str, str, Amount, Amounts, Amounts], str | None]
+
+
+def _by_namespace(cluster: Cluster) -> Mapping[str, Sequence[LimitRange]]:
+    found: dict[str, list[LimitRange]] = {}
+    for limits in cluster.all(LimitRange).values():
+        found.setdefault(limits.metadata.namespace, []).append(limits)
+    return found
+
+
+def limit_ranges(namespace: str, cluster: Cluster) -> Sequence[LimitRange]:
+    """The LimitRanges of a namespace."""
+    return cluster.derived(_by_namespace, LimitRange).get(namespace, ())
+
+
+# --- what is missing ---------------------------------------------------------------------------------
+
+
+def fill_in_limits(pod: Pod, cluster: Cluster) -> Pod:
+    """The pod with the default requests and limits of its namespace."""
+    for limits in limit_ranges(pod.metadata.namespace, cluster):
+        defaults = _defaults(limits)
+
+        def fill(container: Container, defaults: ResourceRequirements = defaults) -> Container:
+            return _fill(container, defaults)
+
+        spec = pod.spec
+        containers, init_containers = each(fill, spec.containers), each(fill, spec.init_containers)
+        if containers is not spec.containers or init_containers is not spec.init_containers:
+            pod = replace(pod, spec=replace(spec, containers=containers, init_containers=init_containers))
+    return pod
+
+
+def _defaults(limits: LimitRange) -> ResourceRequirements:
+    requests: ResourceList = {}
+    ceilings: ResourceList = {}
+    for item in limits.spec.limits:
+        if item.type == _CONTAINER:
+            requests |= item.default_request
+            ceilings |= item.default
+    return ResourceRequirements(requests=requests, limits=ceilings)
+
+
+def _fill(container: Container, defaults: ResourceRequirements) -> Container:
+    own = container.resources
+    if defaults.requests.keys() <= own.requests.keys() and defaults.limits.keys() <= own.limits.keys():
+        return container
+    resources = replace(own, requests={**defaults.requests, **own.requests}, limits={**defaults.limits, **own.limits})
+    return replace(container, resources=resources)
+
+
+# --- what is too much, or too little -----------------------------------------------------------------
+
+
+def check_limits(pod: Pod, cluster: Cluster) -> Denied | None:
+    """The refusal of a pod that asks for more, or less, than its namespace allows."""
+    for limits in limit_ranges(pod.metadata.namespace, cluster):
+        messages = [message for item in limits.spec.limits for message in _objections(item, pod)]
+        if messages:
+            return forbidden(pod, _together(messages))
+    return None
+
+
+def check_claim_limits(claim: PersistentVolumeClaim, cluster: Cluster) -> Denied | None:
+    """The same for the storage that a claim requests."""
+    requests = amounts(claim.spec.resources.requests)
+    for limits in limit_ranges(claim.metadata.namespace, cluster):
+        items = [item for item in limits.spec.limits if item.type == _CLAIM]
+        messages = [message for item in items for message in _constrain(_min, item.min, _CLAIM, requests, {})]
+        messages += [message for item in items for message in _constrain(_max_request, item.max, _CLAIM, requests, {})]
+        if messages:
+            return forbidden(claim, _together(messages))
+    return None
+
+
+def _together(messages: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(messages))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
+
+
+def _objections(item: LimitRangeItem, pod: Pod) -> Iterator[str]:
+    if item.type == _CONTAINER:
+        for container in (*pod.spec.containers, *pod.spec.init_containers):
+            resources = container.resources
+            yield from _violations(item, amounts(resources.requests), amounts(resources.limits))
+    elif item.type == _POD:
+        requests, limits = requested(pod.spec), limited(pod.spec)
+        if pod.spec.resources is not None:
+            requests |= _pod_level(pod.spec.resources.requests)
+            limits |= _pod_level(pod.spec.resources.limits)
+        yield from _violations(item, requests, limits)
+
+
+def _pod_level(resources: ResourceList) -> dict[str, Amount]:
+    """QUIRK: of resources of the pod as a whole, LimitRanger knows cpu and memory only."""
+    return {name: amount for name, amount in amounts(resources).items() if name in (CPU, MEMORY)}
+
+
+def _violations(item: LimitRangeItem, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    yield from _constrain(_min, item.min, item.type, requests, limits)
+    yield from _constrain(_max, item.max, item.type, requests, limits)
+    yield from _constrain(_ratio, item.max_limit_request_ratio, item.type, requests, limits)
+
+
+def _constrain(
+    constraint: Constraint, bounds: ResourceList, kind: str, requests: Amounts, limits: Amounts
+) -> Iterator[str]:
+    for name, bound in amounts(bounds).items():
+        message = constraint(name, kind, bound, requests, limits)
+        if message is not None:
+            yield message
+
+
+def _comparable(*quantities: int) -> tuple[int, ...]:
+    """In milli-units where all fit, else in units."""
+    milli = all(value(nanos) <= _MAX_MILLI_VALUE for nanos in quantities)
+    return tuple(milli_value(nanos) if milli else value(nanos) for nanos in quantities)
+
+
+def _min(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts) -> str | None:
+    told = f"minimum {name} usage per {kind} is {bound}"
+    request, limit, least = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
+    if name not in requests:
+        return f"{told}.  No request is specified"
+    if request < least:
+        return f"{told}, but request is {requests[name]}"
+    return f"{told}, but limit is {limits[name]}" if name in limits and limit < least else None
+
+
+def _max(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts) -> str | None:
+    told = f"maximum {name} usage per {kind} is {bound}"
+    request, limit, most = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
+    if name not in limits:
+        return f"{told}.  No limit is specified"
+    if limit > most:
+        return f"{told}, but limit is {limits[name]}"
+    return f"{told}, but request is {requests[name]}" if name in requests and request > most else None
+
+
+def _max_request(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts) -> str | None:
+    del limits
+    told = f"maximum {name} usage per {kind} is {bound}"
+    if name not in requests:
+        return f"{told}.  No request is specified"
+    request, most = _comparable(requests[name], bound)
+    return f"{told}, but request is {requests[name]}" if request > most else None
+
+
+def _ratio(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts) -> str | None:
+    told = f"{name} max limit to request ratio per {kind} is {bound}"
+    request, limit, _ = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
+    if not request:
+        return f"{told}, but no request is specified or request is 0"
+    if not limit:
+        return f"{told}, but no limit is specified or limit is 0"
+    # In floating point, as upstream has it, with its rounding.
+    ratio = limit / request
+    return f"{told}, but provided ratio is {ratio:f}" if ratio * 1000 > milli_value(bound) else None

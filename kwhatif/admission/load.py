@@ -1,0 +1,78 @@
+"""A freshly decoded cluster becomes what the API server and its controllers would have in store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.admission.defaults import CLUSTER_SCOPED, NAMESPACED, default_object
+from kwhatif.admission.disruption import SyncFailed, budget_status
+from kwhatif.admission.label_keys import merge_label_keys
+from kwhatif.admission.priority import PriorityClasses, resolve_priority
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.missing import Missing
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus, PriorityClass
+
+
+def admit(cluster: Cluster) -> list[str]:
+    """Fill in, in place, whatever the objects do not say: defaults, priorities, budgets without status.
+
+    Returns the caveats: what had to be assumed, one sentence each.
+    """
+    for kind in NAMESPACED | CLUSTER_SCOPED:
+        _update(cluster, kind, default_object)
+    cluster.sort()
+    classes = PriorityClasses(cluster.all(PriorityClass).values())
+    caveats = list(_unknown_classes(cluster, classes))
+    _update(cluster, Pod, lambda pod: resolve_priority(merge_label_keys(pod), classes))
+    caveats.extend(fill_budgets(cluster))
+    return caveats
+
+
+def _update(cluster: Cluster, kind: type[Any], change: Callable[[Any], Any]) -> None:
+    for key, obj in list(cluster.all(kind).items()):
+        changed = change(obj)
+        if changed is obj:
+            continue
+        if key_of(changed) != key:
+            cluster.remove(obj)
+        cluster.add(changed)
+
+
+def _unknown_classes(cluster: Cluster, classes: PriorityClasses) -> Iterator[str]:
+    users: dict[str, list[str]] = {}
+    for key, pod in cluster.all(Pod).items():
+        if classes.lacks(pod):
+            users.setdefault(pod.spec.priority_class_name, []).append(key)
+    for name, pods in users.items():
+        others = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
+        yield Missing(
+            f"PriorityClass {name} is not in the input: pod {pods[0]}{others} that name it count as priority 0"
+        )
+
+
+def fill_budgets(cluster: Cluster) -> Iterator[str]:
+    """Give every budget without a status the one that the disruption controller would write; yields caveats."""
+    for key, budget in list(cluster.all(PodDisruptionBudget).items()):
+        if budget.status is not None:
+            continue
+        status = budget_status(budget, cluster)
+        told = _failure(status) if isinstance(status, SyncFailed) else _sum(status)
+        caveat = f"PodDisruptionBudget {key} has no status; computed as the disruption controller would: {told}"
+        yield Missing(caveat) if isinstance(status, SyncFailed) and status.missing else caveat
+        cluster.add(replace(budget, status=PodDisruptionBudgetStatus() if isinstance(status, SyncFailed) else status))
+
+
+def _sum(status: PodDisruptionBudgetStatus) -> str:
+    return (
+        f"{status.disruptions_allowed} of {status.expected_pods} pods may be disrupted"
+        f" ({status.current_healthy} are healthy, {status.desired_healthy} must be)"
+    )
+
+
+def _failure(failed: SyncFailed) -> str:
+    missing = f" ({failed.missing} is not in the input)" if failed.missing else ""
+    return f"no pod may be disrupted, because it {failed.reason}{missing}"

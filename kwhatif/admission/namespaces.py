@@ -1,0 +1,31 @@
+"""NamespaceLifecycle: nothing is created in a namespace that is not there, or about to go.
+
+(`apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go`.)
+"""
+
+from __future__ import annotations
+
+from kwhatif.admission.denied import Denied, forbidden
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.pod import Pod
+from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.model.workload import Namespace
+
+#: The API server makes these itself.
+_ALWAYS_THERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
+
+
+def check_namespace(obj: Pod | PersistentVolumeClaim, cluster: Cluster) -> Denied | None:
+    """The refusal of an object whose namespace is missing or terminating.
+
+    A cluster without a single namespace is a dump of other kinds: then nothing is known, and nothing is refused.
+    """
+    name = obj.metadata.namespace
+    namespace = cluster.get(Namespace, name)
+    if namespace is None:
+        if name in _ALWAYS_THERE or not cluster.all(Namespace):
+            return None
+        return Denied(f'namespaces "{name}" not found')
+    if namespace.metadata.deletion_timestamp is None:
+        return None
+    return forbidden(obj, f"unable to create new content in namespace {name} because it is being terminated")

@@ -1,0 +1,105 @@
+"""Admission of a new pod, step by step as the API server does it.
+
+First what changes pods (decoding with defaults, then the admission plugins in the order of
+`pkg/kubeapiserver/options/plugins.go`, then `pkg/registry/core/pod/strategy.go`), then validation, then what only says
+yes or no, ResourceQuota last. Left out is what scheduling does not read: service accounts, pod security, images, and
+whatever a cluster adds of its own (webhooks, admission policies).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.admission.changes import changes_between
+from kwhatif.admission.default_tolerations import add_default_tolerations
+from kwhatif.admission.defaults import default_object
+from kwhatif.admission.denied import Denied
+from kwhatif.admission.label_keys import merge_label_keys
+from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
+from kwhatif.admission.namespaces import check_namespace
+from kwhatif.admission.outcome import Admitted, Step, run_steps
+from kwhatif.admission.priority import PriorityClasses, admit_priority
+from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.admission.runtime_class import apply_runtime_class, check_overhead
+from kwhatif.admission.validation.pod import validate_pod
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PriorityClass
+
+
+def admit_pod(pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
+    """What the API server makes of a new pod, or why it refuses it; the pod is charged to `usage`."""
+    return next(admit_replicas(pod, (pod.metadata.name,), cluster, usage))
+
+
+def admit_replicas(
+    pod: Pod, names: Sequence[str], cluster: Cluster, usage: QuotaUsage
+) -> Iterator[Admitted[Pod] | Denied]:
+    """The same for pods that differ in nothing but their names; it costs little more than admitting one.
+
+    Where the API server makes the names (`generateName`), `pod` has none yet.
+    """
+    prepared = run_steps(_STEPS, pod, cluster)
+    if isinstance(prepared, Denied):
+        yield from (prepared for _ in names)
+        return
+    unmerged = prepared.object
+    # Validation merges the label keys itself: it wants to see whether they repeat what a selector says already.
+    merged = merge_label_keys(unmerged)
+    changes = (*prepared.changes, *changes_between("MatchLabelKeys", unmerged, merged))
+    valid = False
+    for name in names:
+        refusal = None if valid else _refusal(_named(unmerged, name), cluster)
+        valid = refusal is None
+        named = _named(merged, name)
+        refusal = refusal or usage.charge(named)
+        yield Admitted(named, changes) if refusal is None else refusal
+
+
+def complete_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
+    """The pod with all that admission adds, whether or not it would be let in then."""
+    prepared = run_steps(_STEPS, pod, cluster)
+    return prepared if isinstance(prepared, Denied) else merge_label_keys(prepared.object)
+
+
+def _default(pod: Pod, cluster: Cluster) -> Pod:
+    del cluster
+    return default_object(pod)
+
+
+def _in_namespace(pod: Pod, cluster: Cluster) -> Pod | Denied:
+    return check_namespace(pod, cluster) or pod
+
+
+def _priority_classes(cluster: Cluster) -> PriorityClasses:
+    return PriorityClasses(cluster.all(PriorityClass).values())
+
+
+def _prioritize(pod: Pod, cluster: Cluster) -> Pod | Denied:
+    return admit_priority(pod, cluster.derived(_priority_classes, PriorityClass))
+
+
+def _tolerate(pod: Pod, cluster: Cluster) -> Pod:
+    del cluster
+    return add_default_tolerations(pod)
+
+
+_STEPS: tuple[Step[Pod], ...] = (
+    Step("Defaults", _default),
+    Step("NamespaceLifecycle", _in_namespace),
+    Step("LimitRanger", fill_in_limits),
+    Step("Priority", _prioritize),
+    Step("DefaultTolerationSeconds", _tolerate),
+    Step("RuntimeClass", apply_runtime_class),
+)
+
+
+def _refusal(pod: Pod, cluster: Cluster) -> Denied | None:
+    """What follows when the pod is complete; quotas come last."""
+    return validate_pod(pod) or check_limits(pod, cluster) or check_overhead(pod, cluster)
+
+
+def _named(pod: Pod, name: str) -> Pod:
+    return pod if pod.metadata.name == name else replace(pod, metadata=replace(pod.metadata, name=name))

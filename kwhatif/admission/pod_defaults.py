@@ -1,0 +1,130 @@
+"""API defaulting of pods (`SetDefaults_Pod`, `SetDefaults_PodSpec` in `pkg/apis/core/v1/defaults.go`)."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from kwhatif.admission.same import each
+from kwhatif.matching.amounts import limited, requested
+from kwhatif.matching.requests import (
+    CPU,
+    HUGEPAGES_PREFIX,
+    MEMORY,
+    is_pod_level_resource,
+)
+from kwhatif.model.disks import RBD
+from kwhatif.model.pod import Container, ContainerPort, Pod, PodSpec, ResourceRequirements
+from kwhatif.model.storage import PersistentVolumeClaimSpec
+from kwhatif.model.volume import Volume
+
+DEFAULT_SCHEDULER_NAME = "default-scheduler"
+
+
+def default_pod(pod: Pod) -> Pod:
+    """The pod with what the API server fills in; the same object when nothing is missing."""
+    before = pod.spec
+    spec = _default_parts(before)
+    if spec.resources is not None:
+        spec = _default_pod_level(spec, spec.resources)
+    if not spec.scheduler_name:
+        spec = replace(spec, scheduler_name=DEFAULT_SCHEDULER_NAME)
+    if not spec.restart_policy:
+        spec = replace(spec, restart_policy="Always")
+    return pod if spec is before else replace(pod, spec=spec)
+
+
+def _default_parts(spec: PodSpec) -> PodSpec:
+    default = _default_host_container if spec.host_network else _default_container
+    containers = each(default, spec.containers)
+    init_containers = each(default, spec.init_containers) if spec.init_containers else spec.init_containers
+    volumes = each(_default_volume, spec.volumes) if spec.volumes else spec.volumes
+    if containers is spec.containers and init_containers is spec.init_containers and volumes is spec.volumes:
+        return spec
+    return replace(spec, containers=containers, init_containers=init_containers, volumes=volumes)
+
+
+# --- containers --------------------------------------------------------------------------------------
+
+
+def _default_container(container: Container) -> Container:
+    resources = _default_requests(container.resources)
+    ports = each(_default_port, container.ports) if container.ports else container.ports
+    if resources is container.resources and ports is container.ports:
+        return container
+    return replace(container, resources=resources, ports=ports)
+
+
+def _default_host_container(container: Container) -> Container:
+    container = _default_container(container)
+    ports = each(_default_host_port, container.ports)
+    return container if ports is container.ports else replace(container, ports=ports)
+
+
+def _default_requests(resources: ResourceRequirements) -> ResourceRequirements:
+    """What is limited is requested."""
+    requests = resources.requests
+    for name in resources.limits:
+        if name not in requests:
+            return replace(resources, requests={**resources.limits, **requests})
+    return resources
+
+
+def _default_port(port: ContainerPort) -> ContainerPort:
+    return port if port.protocol else replace(port, protocol="TCP")
+
+
+def _default_host_port(port: ContainerPort) -> ContainerPort:
+    """In the node's network a container port is a port of the node."""
+    return port if port.host_port else replace(port, host_port=port.container_port)
+
+
+# --- volumes -----------------------------------------------------------------------------------------
+
+
+def _default_volume(volume: Volume) -> Volume:
+    if volume.rbd is not None and not volume.rbd.pool:
+        return replace(volume, rbd=default_rbd(volume.rbd))
+    ephemeral = volume.ephemeral
+    if ephemeral is None or ephemeral.volume_claim_template is None:
+        return volume
+    template = ephemeral.volume_claim_template
+    spec = default_claim_spec(template.spec)
+    if spec is template.spec:
+        return volume
+    return replace(volume, ephemeral=replace(ephemeral, volume_claim_template=replace(template, spec=spec)))
+
+
+def default_rbd(rbd: RBD) -> RBD:
+    """Ceph's default pool."""
+    return rbd if rbd.pool else replace(rbd, pool="rbd")
+
+
+def default_claim_spec(spec: PersistentVolumeClaimSpec) -> PersistentVolumeClaimSpec:
+    """A claim is for a file system unless it says otherwise."""
+    return spec if spec.volume_mode else replace(spec, volume_mode="Filesystem")
+
+
+# --- resources of the pod as a whole -----------------------------------------------------------------
+
+
+def _default_pod_level(spec: PodSpec, resources: ResourceRequirements) -> PodSpec:
+    """`defaultHugePagePodLimits`, then `defaultPodRequests`; containers must have their defaults already."""
+    if not (resources.limits or resources.requests):
+        return spec
+    limits = dict(resources.limits)
+    for name, amount in limited(spec).items():
+        if name.startswith(HUGEPAGES_PREFIX) and name not in resources.requests:
+            limits.setdefault(name, str(amount))
+    if not limits:
+        return spec
+    requests = dict(resources.requests)
+    together = requested(spec)
+    for name in (CPU, MEMORY):
+        if name in together:
+            requests.setdefault(name, str(together[name]))
+    for name, limit in limits.items():
+        if is_pod_level_resource(name):
+            requests.setdefault(name, limit)
+    if limits == resources.limits and requests == resources.requests:
+        return spec
+    return replace(spec, resources=replace(resources, limits=limits, requests=requests))

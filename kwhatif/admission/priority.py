@@ -1,0 +1,94 @@
+"""Priority admission: from class name to number (`plugin/pkg/admission/priority/admission.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from kwhatif.admission.denied import Denied, forbidden
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PriorityClass
+
+DEFAULT_POLICY = "PreemptLowerPriority"
+
+
+class PriorityClasses:
+    """The priority classes of a cluster."""
+
+    def __init__(self, classes: Iterable[PriorityClass]) -> None:
+        self._by_name = {priority_class.metadata.name: priority_class for priority_class in classes}
+        defaults = [priority_class for priority_class in self._by_name.values() if priority_class.global_default]
+        #: The class of pods that name none. Two can only be there by a race; then the lower one counts.
+        self.default = min(defaults, key=lambda priority_class: priority_class.value, default=None)
+
+    def of(self, pod: Pod) -> PriorityClass | None:
+        """The class that the pod names, or the global default if it names none."""
+        name = pod.spec.priority_class_name
+        return self._by_name.get(name) if name else self.default
+
+    def lacks(self, pod: Pod) -> bool:
+        """Whether the pod's priority cannot be known: it names a class that is not there, and no number."""
+        spec = pod.spec
+        return (
+            spec.priority is None and bool(spec.priority_class_name) and spec.priority_class_name not in self._by_name
+        )
+
+
+def resolve_priority(pod: Pod, classes: PriorityClasses) -> Pod:
+    """The pod with its priority: `spec.priority` where present, else by class; the same object when it is all there.
+
+    For pods that a cluster has admitted already, and for those to be judged as if it had. What admission would refuse
+    is taken as it stands; an unknown class counts 0 (see `PriorityClasses.lacks`), as it does for the scheduler.
+    """
+    spec = pod.spec
+    if spec.priority is not None and (spec.preemption_policy or not spec.priority_class_name):
+        return pod
+    priority_class = classes.of(pod)
+    value, policy = _value_and_policy(priority_class)
+    if spec.priority is not None:
+        if priority_class is None:
+            return pod
+        return replace(pod, spec=replace(spec, preemption_policy=policy))
+    return replace(
+        pod,
+        spec=replace(
+            spec,
+            priority=value,
+            priority_class_name=spec.priority_class_name or _name(priority_class),
+            preemption_policy=spec.preemption_policy or policy,
+        ),
+    )
+
+
+def admit_priority(pod: Pod, classes: PriorityClasses) -> Pod | Denied:
+    """What Priority admission makes of a new pod, or why it refuses it."""
+    spec = pod.spec
+    priority_class = classes.of(pod)
+    if priority_class is None and spec.priority_class_name:
+        return forbidden(pod, f"no PriorityClass with name {spec.priority_class_name} was found")
+    value, policy = _value_and_policy(priority_class)
+    if spec.priority not in (None, value):
+        return forbidden(
+            pod,
+            f"the integer value of priority ({spec.priority}) must not be provided in pod spec;"
+            f" priority admission controller computed {value} from the given PriorityClass name",
+        )
+    if spec.preemption_policy not in ("", policy):
+        return forbidden(
+            pod,
+            f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod spec;"
+            f" priority admission controller computed {policy} from the given PriorityClass name",
+        )
+    name = _name(priority_class)
+    return replace(pod, spec=replace(spec, priority=value, priority_class_name=name, preemption_policy=policy))
+
+
+def _value_and_policy(priority_class: PriorityClass | None) -> tuple[int, str]:
+    if priority_class is None:
+        return 0, DEFAULT_POLICY
+    return priority_class.value, priority_class.preemption_policy
+
+
+def _name(priority_class: PriorityClass | None) -> str:
+    return priority_class.metadata.name if priority_class else ""

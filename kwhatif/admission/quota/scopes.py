@@ -1,0 +1,87 @@
+"""Which pods and claims a quota is for (`podMatchesScopeFunc`, `pvcMatchesScopeFunc`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.matching.requests import CPU, MEMORY
+from kwhatif.model.amount import amounts
+from kwhatif.model.pod import Pod, PodAffinityTerm, ResourceRequirements
+from kwhatif.model.policy import ResourceQuotaSpec, ScopedSelectorRequirement
+from kwhatif.model.storage import PersistentVolumeClaim
+
+
+def in_scope(spec: ResourceQuotaSpec, obj: Pod | PersistentVolumeClaim) -> bool:
+    """Whether the object is in every scope of the quota."""
+    matches = _pod_matches if isinstance(obj, Pod) else _claim_matches
+    return all(matches(requirement, obj) for requirement in _requirements(spec))  # type: ignore[arg-type]
+
+
+def _requirements(spec: ResourceQuotaSpec) -> Iterator[ScopedSelectorRequirement]:
+    for scope in spec.scopes:
+        yield ScopedSelectorRequirement(scope_name=scope, operator="Exists")
+    if spec.scope_selector is not None:
+        yield from spec.scope_selector.match_expressions
+
+
+def _pod_matches(requirement: ScopedSelectorRequirement, pod: Pod) -> bool:
+    match requirement.scope_name:
+        case "Terminating":
+            return _is_terminating(pod)
+        case "NotTerminating":
+            return not _is_terminating(pod)
+        case "BestEffort":
+            return _is_best_effort(pod)
+        case "NotBestEffort":
+            return not _is_best_effort(pod)
+        case "PriorityClass":
+            return _selects(requirement, pod.spec.priority_class_name)
+        case "CrossNamespacePodAffinity":
+            return any(term.namespaces or term.namespace_selector is not None for term in _pod_terms(pod))
+    return False
+
+
+def _claim_matches(requirement: ScopedSelectorRequirement, claim: PersistentVolumeClaim) -> bool:
+    if requirement.scope_name != "VolumeAttributesClass":
+        return False
+    return _selects(requirement, claim.spec.volume_attributes_class_name or "")
+
+
+def _selects(requirement: ScopedSelectorRequirement, name: str) -> bool:
+    """A name as the value of a label; without a name there is no such label."""
+    match requirement.operator:
+        case "Exists":
+            return bool(name)
+        case "DoesNotExist":
+            return not name
+        case "In":
+            return bool(name) and name in requirement.values
+        case "NotIn":
+            return not name or name not in requirement.values
+    return False
+
+
+def _is_terminating(pod: Pod) -> bool:
+    """The pod has a deadline: it is not the kind that runs forever."""
+    return pod.spec.active_deadline_seconds is not None and pod.spec.active_deadline_seconds >= 0
+
+
+def _is_best_effort(pod: Pod) -> bool:
+    """Neither cpu nor memory is requested or limited (`ComputePodQOS`)."""
+    spec = pod.spec
+    if spec.resources is not None:
+        return not _says_something(spec.resources)
+    return not any(_says_something(container.resources) for container in (*spec.containers, *spec.init_containers))
+
+
+def _says_something(resources: ResourceRequirements) -> bool:
+    given = (amounts(resources.requests), amounts(resources.limits))
+    return any(amount > 0 for each in given for name, amount in each.items() if name in (CPU, MEMORY))
+
+
+def _pod_terms(pod: Pod) -> Iterator[PodAffinityTerm]:
+    affinity = pod.spec.affinity
+    for part in (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ():
+        if part is not None:
+            yield from part.required
+            yield from (weighted.pod_affinity_term for weighted in part.preferred)

@@ -1,0 +1,191 @@
+"""`QuotaUsage`: how much of every quota is used while pods and claims are created one after another.
+
+Follows `CheckRequest` in `apiserver/pkg/admission/plugin/resourcequota/controller.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from kwhatif.admission.denied import Denied, forbidden
+from kwhatif.admission.quota.scopes import in_scope
+from kwhatif.admission.quota.usage import (
+    MUST_BE_GIVEN,
+    Usage,
+    claim_usage,
+    compute_usage,
+    counted_of_claims,
+    counted_of_pods,
+    pod_usage,
+)
+from kwhatif.matching.requests import is_pod_level_resource
+from kwhatif.model.amount import Amount, amounts
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import ResourceQuota
+from kwhatif.model.storage import PersistentVolumeClaim
+
+Counted = Pod | PersistentVolumeClaim
+
+
+class QuotaUsage:
+    """The quotas of a cluster, and what is used of them: a running account, which `charge` and `release` change."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        """Begin with what the quotas' status says; for one that has none, with what is in the cluster."""
+        self._quotas: dict[str, list[_Quota]] = {}
+        quotas = cluster.all(ResourceQuota).values()
+        uncounted = _by_namespace(cluster, {quota.metadata.namespace for quota in quotas if not _is_counted(quota)})
+        for quota in quotas:
+            namespace = quota.metadata.namespace
+            self._quotas.setdefault(namespace, []).append(_Quota(quota, uncounted.get(namespace, ())))
+        #: The last object and its charges: replicas differ in metadata only, and so share them.
+        self._last: tuple[Counted, _Charges] | None = None
+
+    def charge(self, obj: Counted) -> Denied | None:
+        """Take what the object needs from every quota that counts it; or refuse it, and take nothing."""
+        quotas = self._quotas.get(obj.metadata.namespace)
+        if not quotas:
+            return None
+        charges = self._charges(obj, quotas)
+        if charges.refusal:
+            return forbidden(obj, charges.refusal)
+        for quota, usage in charges.usages:
+            if refusal := quota.exceeded_by(usage):
+                return forbidden(obj, refusal)
+        for quota, usage in charges.usages:
+            quota.add(usage)
+        return None
+
+    def release(self, obj: Counted) -> None:
+        """Give back what a removed object has used."""
+        quotas = self._quotas.get(obj.metadata.namespace)
+        for quota, usage in self._charges(obj, quotas).usages if quotas else ():
+            quota.subtract(usage)
+
+    def _charges(self, obj: Counted, quotas: Sequence[_Quota]) -> _Charges:
+        if self._last is None or not _alike(self._last[0], obj):
+            self._last = (obj, _Charges(obj, quotas))
+        return self._last[1]
+
+
+def _is_counted(quota: ResourceQuota) -> bool:
+    """Whether the status is for what the quota says now; the quota controller is about to write it anew if not."""
+    if quota.status is None or not quota.status.hard:
+        return False
+    return not quota.spec.hard or amounts(quota.status.hard) == amounts(quota.spec.hard)
+
+
+def _by_namespace(cluster: Cluster, namespaces: Collection[str]) -> Mapping[str, Sequence[Counted]]:
+    """The pods and claims of these namespaces."""
+    found: dict[str, list[Counted]] = {namespace: [] for namespace in namespaces}
+    kinds: tuple[type[Pod | PersistentVolumeClaim], ...] = (Pod, PersistentVolumeClaim) if namespaces else ()
+    for kind in kinds:
+        for obj in cluster.all(kind).values():
+            if obj.metadata.namespace in found:
+                found[obj.metadata.namespace].append(obj)
+    return found
+
+
+def _alike(obj: Counted, other: Counted) -> bool:
+    same_namespace = obj.metadata.namespace == other.metadata.namespace
+    return same_namespace and obj.spec is other.spec and obj.status is other.status
+
+
+class _Quota:
+    """One quota: what it allows, and what is used: what its status says, or what the objects of the namespace use."""
+
+    def __init__(self, quota: ResourceQuota, objects: Iterable[Counted]) -> None:
+        self.name = quota.metadata.name
+        self.spec = quota.spec
+        status = quota.status
+        if status is not None and _is_counted(quota):
+            self.hard, self.used = amounts(status.hard), amounts(status.used)
+        else:
+            self.hard, self.used = amounts(quota.spec.hard), {}
+            self._count(objects)
+
+    def _count(self, objects: Iterable[Counted]) -> None:
+        """What the quota controller would find used (`CalculateUsage`)."""
+        self.used = {name: Amount(0) for name in self.hard if counted_of_pods(name) or counted_of_claims(name)}
+        for obj in objects:
+            if in_scope(self.spec, obj):
+                self.add(_masked(usage_of(obj), self.used))
+
+    def counted(self, obj: Counted) -> list[str]:
+        """The resources of the quota that count objects of that kind, sorted."""
+        counts = counted_of_pods if isinstance(obj, Pod) else counted_of_claims
+        return sorted(filter(counts, self.hard))
+
+    def exceeded_by(self, usage: Usage) -> str:
+        """Why there is no room for that much more; "" where there is."""
+        exceeded = [name for name in usage if self.used.get(name, 0) + usage[name] > self.hard[name]]
+        if not exceeded:
+            return ""
+        requested, used, limited = (_listed(_masked(given, exceeded)) for given in (usage, self.used, self.hard))
+        return f"exceeded quota: {self.name}, requested: {requested}, used: {used}, limited: {limited}"
+
+    def add(self, usage: Usage) -> None:
+        for name, amount in usage.items():
+            self.used[name] = self.used[name] + amount if name in self.used else amount
+
+    def subtract(self, usage: Usage) -> None:
+        for name in usage.keys() & self.used.keys():
+            used = self.used[name]
+            self.used[name] = Amount(max(used - usage[name], 0), used.notation)
+
+
+class _Charges:
+    """What an object would use of each quota that counts it, or why it may not even be asked."""
+
+    def __init__(self, obj: Counted, quotas: Sequence[_Quota]) -> None:
+        self.refusal = ""
+        usage = usage_of(obj)
+        self.usages: list[tuple[_Quota, Usage]] = []
+        for quota in quotas:
+            counted = quota.counted(obj)
+            if not counted or not in_scope(quota.spec, obj):
+                continue
+            self.refusal = self.refusal or _objection(quota, counted, obj)
+            needed = {name: amount for name, amount in _masked(usage, quota.hard).items() if amount}
+            self.usages.append((quota, needed))
+        negative = sorted(name for name, amount in usage.items() if amount < 0)
+        if negative and not self.refusal:
+            self.refusal = f"quota usage is negative for resource(s): {','.join(negative)}"
+
+
+def usage_of(obj: Counted) -> Usage:
+    """What a pod or a claim uses of all resources that quotas know."""
+    return pod_usage(obj) if isinstance(obj, Pod) else claim_usage(obj)
+
+
+def _objection(quota: _Quota, counted: Sequence[str], obj: Counted) -> str:
+    if isinstance(obj, Pod) and (missing := _missing(MUST_BE_GIVEN.intersection(counted), obj)):
+        return f"failed quota: {quota.name}: must specify {missing}"
+    if not quota.used.keys() >= set(counted):
+        return f"status unknown for quota: {quota.name}, resources: {','.join(counted)}"
+    return ""
+
+
+def _missing(required: Iterable[str], pod: Pod) -> str:
+    """The resources that must be given, and the containers that do not (`podEvaluator.Constraints`)."""
+    spec = pod.spec
+    if spec.resources is not None and any(
+        map(is_pod_level_resource, {**spec.resources.requests, **spec.resources.limits})
+    ):
+        return ""
+    containers = (*spec.containers, *spec.init_containers)
+    given = {
+        container.name: compute_usage(amounts(container.resources.requests), amounts(container.resources.limits))
+        for container in containers
+    }
+    lacking = {name: sorted(who for who, usage in given.items() if name not in usage) for name in sorted(required)}
+    return "; ".join(f"{name} for: {','.join(names)}" for name, names in lacking.items() if names)
+
+
+def _masked(usage: Mapping[str, Amount], names: Iterable[str]) -> Usage:
+    return {name: usage[name] for name in names if name in usage}
+
+
+def _listed(usage: Usage) -> str:
+    return ",".join(f"{name}={usage[name]}" for name in sorted(usage))

@@ -1,0 +1,84 @@
+"""Field errors in the API server's words (`apimachinery/pkg/util/validation/field/errors.go`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.matching.labels import quoted
+from kwhatif.model.amount import Amount
+
+POSITIVE = "must be greater than zero"
+NOT_NEGATIVE = "must be greater than or equal to 0"
+
+
+class FieldErrors:
+    """What is wrong with one object, field by field."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, None] = {}
+
+    def __len__(self) -> int:
+        """How much is wrong."""
+        return len(self._found)
+
+    def __str__(self) -> str:
+        """All errors, each once; several in brackets."""
+        together = ", ".join(self._found)
+        return together if len(self._found) == 1 else f"[{together}]"
+
+    def invalid(self, path: str, value: str | Amount | int, detail: str) -> None:
+        """A malformed value."""
+        self._add(path, "Invalid value", detail, value)
+
+    def invalid_object(self, path: str, value: Mapping[str, str | None], detail: str) -> None:
+        """Fields that do not go together."""
+        self._found[f"{path}: Invalid value: {json.dumps(value, separators=(',', ':'))}: {detail}"] = None
+
+    def required(self, path: str, detail: str = "") -> None:
+        """A value that is missing."""
+        self._add(path, "Required value", detail)
+
+    def forbidden(self, path: str, detail: str) -> None:
+        """A value that other fields do not allow."""
+        self._add(path, "Forbidden", detail)
+
+    def duplicate(self, path: str, value: str) -> None:
+        """A value that must be unique."""
+        self._add(path, "Duplicate value", "", value)
+
+    def not_found(self, path: str, value: str, detail: str) -> None:
+        """A reference to nothing."""
+        self._add(path, "Not found", detail, value)
+
+    def unsupported(self, path: str, value: str, allowed: Sequence[str]) -> None:
+        """A value that is none of those that there are."""
+        self._add(path, "Unsupported value", f"supported values: {', '.join(map(quoted, allowed))}", value)
+
+    def supported(self, path: str, value: str, allowed: Sequence[str]) -> None:
+        """The value must be one of those that there are."""
+        if value not in allowed:
+            self.unsupported(path, value, allowed)
+
+    def all_invalid(self, path: str, value: str, details: Iterable[str]) -> None:
+        """One error per thing that is wrong with the value."""
+        for detail in details:
+            self.invalid(path, value, detail)
+
+    def label_key(self, path: str, key: str) -> None:
+        """A label key must be a qualified name."""
+        self.all_invalid(path, key, label_key_errors(key))
+
+    def labels(self, path: str, labels: Mapping[str, str] | None) -> None:
+        """Keys and values of labels."""
+        for key, value in sorted((labels or {}).items()):
+            self.label_key(path, key)
+            self.all_invalid(path, value, label_value_errors(value))
+
+    def _add(self, path: str, problem: str, detail: str, value: str | Amount | int | None = None) -> None:
+        text = f"{path}: {problem}"
+        if value is not None:
+            shown = str(value) if isinstance(value, int) and not isinstance(value, Amount) else quoted(str(value))
+            text += f": {shown}"
+        self._found[f"{text}: {detail}" if detail else text] = None

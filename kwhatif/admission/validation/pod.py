@@ -1,0 +1,167 @@
+"""Whether the API server would take a new pod (`ValidatePodCreate`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.admission.denied import Denied
+from kwhatif.admission.validation.affinity import validate_affinity
+from kwhatif.admission.validation.containers import validate_containers, validate_host_network
+from kwhatif.admission.validation.errors import FieldErrors
+from kwhatif.admission.validation.resources import validate_overhead, validate_pod_resources
+from kwhatif.admission.validation.spread import validate_spread
+from kwhatif.admission.validation.tolerations import validate_tolerations
+from kwhatif.matching.label_syntax import dns_label_errors, dns_subdomain_errors, label_key_errors
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec
+from kwhatif.model.volume import Volume
+
+_RESTART_POLICIES = ("Always", "OnFailure", "Never")
+_PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
+_MAX_INT32 = 2**31 - 1
+
+
+def validate_pod(pod: Pod) -> Denied | None:
+    """The API server's refusal of a pod that has passed all that changes pods; None when it is valid."""
+    errors = FieldErrors()
+    _validate_metadata(pod.metadata, errors)
+    _validate_spec(pod.spec, pod.metadata, errors)
+    if pod.spec.node_name and pod.spec.scheduling_gates:
+        errors.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
+    return Denied(f'Pod "{pod.metadata.name}" is invalid: {errors}') if errors else None
+
+
+def _validate_spec(spec: PodSpec, meta: ObjectMeta, errors: FieldErrors) -> None:
+    """In the order of `ValidatePodSpec`."""
+    _validate_volumes(spec.volumes, meta, "spec.volumes", errors)
+    _validate_claims(spec.resource_claims, "spec.resourceClaims", errors)
+    claims = {claim.name for claim in spec.resource_claims if claim.name}
+    validate_containers(spec, claims, errors)
+    validate_pod_resources(spec, claims, "spec.resources", errors)
+    validate_host_network(spec, errors)
+    errors.supported("spec.restartPolicy", spec.restart_policy, _RESTART_POLICIES)
+    errors.labels("spec.nodeSelector", spec.node_selector)
+    validate_affinity(spec.affinity, meta.labels, "spec.affinity", errors)
+    _validate_gates(spec.scheduling_gates, "spec.schedulingGates", errors)
+    validate_spread(spec.topology_spread_constraints, meta.labels, "spec.topologySpreadConstraints", errors)
+    if spec.host_users is False and spec.host_network:
+        errors.forbidden("spec.hostNetwork", "when `hostUsers` is false")
+    _validate_names(spec, errors)
+    validate_tolerations(spec.tolerations, "spec.tolerations", errors)
+    _validate_classes(spec, errors)
+    if spec.overhead is not None:
+        validate_overhead(spec.overhead, "spec.overhead", errors)
+
+
+def _validate_metadata(meta: ObjectMeta, errors: FieldErrors) -> None:
+    if meta.name:
+        errors.all_invalid("metadata.name", meta.name, dns_subdomain_errors(meta.name))
+    else:
+        errors.required("metadata.name", "name or generateName is required")
+    errors.all_invalid("metadata.namespace", meta.namespace, dns_label_errors(meta.namespace))
+    errors.labels("metadata.labels", meta.labels)
+
+
+def _validate_volumes(volumes: Sequence[Volume], meta: ObjectMeta, path: str, errors: FieldErrors) -> None:
+    names: set[str] = set()
+    created = {f"{meta.name}-{volume.name}" for volume in volumes if volume.ephemeral is not None and meta.name}
+    for index, volume in enumerate(volumes):
+        here, before = f"{path}[{index}]", len(errors)
+        _validate_volume_source(volume, meta, here, errors)
+        if volume.name:
+            errors.all_invalid(f"{here}.name", volume.name, dns_label_errors(volume.name))
+        else:
+            errors.required(f"{here}.name")
+        if volume.name in names:
+            errors.duplicate(f"{here}.name", volume.name)
+        if len(errors) == before:
+            names.add(volume.name)
+        claim = volume.persistent_volume_claim
+        if claim is not None and claim.claim_name in created:
+            detail = "must not reference a PVC that gets created for an ephemeral volume"
+            errors.invalid(f"{here}.persistentVolumeClaim.claimName", claim.claim_name, detail)
+
+
+def _validate_volume_source(volume: Volume, meta: ObjectMeta, path: str, errors: FieldErrors) -> None:
+    claim, ephemeral = volume.persistent_volume_claim, volume.ephemeral
+    if claim is not None and not claim.claim_name:
+        errors.required(f"{path}.persistentVolumeClaim.claimName")
+    if ephemeral is None:
+        return
+    if ephemeral.volume_claim_template is None:
+        errors.required(f"{path}.ephemeral.volumeClaimTemplate")
+    if meta.name:
+        name = f"{meta.name}-{volume.name}"
+        wrong = [f'PVC name "{name}": {error}' for error in dns_subdomain_errors(name)]
+        errors.all_invalid(f"{path}.name", volume.name, wrong)
+
+
+def _validate_claims(claims: Sequence[PodResourceClaim], path: str, errors: FieldErrors) -> None:
+    names: set[str] = set()
+    for index, claim in enumerate(claims):
+        here = f"{path}[{index}]"
+        if not claim.name:
+            errors.required(f"{here}.name")
+        elif claim.name in names:
+            errors.duplicate(f"{here}.name", claim.name)
+        else:
+            errors.all_invalid(f"{here}.name", claim.name, dns_label_errors(claim.name))
+        names.add(claim.name)
+        _validate_claim_source(claim, here, errors)
+
+
+def _validate_claim_source(claim: PodResourceClaim, path: str, errors: FieldErrors) -> None:
+    by_name, by_template = claim.resource_claim_name, claim.resource_claim_template_name
+    if by_name is not None and by_template is not None:
+        detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+        errors.invalid_object(path, _as_go_prints(claim), detail)
+    if by_name is None and by_template is None:
+        detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+        errors.invalid_object(path, _as_go_prints(claim), detail)
+    if by_name is not None:
+        errors.all_invalid(f"{path}.resourceClaimName", by_name, dns_subdomain_errors(by_name))
+    if by_template is not None:
+        errors.all_invalid(f"{path}.resourceClaimTemplateName", by_template, dns_subdomain_errors(by_template))
+
+
+def _as_go_prints(claim: PodResourceClaim) -> dict[str, str | None]:
+    """The API server's own type has no JSON names."""
+    return {
+        "Name": claim.name,
+        "ResourceClaimName": claim.resource_claim_name,
+        "ResourceClaimTemplateName": claim.resource_claim_template_name,
+    }
+
+
+def _validate_gates(gates: Sequence[PodSchedulingGate], path: str, errors: FieldErrors) -> None:
+    names: set[str] = set()
+    for index, gate in enumerate(gates):
+        errors.all_invalid(f"{path}[{index}]", gate.name, label_key_errors(gate.name))
+        if gate.name in names:
+            errors.duplicate(f"{path}[{index}]", gate.name)
+        names.add(gate.name)
+
+
+def _validate_names(spec: PodSpec, errors: FieldErrors) -> None:
+    if spec.node_name:
+        errors.all_invalid("spec.nodeName", spec.node_name, dns_subdomain_errors(spec.node_name))
+    deadline = spec.active_deadline_seconds
+    if deadline is not None and not 1 <= deadline <= _MAX_INT32:
+        errors.invalid("spec.activeDeadlineSeconds", deadline, f"must be between 1 and {_MAX_INT32}, inclusive")
+    if spec.hostname:
+        errors.all_invalid("spec.hostname", spec.hostname, dns_label_errors(spec.hostname))
+    if spec.subdomain:
+        errors.all_invalid("spec.subdomain", spec.subdomain, dns_label_errors(spec.subdomain))
+
+
+def _validate_classes(spec: PodSpec, errors: FieldErrors) -> None:
+    if spec.priority_class_name:
+        errors.all_invalid(
+            "spec.priorityClassName", spec.priority_class_name, dns_subdomain_errors(spec.priority_class_name)
+        )
+    if spec.runtime_class_name is not None:
+        errors.all_invalid(
+            "spec.runtimeClassName", spec.runtime_class_name, dns_subdomain_errors(spec.runtime_class_name)
+        )
+    if spec.preemption_policy:
+        errors.supported("spec.preemptionPolicy", spec.preemption_policy, _PREEMPTION_POLICIES)

@@ -1,0 +1,209 @@
+"""Resource names and quantities (`validateResourceRequirements`, `validatePodResources`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
+from kwhatif.matching.amounts import limited, requested
+from kwhatif.matching.label_syntax import dns_label_errors, label_key_errors
+from kwhatif.matching.requests import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    HUGEPAGES_PREFIX,
+    MEMORY,
+    is_extended_resource,
+    is_pod_level_resource,
+)
+from kwhatif.model.amount import Amount, amounts
+from kwhatif.model.pod import PodSpec, ResourceClaimRef, ResourceList, ResourceRequirements
+from kwhatif.model.quantity import NANO, parse_quantity, value
+
+#: Counted in whole numbers (`integerResources`); extended resources are, too.
+_INTEGERS = frozenset(
+    {
+        "configmaps",
+        "persistentvolumeclaims",
+        "pods",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "services",
+        "services.loadbalancers",
+        "services.nodeports",
+    }
+)
+#: Names without a domain that exist at all (`standardResources`); hugepages do, too.
+_STANDARD = _INTEGERS | {
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+    "requests.storage",
+    "storage",
+}
+_OF_CONTAINERS = frozenset({CPU, EPHEMERAL_STORAGE, MEMORY})
+_COMPUTE = (CPU, MEMORY)
+
+NameRule = Callable[[str, str, FieldErrors], None]
+
+
+def validate_container_resources(
+    resources: ResourceRequirements, claims: Collection[str], path: str, errors: FieldErrors
+) -> None:
+    """Requests, limits and claims of one container; `claims` are the pod's."""
+    _validate(resources, _container_name, path, errors)
+    _validate_claims(resources.claims, claims, f"{path}.claims", errors)
+
+
+def validate_overhead(overhead: ResourceList, path: str, errors: FieldErrors) -> None:
+    """Overhead is judged as limits are."""
+    _validate(ResourceRequirements(limits=overhead), _container_name, path, errors)
+
+
+def validate_pod_resources(spec: PodSpec, claims: Collection[str], path: str, errors: FieldErrors) -> None:
+    """Resources of the pod as a whole, and how they go with those of the containers."""
+    resources = spec.resources
+    if resources is None:
+        return
+    if resources.claims:
+        errors.forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level")
+    _validate(resources, _pod_name, path, errors)
+    _validate_claims(resources.claims, claims, f"{path}.claims", errors)
+    _compare_levels(spec, resources, path, errors)
+
+
+def _compare_levels(spec: PodSpec, resources: ResourceRequirements, path: str, errors: FieldErrors) -> None:
+    """Containers may not want more than the pod (`validatePodResourceConsistency`)."""
+    requests, limits = amounts(resources.requests), amounts(resources.limits)
+    for name, together in sorted(requested(spec).items()):
+        if name in requests and together > requests[name]:
+            detail = f"must be greater than or equal to aggregate container requests of {together}"
+            errors.invalid(f"{path}.requests[{name}]", requests[name], detail)
+    for name, together in sorted(limited(spec).items()):
+        if name.startswith(HUGEPAGES_PREFIX) and name in limits and together > limits[name]:
+            detail = f"must be greater than or equal to aggregate container limits of {together}"
+            errors.invalid(f"{path}.limits[{name}]", limits[name], detail)
+    for index, container in enumerate(spec.containers):
+        for name, limit in amounts(container.resources.limits).items():
+            if name in limits and limit > limits[name]:
+                detail = f"must be less than or equal to pod limits of {limits[name]}"
+                errors.invalid(f"{path}.containers[{index}][{name}].limits", limit, detail)
+
+
+def _validate(resources: ResourceRequirements, name_rule: NameRule, path: str, errors: FieldErrors) -> None:
+    requests, limits = amounts(resources.requests), amounts(resources.limits)
+    for name, limit in limits.items():
+        name_rule(name, f"{path}.limits[{name}]", errors)
+        _validate_quantity(name, limit, f"{path}.limits[{name}]", errors)
+        _validate_hugepages(name, limit, f"{path}.limits[{name}]", errors)
+    for name, request in requests.items():
+        name_rule(name, f"{path}.requests[{name}]", errors)
+        _validate_quantity(name, request, f"{path}.requests[{name}]", errors)
+        _compare(name, request, limits, path, errors)
+        _validate_hugepages(name, request, f"{path}.requests[{name}]", errors)
+    names = {*limits, *requests}
+    if any(name.startswith(HUGEPAGES_PREFIX) for name in names) and not names.intersection(_COMPUTE):
+        errors.forbidden(path, "HugePages require cpu or memory")
+
+
+def _compare(name: str, request: Amount, limits: Mapping[str, Amount], path: str, errors: FieldErrors) -> None:
+    limit = limits.get(name)
+    may_overcommit = _is_native(name) and not name.startswith(HUGEPAGES_PREFIX)
+    if limit is None:
+        if not may_overcommit:
+            errors.required(f"{path}.limits", "Limit must be set for non overcommitable resources")
+    elif request != limit and not may_overcommit:
+        errors.invalid(f"{path}.requests", request, f"must be equal to {name} limit of {limit}")
+    elif request > limit:
+        errors.invalid(f"{path}.requests", request, f"must be less than or equal to {name} limit of {limit}")
+
+
+def _validate_quantity(name: str, amount: Amount, path: str, errors: FieldErrors) -> None:
+    if amount < 0:
+        errors.invalid(path, amount, NOT_NEGATIVE)
+    if amount % NANO and (name in _INTEGERS or is_extended_resource(name)):
+        errors.invalid(path, amount, "must be an integer")
+
+
+def _validate_hugepages(name: str, amount: Amount, path: str, errors: FieldErrors) -> None:
+    if name.startswith(HUGEPAGES_PREFIX) and not _is_multiple_of_page(name, amount):
+        errors.invalid(path, amount, f"{amount} is not positive integer multiple of {name}")
+
+
+def _is_multiple_of_page(name: str, amount: Amount) -> bool:
+    try:
+        page = parse_quantity(name.removeprefix(HUGEPAGES_PREFIX))
+    except ValueError:
+        return False
+    return page > 0 and page % NANO == 0 and value(amount) % value(page) == 0
+
+
+# --- names -------------------------------------------------------------------------------------------
+
+
+def _is_native(name: str) -> bool:
+    """Of Kubernetes itself: names without a domain are taken to be in `kubernetes.io/`."""
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def _resource_name(name: str, path: str, errors: FieldErrors) -> bool:
+    if wrong := label_key_errors(name):
+        errors.all_invalid(path, name, wrong)
+        return False
+    if "/" not in name and name not in _STANDARD and not name.startswith((HUGEPAGES_PREFIX, "requests.hugepages-")):
+        errors.invalid(path, name, "must be a standard resource type or fully qualified")
+        return False
+    return True
+
+
+def _container_name(name: str, path: str, errors: FieldErrors) -> None:
+    _resource_name(name, path, errors)
+    if "/" not in name:
+        if name not in _OF_CONTAINERS and not name.startswith(HUGEPAGES_PREFIX):
+            errors.invalid(path, name, "must be a standard resource for containers")
+    elif not _is_native(name) and not is_extended_resource(name):
+        errors.invalid(path, name, "doesn't follow extended resource name standard")
+
+
+def _pod_name(name: str, path: str, errors: FieldErrors) -> None:
+    if _resource_name(name, path, errors) and not is_pod_level_resource(name):
+        errors.supported(path, name, (CPU, HUGEPAGES_PREFIX, MEMORY))
+
+
+# --- claims ------------------------------------------------------------------------------------------
+
+
+def _validate_claims(
+    refs: tuple[ResourceClaimRef, ...], claims: Collection[str], path: str, errors: FieldErrors
+) -> None:
+    """Every claim must be one of the pod's, and named once: whole, or by different requests."""
+    seen: set[str] = set()
+    for index, ref in enumerate(refs):
+        if not ref.name:
+            errors.required(f"{path}[{index}]")
+            continue
+        if ref.name in seen:
+            errors.duplicate(f"{path}[{index}]", ref.name)
+        else:
+            _validate_request(ref, seen, f"{path}[{index}]", errors)
+        if ref.name not in claims:
+            known = f": {', '.join(sorted(claims))}" if claims else " which is empty"
+            errors.not_found(
+                f"{path}[{index}]", ref.name, f"must be one of the names in pod.spec.resourceClaims{known}"
+            )
+
+
+def _validate_request(ref: ResourceClaimRef, seen: set[str], path: str, errors: FieldErrors) -> None:
+    key = f"{ref.name}/{ref.request}" if ref.request else ref.name
+    errors.all_invalid(f"{path}.request", ref.request, dns_label_errors(ref.request) if ref.request else ())
+    if key in seen:
+        errors.duplicate(path, key)
+    elif not ref.request and any(other.startswith(f"{ref.name}/") for other in seen):
+        errors.duplicate(path, ref.name)
+    seen.add(key)

@@ -1,0 +1,127 @@
+"""Pod templates inside custom resources, found by a path such as `.spec.template`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from kwhatif.model.amount import amounts
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import ObjectMeta, OwnerReference
+from kwhatif.model.pod import PodSpec, PodTemplateSpec
+from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.replicas import free_names
+from kwhatif.workloads.stand_ins import uid_of
+from kwhatif.workloads.template import pod_of
+
+#: `.name`, `["any name"]`, `[0]`, `[*]` (every entry of a list or map), `.*`.
+_STEP = re.compile(
+    r"""\.(?P<name>[\w-]+|\*)|\[(?:(?P<index>\d+)|(?P<all>\*)|(?P<quote>['"])(?P<key>.+?)(?P=quote))\]"""
+)
+
+
+class TemplatePathError(ValueError):
+    """The path is not one, or what it leads to is no pod template; the message says which."""
+
+
+class _Owner(msgspec.Struct, rename="camel"):
+    kind: str = ""
+    api_version: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+
+
+def pods_from_template_path(raw: Mapping[str, Any], path: str, cluster: Cluster) -> Expansion:
+    """The pods of a custom resource, from the pod template (or templates) at `path`.
+
+    Its controller is not known here. Assumed is what is common: the pods are controlled by the resource itself, and
+    there are as many as a number called `replicas` beside the template says, else one.
+
+    Raises:
+        TemplatePathError: the path is malformed, leads nowhere, or to something else.
+    """
+    resource = _convert(_without_nulls({key: raw.get(key) for key in ("apiVersion", "kind", "metadata")}), _Owner, "")
+    meta = resource.metadata
+    uid = meta.uid or uid_of(resource.kind, meta.namespace, meta.name)
+    owner = OwnerReference(
+        kind=resource.kind, name=meta.name, uid=uid, api_version=resource.api_version, controller=True
+    )
+    groups: list[Group] = []
+    used: set[str] = set()
+    for place, parent, found in _follow(raw, _steps(path)):
+        template = _convert(_without_nulls(found), PodTemplateSpec, place)
+        if not template.spec.containers:
+            raise TemplatePathError(f"{place} is no pod template: it has no spec.containers")
+        _check_quantities(template.spec, place)
+        pod = pod_of(template, meta.namespace, owner)
+        if names := free_names(pod, _replicas(parent), cluster, used):
+            groups.append(Group(pod, names))
+            used.update(names)
+    return Expansion(tuple(groups))
+
+
+def _steps(path: str) -> list[str | int]:
+    """Names, indexes, and "*" for every entry."""
+    text = path if path.startswith((".", "[")) else f".{path}"
+    steps: list[str | int] = []
+    position = 0
+    while position < len(text):
+        match = _STEP.match(text, position)
+        if match is None:
+            raise TemplatePathError(f"{path!r} is not a path of fields such as .spec.template")
+        position = match.end()
+        steps.append(int(match["index"]) if match["index"] else match["name"] or match["all"] or match["key"])
+    return steps
+
+
+def _follow(raw: Any, steps: list[str | int]) -> Iterator[tuple[str, Any, Any]]:
+    """Every place that the steps lead to: its path, what it stands in, and what stands there."""
+    places: list[tuple[str, Any, Any]] = [("", None, raw)]
+    for step in steps:
+        places = [further for place in places for further in _enter(place[0], place[2], step)]
+    yield from places
+
+
+def _enter(path: str, value: Any, step: str | int) -> list[tuple[str, Any, Any]]:
+    if step == "*" and isinstance(value, Mapping):
+        return [(f"{path}.{key}", value, entry) for key, entry in sorted(value.items())]
+    if step == "*" and isinstance(value, list):
+        return [(f"{path}[{index}]", value, entry) for index, entry in enumerate(value)]
+    if isinstance(step, int) and isinstance(value, list) and step < len(value):
+        return [(f"{path}[{step}]", value, value[step])]
+    if isinstance(value, Mapping) and value.get(step) is not None:
+        return [(f"{path}.{step}", value, value[step])]
+    raise TemplatePathError(f"{path or 'the object'} has no {step!r}")
+
+
+def _replicas(parent: Any) -> int:
+    replicas = parent.get("replicas") if isinstance(parent, Mapping) else None
+    return replicas if isinstance(replicas, int) else 1
+
+
+def _check_quantities(spec: PodSpec, place: str) -> None:
+    containers = (*spec.containers, *spec.init_containers)
+    given = [container.resources for container in containers] + ([spec.resources] if spec.resources else [])
+    try:
+        for resources in given:
+            amounts(resources.requests)
+            amounts(resources.limits)
+        amounts(spec.overhead)
+    except ValueError as error:
+        raise TemplatePathError(f"{place} holds what is no quantity: {error}") from None
+
+
+def _without_nulls(value: Any) -> Any:
+    """What is null is not set, in Go."""
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(entry) for key, entry in value.items() if entry is not None}
+    return [_without_nulls(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _convert(value: Any, kind: type[Any], place: str) -> Any:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise TemplatePathError(f"{place or 'the object'} cannot be read: {error}") from None

@@ -1,0 +1,116 @@
+"""DaemonSets: one pod per node (`pkg/controller/daemon/`: `daemon_controller.go`, `util/daemonset_util.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.matching.node_selector import NAME_FIELD, RequiredNodeAffinity
+from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, first_untolerated
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import Requirement
+from kwhatif.model.node import Node
+from kwhatif.model.pod import (
+    Affinity,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorTerm,
+    Pod,
+    PodSpec,
+    PodTemplateSpec,
+    Toleration,
+)
+from kwhatif.model.workload import DaemonSet
+from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.owners import reference_to
+from kwhatif.workloads.replicas import free_names
+from kwhatif.workloads.stand_ins import hash_of
+from kwhatif.workloads.template import content_of, pod_of
+
+_EVICTING = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_KEEPING_AWAY = (
+    "node.kubernetes.io/disk-pressure",
+    "node.kubernetes.io/memory-pressure",
+    "node.kubernetes.io/pid-pressure",
+    "node.kubernetes.io/unschedulable",
+)
+_NETWORK = "node.kubernetes.io/network-unavailable"
+_OWN_TOLERATIONS = (
+    *(Toleration(key=key, operator="Exists", effect=NO_EXECUTE) for key in _EVICTING),
+    *(Toleration(key=key, operator="Exists", effect=NO_SCHEDULE) for key in _KEEPING_AWAY),
+)
+_NETWORK_TOLERATION = Toleration(key=_NETWORK, operator="Exists", effect=NO_SCHEDULE)
+
+
+class _Labelled(NamedTuple):
+    """A node as node affinity sees it."""
+
+    name: str
+    labels: Mapping[str, str]
+
+
+def eligible_nodes(daemon_set: DaemonSet, cluster: Cluster) -> list[str]:
+    """The nodes that the controller wants a pod on, in their order (`NodeShouldRunDaemonPod`).
+
+    A cordon does not keep it away; a taint does, unless the pods tolerate it.
+    """
+    spec = (daemon_set.spec.template or PodTemplateSpec()).spec
+    tolerations = with_own_tolerations(spec)
+    affinity = RequiredNodeAffinity(spec)
+    return [
+        node.metadata.name
+        for node in cluster.all(Node).values()
+        if spec.node_name in ("", node.metadata.name)
+        and affinity.matches(_Labelled(node.metadata.name, node.metadata.labels))
+        and first_untolerated(node.spec.taints, tolerations) is None
+    ]
+
+
+def node_of(pod: Pod) -> str:
+    """The node that a DaemonSet's pod is for: where it runs, or, while it waits, what its affinity names."""
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    for term in affinity.required.node_selector_terms if affinity and affinity.required else ():
+        for field in term.match_fields:
+            if not pod.spec.node_name and field.key == NAME_FIELD and field.operator == "In":
+                return field.values[0]
+    return pod.spec.node_name
+
+
+def with_own_tolerations(spec: PodSpec) -> tuple[Toleration, ...]:
+    """The tolerations that the controller gives its pods, on top of the template's."""
+    tolerations = spec.tolerations
+    for own in (*_OWN_TOLERATIONS, _NETWORK_TOLERATION) if spec.host_network else _OWN_TOLERATIONS:
+        tolerations = _with(tolerations, own)
+    return tolerations
+
+
+def _with(tolerations: tuple[Toleration, ...], own: Toleration) -> tuple[Toleration, ...]:
+    """In place of one that differs only in its seconds (`AddOrUpdateTolerationInPodSpec`)."""
+    updated = tuple(own if replace(other, toleration_seconds=None) == own else other for other in tolerations)
+    return updated if own in updated else (*tolerations, own)
+
+
+def expand_daemon_set(daemon_set: DaemonSet, nodes: Sequence[str], cluster: Cluster) -> Expansion:
+    """The pods for these nodes."""
+    template = daemon_set.spec.template or PodTemplateSpec()
+    # The deprecated generation of the template: that of a new DaemonSet.
+    labels = {"controller-revision-hash": hash_of(content_of(template)), "pod-template-generation": "1"}
+    pod = pod_of(template, daemon_set.metadata.namespace, reference_to(daemon_set, cluster), labels)
+    pod = replace(pod, spec=replace(pod.spec, tolerations=with_own_tolerations(pod.spec)))
+    names = free_names(pod, len(nodes), cluster)
+    return Expansion(tuple(_groups(pod, zip(nodes, names, strict=True))))
+
+
+def _groups(pod: Pod, places: Iterable[tuple[str, str]]) -> Iterable[Group]:
+    for node, name in places:
+        spec = replace(pod.spec, affinity=_pinned(pod.spec.affinity or Affinity(), node))
+        yield Group(replace(pod, spec=spec), (name,))
+
+
+def _pinned(affinity: Affinity, node: str) -> Affinity:
+    """Required node affinity is replaced: the controller has judged it (`ReplaceDaemonSetPodNodeNameNodeAffinity`)."""
+    name = Requirement(key=NAME_FIELD, operator="In", values=(node,))
+    required = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),))
+    return replace(affinity, node_affinity=replace(affinity.node_affinity or NodeAffinity(), required=required))

@@ -1,0 +1,39 @@
+"""`Expansion`: the pods of a workload, equal ones together, and the claims that come with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.model.pod import Pod
+from kwhatif.model.storage import PersistentVolumeClaim
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Pods that differ in nothing but their names: what holds for one of them holds for all.
+
+    `pod` has no name where the API server makes it (`generateName`); `names` are the stand-ins then.
+    """
+
+    pod: Pod
+    names: tuple[str, ...]
+
+    def pods(self) -> Iterator[Pod]:
+        """The pods one by one, named; they share all else."""
+        meta = self.pod.metadata
+        for name in self.names:
+            yield self.pod if name == meta.name else replace(self.pod, metadata=replace(meta, name=name))
+
+
+class Expansion(msgspec.Struct, frozen=True):
+    """The pods that a controller would make, in its order, and the claims that it would make before them."""
+
+    groups: tuple[Group, ...] = ()
+    claims: tuple[PersistentVolumeClaim, ...] = ()
+
+    @property
+    def pods(self) -> list[Pod]:
+        """All pods."""
+        return [pod for group in self.groups for pod in group.pods()]

@@ -1,0 +1,69 @@
+"""Jobs and CronJobs (`pkg/controller/job/job_controller.go`, `indexed_job_utils.go`, `pkg/registry/batch/job`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.pod import Pod, PodTemplateSpec
+from kwhatif.model.workload import CronJob, Job, JobSpec
+from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.owners import reference_to
+from kwhatif.workloads.replicas import equal_pods, free_names
+from kwhatif.workloads.template import pod_of
+
+INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+_INDEXED = "Indexed"
+_MAX_PREFIX = 58
+#: A CronJob's Jobs are named after the minute of their start, which is not known.
+_SOME_MINUTE = "00000000"
+
+
+def wanted_pods(spec: JobSpec) -> int:
+    """How many pods a Job that has just begun runs at once (`manageJob`)."""
+    if spec.suspend:
+        return 0
+    parallelism = 1 if spec.parallelism is None else spec.parallelism
+    completions = 1 if spec.completions is None and spec.parallelism is None else spec.completions
+    return max(0, parallelism if completions is None else min(parallelism, completions))
+
+
+def expand_job(job: Job, indexes: Iterable[int], cluster: Cluster) -> Expansion:
+    """The pods with these numbers; unless the Job is indexed, only how many there are matters."""
+    owner = reference_to(job, cluster)
+    name = job.metadata.name
+    labels = {
+        "batch.kubernetes.io/controller-uid": owner.uid,
+        "batch.kubernetes.io/job-name": name,
+        "controller-uid": owner.uid,
+        "job-name": name,
+    }
+    pod = pod_of(job.spec.template or PodTemplateSpec(), job.metadata.namespace, owner, labels)
+    if job.spec.completion_mode != _INDEXED:
+        return equal_pods(pod, len(list(indexes)), cluster)
+    return Expansion(tuple(_indexed(pod, name, index, cluster) for index in indexes))
+
+
+def _indexed(pod: Pod, job: str, index: int, cluster: Cluster) -> Group:
+    end = f"-{index}-"
+    meta = replace(
+        pod.metadata,
+        generate_name=job[: _MAX_PREFIX - len(end)] + end,
+        labels={**pod.metadata.labels, INDEX_LABEL: str(index)},
+    )
+    numbered = replace(pod, metadata=meta, spec=replace(pod.spec, hostname=f"{job}-{index}"))
+    return Group(numbered, free_names(numbered, 1, cluster))
+
+
+def run_of(cron_job: CronJob) -> Job:
+    """The Job of one run."""
+    meta, template = cron_job.metadata, cron_job.spec.job_template
+    return Job(
+        metadata=ObjectMeta(
+            name=f"{meta.name}-{_SOME_MINUTE}", namespace=meta.namespace, labels=template.metadata.labels
+        ),
+        spec=template.spec,
+    )

@@ -1,0 +1,106 @@
+"""Who owns what: references to controllers, and the running pods of a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from kwhatif.matching.labels import SelectorError, compile_selector
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.workload import CronJob, Deployment, Job, ReplicaSet
+from kwhatif.workloads.stand_ins import uid_of
+
+_API_VERSIONS = {
+    "CronJob": "batch/v1",
+    "DaemonSet": "apps/v1",
+    "Deployment": "apps/v1",
+    "Job": "batch/v1",
+    "ReplicaSet": "apps/v1",
+    "ReplicationController": "v1",
+    "StatefulSet": "apps/v1",
+}
+
+T = TypeVar("T", bound=KubernetesObject)
+#: (namespace, kind, name) of a controller.
+ControllerKey = tuple[str, str, str]
+
+
+def reference_to(obj: KubernetesObject, cluster: Cluster) -> OwnerReference:
+    """The reference by which the object controls its pods: with the UID that it has in the cluster, or a stand-in."""
+    kind, meta = type(obj).__name__, obj.metadata
+    known = cluster.get(type(obj), key_of(obj))
+    uid = (known.metadata.uid if known is not None else "") or uid_of(kind, meta.namespace, meta.name)
+    return OwnerReference(kind=kind, name=meta.name, uid=uid, api_version=_API_VERSIONS[kind], controller=True)
+
+
+def _by_controller(cluster: Cluster) -> Mapping[ControllerKey, Sequence[Pod]]:
+    found: dict[ControllerKey, list[Pod]] = {}
+    for pod in cluster.all(Pod).values():
+        owner = controller_of(pod.metadata)
+        if owner is not None and not is_terminal(pod):
+            found.setdefault((pod.metadata.namespace, owner.kind, owner.name), []).append(pod)
+    return found
+
+
+def pods_controlled_by(kind: str, meta: ObjectMeta, cluster: Cluster) -> list[Pod]:
+    """The pods that run, or wait, for this very controller; those that have finished do not count."""
+    pods = cluster.derived(_by_controller, Pod).get((meta.namespace, kind, meta.name), ())
+    return [pod for pod in pods if _is(meta, controller_of(pod.metadata))]
+
+
+def _is(meta: ObjectMeta, owner: OwnerReference | None) -> bool:
+    """UIDs decide where both sides have one; hand-written objects have none."""
+    return owner is not None and (not meta.uid or not owner.uid or meta.uid == owner.uid)
+
+
+def pods_of(obj: KubernetesObject, cluster: Cluster) -> list[Pod]:
+    """The pods that run, or wait, for a workload; through its ReplicaSets or Jobs, where it has such."""
+    known = cluster.get(type(obj), key_of(obj))
+    meta = known.metadata if known is not None else obj.metadata
+    if isinstance(obj, Deployment):
+        return _pods_through(ReplicaSet, obj, meta, cluster)
+    if isinstance(obj, CronJob):
+        return _pods_through(Job, obj, meta, cluster)
+    return pods_controlled_by(type(obj).__name__, meta, cluster)
+
+
+def _pods_through(kind: type[T], obj: Deployment | CronJob, meta: ObjectMeta, cluster: Cluster) -> list[Pod]:
+    found = [owned.metadata for owned in owned_by(obj, meta, kind, cluster)]
+    between = (*found, *_only_named(kind, obj, cluster))
+    return [pod for owned in between for pod in pods_controlled_by(kind.__name__, owned, cluster)]
+
+
+def _only_named(kind: type[T], obj: Deployment | CronJob, cluster: Cluster) -> Iterator[ObjectMeta]:
+    """Those that are not in the input, but pods name them as theirs, and they can only belong to the workload."""
+    for (namespace, owner, name), pods in cluster.derived(_by_controller, Pod).items():
+        if (namespace, owner) != (obj.metadata.namespace, kind.__name__) or cluster.get(kind, f"{namespace}/{name}"):
+            continue
+        if _named_after(obj, name, pods[0]):
+            yield ObjectMeta(namespace=namespace, name=name)
+
+
+def owned_by(owner: KubernetesObject, meta: ObjectMeta, kind: type[T], cluster: Cluster) -> Iterator[T]:
+    """The objects of a kind that an object owns, whose metadata in the cluster is `meta`."""
+    for obj in cluster.all(kind).values():
+        reference = controller_of(obj.metadata)
+        if reference is None or obj.metadata.namespace != meta.namespace:
+            continue
+        if (reference.kind, reference.name) == (type(owner).__name__, meta.name) and _is(meta, reference):
+            yield obj
+
+
+def _named_after(obj: Deployment | CronJob, name: str, pod: Pod) -> bool:
+    """Whether a ReplicaSet or Job that is not in the input must be that of the workload."""
+    end = name.removeprefix(f"{obj.metadata.name}-")
+    if end == name or "-" in end:
+        return False
+    return end.isdigit() if isinstance(obj, CronJob) else _selects(obj.spec.selector, pod)
+
+
+def _selects(selector: LabelSelector | None, pod: Pod) -> bool:
+    try:
+        return compile_selector(selector).matches(pod.metadata.labels)
+    except SelectorError:
+        return False

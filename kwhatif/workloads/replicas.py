@@ -1,0 +1,87 @@
+"""Deployments, ReplicaSets and ReplicationControllers: pods that differ in nothing.
+
+(`pkg/controller/deployment/sync.go`, `pkg/controller/replicaset/replica_set.go`.)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container
+
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.meta import OwnerReference, controller_of
+from kwhatif.model.pod import Pod, PodTemplateSpec
+from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
+from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.owners import owned_by, pods_of, reference_to
+from kwhatif.workloads.stand_ins import generated_names, hash_of, uid_of
+from kwhatif.workloads.template import content_of, pod_of
+
+HASH_LABEL = "pod-template-hash"
+
+
+def expand_deployment(deployment: Deployment, count: int, cluster: Cluster) -> Expansion:
+    """So many pods of the ReplicaSet that has the Deployment's template: of one that is there, else of a new one."""
+    template = deployment.spec.template or PodTemplateSpec()
+    owner, hash_ = replica_set_for(deployment, cluster)
+    return equal_pods(pod_of(template, deployment.metadata.namespace, owner, {HASH_LABEL: hash_}), count, cluster)
+
+
+def expand_replicas(controller: ReplicaSet | ReplicationController, count: int, cluster: Cluster) -> Expansion:
+    """So many pods of the controller."""
+    template = controller.spec.template or PodTemplateSpec()
+    owner = reference_to(controller, cluster)
+    return equal_pods(pod_of(template, controller.metadata.namespace, owner), count, cluster)
+
+
+def replica_set_for(deployment: Deployment, cluster: Cluster) -> tuple[OwnerReference, str]:
+    """The ReplicaSet of the Deployment's template (`FindNewReplicaSet`), and the hash in its pods' labels."""
+    content = content_of(deployment.spec.template)
+    found = _present_replica_set(deployment, content, cluster)
+    if found is not None:
+        return found
+    hash_, meta = hash_of(content), deployment.metadata
+    name = f"{meta.name}-{hash_}"
+    uid = uid_of("ReplicaSet", meta.namespace, name)
+    return OwnerReference(kind="ReplicaSet", name=name, uid=uid, api_version="apps/v1", controller=True), hash_
+
+
+def _present_replica_set(
+    deployment: Deployment, content: object, cluster: Cluster
+) -> tuple[OwnerReference, str] | None:
+    """One in the cluster; where the input has none, the one that most pods name, if the template is still the same."""
+    meta = deployment.metadata
+    for candidate in owned_by(deployment, meta, ReplicaSet, cluster):
+        if content_of(candidate.spec.template) == content:
+            labels = candidate.spec.template.metadata.labels if candidate.spec.template else {}
+            return reference_to(candidate, cluster), labels.get(HASH_LABEL) or _end(candidate.metadata.name)
+    known = cluster.get(Deployment, key_of(deployment))
+    if known is None or content_of(known.spec.template) != content:
+        return None
+    owners = Counter(owner for pod in pods_of(deployment, cluster) if (owner := controller_of(pod.metadata)))
+    if not owners:
+        return None
+    owner = max(owners, key=lambda owner: (owners[owner], owner.name))
+    return owner, _end(owner.name)
+
+
+def _end(name: str) -> str:
+    return name.rpartition("-")[2]
+
+
+def equal_pods(pod: Pod, count: int, cluster: Cluster) -> Expansion:
+    """So many pods that are all like this one, with names of their own."""
+    if count <= 0:
+        return Expansion()
+    return Expansion((Group(pod, free_names(pod, count, cluster)),))
+
+
+def free_names(pod: Pod, count: int, cluster: Cluster, used: Container[str] = ()) -> tuple[str, ...]:
+    """So many names for pods like this one, none of them in use."""
+    meta, present = pod.metadata, cluster.all(Pod)
+    owner = controller_of(meta)
+
+    def is_taken(name: str) -> bool:
+        return name in used or f"{meta.namespace}/{name}" in present
+
+    return generated_names(meta.generate_name, owner.uid if owner else "", count, is_taken)

@@ -1,0 +1,47 @@
+"""DaemonSets (`pkg/controller/daemon/update.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.pod import Pod
+from kwhatif.model.workload import DaemonSet, RollingUpdate
+from kwhatif.workloads.daemon_set import eligible_nodes, expand_daemon_set, node_of
+from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update, resolved
+from kwhatif.workloads.template import content_of
+
+
+def update_daemon_set(
+    new: DaemonSet, known: DaemonSet | None, pods: Sequence[Pod], cluster: Cluster, rollout: Rollout
+) -> Update:
+    """Pods are replaced node by node; nodes that the new template leaves lose theirs, new ones get one at once."""
+    if known is not None and content_of(known.spec.template) == content_of(new.spec.template):
+        return UNCHANGED
+    wanted = eligible_nodes(new, cluster)
+    present: dict[str, list[Pod]] = {}
+    for pod in pods:
+        present.setdefault(node_of(pod), []).append(pod)
+    fresh = [node for node in wanted if node not in present]
+    leaving = {node for node in present if node not in set(wanted)}
+    outdated = [node for node in wanted if node in present]
+    replaced, doubled = _rolled(new, outdated, len(wanted), rollout)
+    removed = (pod for pod in pods if node_of(pod) in leaving or node_of(pod) in replaced)
+    added = expand_daemon_set(new, sorted([*fresh, *replaced, *doubled]), cluster)
+    return Update("changed", tuple(removed), added)
+
+
+def _rolled(
+    daemon_set: DaemonSet, outdated: Sequence[str], wanted: int, rollout: Rollout
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The nodes whose old pod makes way for a new one, and those where a new one comes beside it."""
+    strategy = daemon_set.spec.update_strategy
+    if strategy.type == "OnDelete":
+        return frozenset(), frozenset()
+    if rollout == "final":
+        return frozenset(outdated), frozenset()
+    bounds = strategy.rolling_update or RollingUpdate()
+    surge = resolved(bounds.max_surge, wanted, default=0, round_up=True)
+    if surge:
+        return frozenset(), frozenset(outdated[:surge])
+    return frozenset(outdated[: resolved(bounds.max_unavailable, wanted, default=1, round_up=True)]), frozenset()

@@ -1,0 +1,43 @@
+"""Which pods a controller removes first (`ActivePodsWithRanks` in `pkg/controller/controller_utils.go`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from kwhatif.model.meta import parse_time
+from kwhatif.model.pod import Pod, pod_condition
+
+_PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+def active(pods: Sequence[Pod]) -> list[Pod]:
+    """Those that are not on their way out already (`IsPodActive`)."""
+    return [pod for pod in pods if pod.metadata.deletion_timestamp is None]
+
+
+def removed_first(pods: Sequence[Pod]) -> list[Pod]:
+    """The pods, those that would go first in front.
+
+    Left out, since the model does not have them: deletion costs, restarts and how long a pod has been ready. Where
+    upstream compares ages by their magnitude and then by UID, the younger pod goes.
+    """
+    crowd = Counter(pod.spec.node_name for pod in pods if _ready(pod))
+
+    def rank(pod: Pod) -> tuple[bool, int, bool, int, int, str]:
+        created = pod.metadata.creation_timestamp
+        return (
+            bool(pod.spec.node_name),
+            _PHASES.get(pod.status.phase, 0),
+            _ready(pod),
+            -crowd[pod.spec.node_name],
+            -parse_time(created) if created else -(2**63),
+            pod.metadata.name,
+        )
+
+    return sorted(pods, key=rank)
+
+
+def _ready(pod: Pod) -> bool:
+    ready = pod_condition(pod, "Ready")
+    return ready is not None and ready.status == "True"

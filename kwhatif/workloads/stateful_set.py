@@ -1,0 +1,73 @@
+"""StatefulSets: pods with an identity and claims of their own (`pkg/controller/statefulset/stateful_set_utils.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from kwhatif.admission.defaults import default_object
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.meta import AnnotatedMeta
+from kwhatif.model.pod import Pod, PodTemplateSpec
+from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.model.volume import ClaimTemplate, ClaimVolumeSource, Volume
+from kwhatif.model.workload import StatefulSet
+from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.owners import reference_to
+from kwhatif.workloads.stand_ins import hash_of
+from kwhatif.workloads.template import content_of, pod_of
+
+NAME_LABEL, INDEX_LABEL = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
+REVISION_LABEL = "controller-revision-hash"
+
+
+def ordinals_of(stateful_set: StatefulSet, replicas: int) -> range:
+    """The numbers of so many pods."""
+    start = stateful_set.spec.ordinals.start if stateful_set.spec.ordinals else 0
+    return range(start, start + replicas)
+
+
+def expand_stateful_set(stateful_set: StatefulSet, ordinals: Iterable[int], cluster: Cluster) -> Expansion:
+    """The pods with these numbers, and those of their claims that are not there yet."""
+    meta = stateful_set.metadata
+    template = stateful_set.spec.template or PodTemplateSpec()
+    revision = f"{meta.name}-{hash_of(content_of(template))}"
+    plain = pod_of(template, meta.namespace, reference_to(stateful_set, cluster))
+    pods = [_pod(stateful_set, plain, ordinal, revision) for ordinal in ordinals]
+    claims = (claim for pod in pods for claim in _claims(stateful_set, pod))
+    missing = tuple(claim for claim in claims if cluster.get(PersistentVolumeClaim, key_of(claim)) is None)
+    return Expansion(tuple(Group(pod, (pod.metadata.name,)) for pod in pods), missing)
+
+
+def _pod(stateful_set: StatefulSet, plain: Pod, ordinal: int, revision: str) -> Pod:
+    name = f"{stateful_set.metadata.name}-{ordinal}"
+    identity = {NAME_LABEL: name, INDEX_LABEL: str(ordinal), REVISION_LABEL: revision}
+    meta = replace(plain.metadata, name=name, labels={**plain.metadata.labels, **identity})
+    templates = stateful_set.spec.volume_claim_templates
+    claimed = {template.metadata.name: _claim_volume(template, name) for template in templates}
+    others = (volume for volume in plain.spec.volumes if volume.name not in claimed)
+    spec = replace(
+        plain.spec,
+        hostname=name,
+        subdomain=stateful_set.spec.service_name,
+        volumes=(*claimed.values(), *others),
+    )
+    return replace(plain, metadata=meta, spec=spec)
+
+
+def _claim_volume(template: ClaimTemplate, pod: str) -> Volume:
+    name = template.metadata.name
+    return Volume(name=name, persistent_volume_claim=ClaimVolumeSource(claim_name=f"{name}-{pod}"))
+
+
+def _claims(stateful_set: StatefulSet, pod: Pod) -> Iterator[PersistentVolumeClaim]:
+    selector = stateful_set.spec.selector
+    for template in stateful_set.spec.volume_claim_templates:
+        meta = AnnotatedMeta(
+            name=f"{template.metadata.name}-{pod.metadata.name}",
+            namespace=pod.metadata.namespace,
+            labels={**template.metadata.labels, **(selector.match_labels if selector else {})},
+            annotations=template.metadata.annotations,
+        )
+        yield default_object(PersistentVolumeClaim(metadata=meta, spec=template.spec))

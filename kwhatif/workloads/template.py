@@ -1,0 +1,83 @@
+"""Pod templates: the pod that a controller makes of one (`GetPodFromTemplate`), and whether two are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kwhatif.admission.pod_defaults import default_pod
+from kwhatif.matching.label_syntax import dns_subdomain_errors
+from kwhatif.matching.requests import resource_nanos
+from kwhatif.model.meta import Model, ObjectMeta, OwnerReference
+from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
+
+#: Fields that hold quantities: `500m` and `0.5` are the same there.
+_QUANTITIES = frozenset({"limits", "overhead", "requests"})
+#: What controllers and the API server add to the labels of a template.
+_ADDED_LABELS = frozenset(
+    {
+        "batch.kubernetes.io/controller-uid",
+        "batch.kubernetes.io/job-name",
+        "controller-uid",
+        "job-name",
+        "pod-template-hash",
+    }
+)
+
+
+def pod_of(
+    template: PodTemplateSpec,
+    namespace: str,
+    owner: OwnerReference,
+    labels: Mapping[str, str] | None = None,
+    prefix: str = "",
+) -> Pod:
+    """The pod, yet without a name; `labels` come on top of the template's."""
+    meta = ObjectMeta(
+        namespace=namespace,
+        generate_name=prefix or _prefix(owner.name),
+        labels={**template.metadata.labels, **(labels or {})},
+        owner_references=(owner,),
+    )
+    return Pod(metadata=meta, spec=template.spec)
+
+
+def _prefix(name: str) -> str:
+    """With a dash, where that makes no name too long (`getPodsPrefix`)."""
+    return name if dns_subdomain_errors(f"{name}-a") else f"{name}-"
+
+
+def content_of(template: PodTemplateSpec | None) -> object:
+    """What the template says, in a form that is equal, and prints alike, for templates that mean the same.
+
+    Defaults are filled in, quantities are numbers, and what is empty is absent, as the API server compares them
+    (`equality.Semantic`). What no scheduling rule reads is not in the model, so a change there is no change.
+    """
+    if template is None:
+        return None
+    labels = sorted((key, value) for key, value in template.metadata.labels.items() if key not in _ADDED_LABELS)
+    return tuple(labels), spec_content(default_pod(Pod(spec=template.spec)).spec)
+
+
+def spec_content(spec: PodSpec) -> object:
+    """The same for a spec that has its defaults."""
+    return _plain(spec)
+
+
+def _plain(value: Any) -> object:
+    if isinstance(value, Model):
+        fields = zip(value.__struct_fields__, _values(value), strict=True)
+        return tuple((name, _quantities(field) if name in _QUANTITIES else _plain(field)) for name, field in fields)
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value)) or None
+    if isinstance(value, dict):
+        return tuple(sorted(value.items())) or None
+    return value
+
+
+def _values(value: Model) -> list[Any]:
+    return [getattr(value, name) for name in value.__struct_fields__]
+
+
+def _quantities(resources: Any) -> object:
+    return tuple(sorted(resource_nanos(resources).items())) or None
