@@ -1,0 +1,152 @@
+"""From a policy file's content to a `Rulebook`, with every problem on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from kwhatif.cel import CelCompileError, Program, compile_expression
+from kwhatif.configuration.strict import convert, problems, without_nulls
+from kwhatif.errors import InputError, Problem
+from kwhatif.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.policy import rules
+from kwhatif.policy.rules import KINDS, Find, Labels, Rule, matches
+from kwhatif.policy.schema import API_VERSION, KIND, Level, Policy
+
+Issue = tuple[str, str]
+
+_VARIABLES = {"decision": "dyn", "workload": "dyn", "node": "dyn"}
+
+
+class Rulebook:
+    """A policy, compiled."""
+
+    def __init__(self, policy: Policy, source: str = "", exception_lines: Sequence[int] = ()) -> None:
+        self.policy = policy
+        #: The file it comes from, and the line of every exception in it.
+        self.source = source
+        self.exception_lines = tuple(exception_lines) or (0,) * len(policy.exceptions)
+        self._programs: list[Program] = []
+        self._selectors: list[Selector] = []
+        #: What is wrong with the policy: path and message.
+        self.issues = [*self._compile(), *_contradictions(policy), *_exceptions(policy)]
+
+    def _compile(self) -> Iterator[Issue]:
+        for index, expression in enumerate(self.policy.expressions):
+            try:
+                self._programs.append(compile_expression(expression.expression, _VARIABLES, result="bool"))
+            except CelCompileError as wrong:
+                yield f"expressions[{index}].expression", wrong.message
+        for index, placement in enumerate(self.policy.placement):
+            try:
+                self._selectors.append(compile_selector(placement.nodes))
+            except SelectorError as wrong:
+                yield f"placement[{index}].nodes", str(wrong)
+
+    def rules(self, labels: Mapping[str, Labels]) -> Iterator[Rule]:
+        """The rules that are not ignored, for a cluster whose nodes have these labels."""
+        return (rule for rule in self._all(labels) if rule.level != "ignore")
+
+    def _all(self, labels: Mapping[str, Labels]) -> Iterator[Rule]:
+        policy = self.policy
+        for kind, level, find in _outcomes(policy):
+            yield Rule(kind, level, find)
+        if policy.max_victims is not None:
+            yield Rule("maxVictims", policy.max_victims.level, rules.victim_limit(policy.max_victims))
+        for protection in policy.protected_victims:
+            yield _rule("protectedVictims", protection.name, protection.level, rules.protection(protection))
+        for classes in policy.priority_classes:
+            yield _rule("priorityClasses", classes.name, classes.level, rules.class_rule(classes))
+        for place, selector in zip(policy.placement, self._selectors, strict=True):
+            yield _rule("placement", place.name, place.level, rules.placement(place, selector, labels))
+        for expression, program in zip(policy.expressions, self._programs, strict=True):
+            find = rules.expression(expression, program, labels)
+            yield _rule("expressions", expression.name, expression.level, find)
+
+
+def _rule(kind: str, name: str, level: Level, find: Find) -> Rule:
+    return Rule(f"{kind}/{name}" if name else kind, level, find)
+
+
+def _outcomes(policy: Policy) -> Iterator[tuple[str, Level, Find]]:
+    yield "denied", policy.denied, rules.outcome_rule("Denied", "is refused", "are refused")
+    yield "unschedulable", policy.unschedulable, rules.outcome_rule("Unschedulable", "stays pending", "stay pending")
+    yield "budgetViolation", policy.budget_violation, rules.budget_violation
+    yield "preemption", policy.preemption, rules.preemption
+    yield "gated", policy.gated, rules.outcome_rule("Gated", "is not queued", "are not queued")
+    yield "ignored", policy.ignored, rules.outcome_rule("Ignored", "is not judged", "are not judged")
+
+
+def default_rulebook() -> Rulebook:
+    """What holds where nobody wrote a policy."""
+    return Rulebook(Policy())
+
+
+def build_rulebook(data: object, where: str, line_of: Callable[[str], int] = lambda _: 0) -> Rulebook:
+    """The policy of a parsed file, whose name is `where`; `line_of` tells the line of a field.
+
+    Raises:
+        InputError: with everything that is wrong with it, by field.
+    """
+    policy, issues = _decode(without_nulls(data))
+    if policy is not None:
+        lines = [line_of(f"exceptions[{index}]") for index in range(len(policy.exceptions))]
+        book = Rulebook(policy, where, lines)
+        if not book.issues:
+            return book
+        issues = book.issues
+    raise InputError([Problem(where, message, path) for path, message in issues])
+
+
+def _decode(data: object) -> tuple[Policy | None, list[Issue]]:
+    if not isinstance(data, Mapping) or (data.get("apiVersion"), data.get("kind")) != (API_VERSION, KIND):
+        return None, [("", f"is no policy: expected an object with apiVersion {API_VERSION} and kind {KIND}")]
+    issues = list(problems(data, Policy))
+    if issues:
+        return None, issues
+    try:
+        return convert(data, Policy), []
+    except msgspec.ValidationError as wrong:
+        message, _, path = str(wrong).partition(" - at `$")
+        return None, [(path.rstrip("`").lstrip("."), message)]
+
+
+def _contradictions(policy: Policy) -> Iterator[Issue]:
+    for index, protection in enumerate(policy.protected_victims):
+        if bool(protection.namespaces) is (protection.min_priority is not None):
+            yield f"protectedVictims[{index}]", "expected either namespaces or minPriority"
+    for index, classes in enumerate(policy.priority_classes):
+        if not classes.forbidden and classes.allowed is None:
+            yield f"priorityClasses[{index}]", "expected forbidden or allowed classes"
+    for field, named in _named(policy).items():
+        names = [rule.name for rule in named if rule.name]
+        for index, rule in enumerate(named):
+            if names.count(rule.name) > 1:
+                yield f"{field}[{index}].name", f"{rule.name!r} is there twice"
+    if policy.max_victims is not None and policy.max_victims.count < 0:
+        yield "maxVictims.count", "must not be negative"
+
+
+def _named(policy: Policy) -> Mapping[str, Sequence[Any]]:
+    return {
+        "protectedVictims": policy.protected_victims,
+        "priorityClasses": policy.priority_classes,
+        "placement": policy.placement,
+        "expressions": policy.expressions,
+    }
+
+
+def _exceptions(policy: Policy) -> Iterator[Issue]:
+    names = [*KINDS, *(f"{kind}/{rule.name}" for kind, named in _named(policy).items() for rule in named)]
+    for index, exception in enumerate(policy.exceptions):
+        path = f"exceptions[{index}]"
+        if not exception.reason.strip():
+            yield f"{path}.reason", "must say why"
+        for field, patterns in (("rules", exception.rules), ("workloads", exception.workloads)):
+            if not patterns:
+                yield f"{path}.{field}", "must not be empty"
+        for place, pattern in enumerate(exception.rules):
+            if not any(matches(pattern, name) for name in names):
+                yield f"{path}.rules[{place}]", f"there is no rule {pattern!r}"

@@ -1,0 +1,218 @@
+"""The rules: each looks at all workloads, and tells what it does not like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+import msgspec
+
+from kwhatif.cel import CelRuntimeError, Program
+from kwhatif.matching.labels import Selector
+from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
+from kwhatif.policy.words import few, subject
+from kwhatif.report import Decision, Outcome, VictimRow, WorkloadRow
+
+Labels = Mapping[str, str]
+
+#: Every kind of rule, and what it is about.
+KINDS: Mapping[str, str] = {
+    "unschedulable": "A pod stays pending: no node has room, and evicting pods does not help",
+    "denied": "The API server refuses a pod",
+    "gated": "A pod is not queued: it has scheduling gates",
+    "ignored": "A pod is not judged: no profile has the name of its scheduler",
+    "preemption": "A pod fits only where other pods are evicted",
+    "budgetViolation": "An eviction breaks a PodDisruptionBudget",
+    "maxVictims": "More pods are evicted than the policy allows",
+    "protectedVictims": "A pod is evicted that the policy protects",
+    "priorityClasses": "A pod uses a PriorityClass that its namespace may not use",
+    "placement": "A pod may land on a node that the policy keeps it from",
+    "expressions": "An expression of the policy does not hold for a pod",
+    "caveats": "Something is not known or not modelled, and the gate is strict",
+    "expiredException": "An exception of the policy has expired",
+    "annotation": "An annotation that should suppress a rule cannot be understood",
+}
+
+
+class Judged(NamedTuple):
+    """A workload, the decisions about its pods, and its `kwhatif.dev/ignore` annotation."""
+
+    row: WorkloadRow
+    decisions: Sequence[Decision]
+    ignore: str = ""
+
+
+class Hit(NamedTuple):
+    """What a rule found: the pods of a workload that it concerns, and why."""
+
+    workload: Judged
+    pods: tuple[str, ...]
+    message: str
+
+
+Find = Callable[[Sequence[Judged]], Iterator[Hit]]
+
+
+class Rule(NamedTuple):
+    """A rule by its name: its kind, with the name that the policy gives it, if any (`placement/no-gpu`)."""
+
+    name: str
+    level: Level
+    find: Find
+
+
+def matches(pattern: str, rule: str) -> bool:
+    """Whether a pattern means the rule: by its name, or by its kind alone."""
+    return fnmatchcase(rule, pattern) or fnmatchcase(rule.partition("/")[0], pattern)
+
+
+def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
+    """Pods that come to this outcome; the message of the first one stands for all."""
+
+    def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
+        for workload, hits in _where(workloads, lambda decision: decision.outcome == outcome):
+            yield _hit(workload, hits, f"{subject(workload.row, hits, verb, verbs)}: {hits[0].message}")
+
+    return find
+
+
+def preemption(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    """Any eviction."""
+    for workload, hits in _where(workloads, lambda decision: decision.outcome == "Preempts"):
+        victims = few([victim.pod for decision in hits for victim in decision.victims])
+        yield _hit(workload, hits, f"{subject(workload.row, hits, 'evicts', 'evict')} {victims}")
+
+
+def budget_violation(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    """Any eviction that a budget does not allow."""
+    for workload, hits in _where(workloads, lambda decision: any(victim.violates for victim in decision.victims)):
+        broken = {budget: None for decision in hits for victim in decision.victims for budget in victim.violates}
+        victims = few([victim.pod for decision in hits for victim in decision.victims if victim.violates])
+        yield _hit(workload, hits, f"evicting {victims} breaks {few(list(broken))}")
+
+
+def victim_limit(limit: VictimLimit) -> Find:
+    """The workload whose evictions exceed the limit, and those after it."""
+    allowed = f"{limit.count} {'is' if limit.count == 1 else 'are'}"
+
+    def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
+        victims = 0
+        for workload in workloads:
+            beyond: list[Decision] = []
+            for decision in workload.decisions:
+                victims += len(decision.victims)
+                if decision.victims and victims > limit.count:
+                    beyond.append(decision)
+            if beyond:
+                yield _hit(workload, beyond, f"brings the number of victims to {victims}; {allowed} allowed")
+
+    return find
+
+
+def protection(rule: Protection) -> Find:
+    """Victims in a protected namespace, or of a protected priority."""
+
+    def protected(victim: VictimRow) -> bool:
+        if rule.min_priority is not None:
+            return victim.priority >= rule.min_priority
+        return _any(rule.namespaces, namespace_of(victim.pod))
+
+    why = f"of priority {rule.min_priority} or more" if rule.min_priority is not None else "in a protected namespace"
+
+    def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
+        for workload, hits in _where(workloads, lambda decision: any(map(protected, decision.victims))):
+            victims = [victim.pod for decision in hits for victim in decision.victims if protected(victim)]
+            yield _hit(workload, hits, f"{subject(workload.row, hits, 'evicts', 'evict')} {few(victims)}, {why}")
+
+    return find
+
+
+def class_rule(rule: ClassRule) -> Find:
+    """Pods with a priority class that their namespace may not use; no class is always fine."""
+
+    def refused(decision: Decision) -> bool:
+        name = decision.priority_class_name
+        if not name or not _any(rule.namespaces, namespace_of(decision.pod)):
+            return False
+        return _any(rule.forbidden, name) or (rule.allowed is not None and not _any(rule.allowed, name))
+
+    def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
+        for workload, hits in _where(workloads, refused):
+            classes = few(list(dict.fromkeys(decision.priority_class_name for decision in hits)))
+            namespaces = few(list(dict.fromkeys(namespace_of(decision.pod) for decision in hits)))
+            yield _hit(workload, hits, f"uses priority class {classes}, which namespace {namespaces} may not use")
+
+    return find
+
+
+def placement(rule: PlacementRule, forbidden: Selector, labels: Mapping[str, Labels]) -> Find:
+    """Pods that land, or may as well land, on a node with certain labels."""
+    nodes = frozenset(name for name, node_labels in labels.items() if forbidden.matches(node_labels))
+
+    def on_forbidden(decision: Decision) -> bool:
+        return not nodes.isdisjoint(_nodes(decision)) and _any(rule.namespaces, namespace_of(decision.pod))
+
+    def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
+        for workload, hits in _where(workloads, on_forbidden):
+            where = {node: None for decision in hits for node in _nodes(decision) if node in nodes}
+            yield _hit(workload, hits, f"{subject(workload.row, hits, 'may land', 'may land')} on {few(list(where))}")
+
+    return find
+
+
+def expression(rule: ExpressionRule, program: Program, labels: Mapping[str, Labels]) -> Find:
+    """Pods for which the expression is false, or cannot be evaluated."""
+
+    def objection(workload: object, decision: Decision) -> str:
+        node = {"name": decision.node, "labels": dict(labels.get(decision.node, {}))} if decision.node else None
+        data = {"decision": _as_json(decision), "workload": workload, "node": node}
+        try:
+            holds = program.evaluate(data)
+        except CelRuntimeError as wrong:
+            return f"cannot be evaluated: {wrong.message}"
+        return "" if holds is True else rule.message or f"does not hold: {rule.expression}"
+
+    def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
+        for workload in workloads:
+            row = _as_json(workload.row)
+            by_message: dict[str, list[Decision]] = {}
+            for decision in workload.decisions:
+                message = objection(row, decision) if _any(rule.namespaces, namespace_of(decision.pod)) else ""
+                if message:
+                    by_message.setdefault(message, []).append(decision)
+            for message, hits in by_message.items():
+                yield _hit(workload, hits, message)
+
+    return find
+
+
+def _as_json(row: msgspec.Struct) -> object:
+    """What a reader of the report's JSON has: lists, not tuples."""
+    return msgspec.json.decode(msgspec.json.encode(row))
+
+
+def namespace_of(pod: str) -> str:
+    """The namespace in `namespace/name`."""
+    return pod.partition("/")[0]
+
+
+def _where(
+    workloads: Iterable[Judged], holds: Callable[[Decision], bool]
+) -> Iterator[tuple[Judged, Sequence[Decision]]]:
+    for workload in workloads:
+        hits = [decision for decision in workload.decisions if holds(decision)]
+        if hits:
+            yield workload, hits
+
+
+def _hit(workload: Judged, decisions: Iterable[Decision], message: str) -> Hit:
+    return Hit(workload, tuple(decision.pod for decision in decisions), message)
+
+
+def _nodes(decision: Decision) -> tuple[str, ...]:
+    return decision.ties or ((decision.node,) if decision.node else ())
+
+
+def _any(patterns: Iterable[str], name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,118 @@
+"""The types of a policy file, `kwhatif.yaml`; `schema/policy.json` is made from them by `make generated`.
+
+Rules that hold for everything have a level each; those that need details are lists, and a rule in a list may have a
+name.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Literal
+
+import msgspec
+
+from kwhatif.model.meta import FrozenMeta, LabelSelector
+
+API_VERSION = "kwhatif.dev/v1"
+KIND = "Policy"
+
+Level = Literal["fail", "warn", "ignore"]
+
+
+class _Part(
+    msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
+    """Base of all parts of a policy. Lists of names are patterns with `*`, `?` and `[…]`."""
+
+
+class Protection(_Part):
+    """Pods that must not be evicted: those of some namespaces, or those of at least a priority (one of the two)."""
+
+    name: str = ""
+    level: Level = "fail"
+    namespaces: tuple[str, ...] = ()
+    min_priority: int | None = None
+
+
+class VictimLimit(_Part):
+    """How many pods all manifests together may evict."""
+
+    count: int
+    level: Level = "fail"
+
+
+class ClassRule(_Part):
+    """Priority classes that pods of some namespaces may not use: the forbidden ones, or all but the allowed ones."""
+
+    name: str = ""
+    level: Level = "fail"
+    namespaces: tuple[str, ...] = ("*",)
+    forbidden: tuple[str, ...] = ()
+    allowed: tuple[str, ...] | None = None
+
+
+class PlacementRule(_Part):
+    """Nodes, by their labels, that pods of some namespaces must not land on."""
+
+    nodes: LabelSelector
+    name: str = ""
+    level: Level = "fail"
+    namespaces: tuple[str, ...] = ("*",)
+
+
+class ExpressionRule(_Part):
+    """A CEL expression that must hold for every pod.
+
+    It may use `decision` and `workload`, as `-o json` has them, and `node`, the chosen node's `name` and `labels` (null
+    when there is none). What cannot be evaluated does not hold.
+    """
+
+    name: str
+    expression: str
+    message: str = ""
+    level: Level = "fail"
+    namespaces: tuple[str, ...] = ("*",)
+
+
+class ExceptionRule(_Part):
+    """Rules that some workloads need not keep, why, and the last day on which that counts.
+
+    `rules` are patterns of rule names, such as `preemption` or `placement/*`; `workloads` of names such as
+    `Deployment shop/web`.
+    """
+
+    rules: tuple[str, ...]
+    workloads: tuple[str, ...]
+    reason: str
+    expires: date
+
+
+class Policy(_Part):
+    """All rules. Without a file, the defaults are the policy."""
+
+    api_version: Literal["kwhatif.dev/v1"] = "kwhatif.dev/v1"
+    kind: Literal["Policy"] = "Policy"
+    unschedulable: Level = "fail"
+    denied: Level = "fail"
+    gated: Level = "warn"
+    ignored: Level = "warn"
+    preemption: Level = "warn"
+    budget_violation: Level = "fail"
+    max_victims: VictimLimit | None = None
+    protected_victims: tuple[Protection, ...] = ()
+    priority_classes: tuple[ClassRule, ...] = ()
+    placement: tuple[PlacementRule, ...] = ()
+    expressions: tuple[ExpressionRule, ...] = ()
+    exceptions: tuple[ExceptionRule, ...] = ()
+
+
+def policy_schema() -> dict[str, object]:
+    """The JSON Schema of a policy file."""
+    schema = msgspec.json.schema(Policy)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"https://{API_VERSION}/policy.json"}
+    return head | schema
+
+
+def policy_schema_text() -> str:
+    """`schema/policy.json`, as it is shipped."""
+    return msgspec.json.format(msgspec.json.encode(policy_schema()), indent=2).decode() + "\n"

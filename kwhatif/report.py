@@ -1,0 +1,267 @@
+"""The report: everything that a renderer may know, and what `-o json` prints.
+
+A contract: fields are added, never renamed or removed (`apiVersion` would change). `schema/report.json` is made from
+these types by `make generated`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from kwhatif.framework.evidence import Evidence
+from kwhatif.model.meta import FrozenMeta
+
+API_VERSION = "kwhatif.dev/v1"
+KUBERNETES_VERSION = "1.36"
+
+Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored"]
+FindingLevel = Literal["fail", "warn"]
+PolicyVerdict = Literal["pass", "warn", "fail"]
+UpdateKind = Literal["new", "unchanged", "scaled", "changed"]
+
+
+class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
+    """Base of all parts of a report."""
+
+
+class SchedulerInfo(_Row):
+    """Whose decisions these are."""
+
+    version: str = KUBERNETES_VERSION
+    profile: str = "default-scheduler"
+
+
+class SnapshotInfo(_Row):
+    """What the decisions were made on."""
+
+    sources: tuple[str, ...] = ()
+    nodes: int = 0
+    pods: int = 0
+    pod_disruption_budgets: int = 0
+
+
+class PreEnqueueRow(_Row):
+    """What keeps the pod out of the queue."""
+
+    plugin: str
+    message: str
+
+
+class FeasibleRow(_Row):
+    """A node that the pod fits on; scores are normalised and weighted, `score` is their sum with extenders."""
+
+    node: str
+    score: int
+    scores: dict[str, int]
+
+
+class RejectedRow(_Row):
+    """A node that the pod does not fit on, the plugin that said so first, its reasons and evidence."""
+
+    node: str
+    code: str
+    plugin: str
+    reasons: tuple[str, ...]
+    evidence: tuple[Evidence, ...] = ()
+
+
+class VictimRow(_Row):
+    """A pod that would be evicted; `budgets` match it, and it breaks those in `violates`."""
+
+    pod: str
+    priority: int
+    start_time: str | None = None
+    owner: str | None = None
+    budgets: tuple[str, ...] = ()
+    violates: tuple[str, ...] = ()
+    terminating: bool = False
+
+
+class BudgetRow(_Row):
+    """How many disruptions a budget allows before and after the eviction."""
+
+    budget: str
+    before: int
+    after: int
+
+
+class ReprieveRow(_Row):
+    """One step of bringing pods back: the pod stays (`kept`), or what kept it out."""
+
+    pod: str
+    priority: int
+    kept: bool
+    plugin: str = ""
+    reasons: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
+class CandidateRow(_Row, kw_only=True):
+    """A node where eviction makes room."""
+
+    node: str
+    pdb_violations: int
+    victims: tuple[VictimRow, ...]
+    #: What candidates are compared by, in turn: rung -> this candidate's value. kube-scheduler's rungs are
+    #: `pdbViolations`, `highestPriority`, `prioritySum` (each raised by 2^31 when compared), `victims` (lower is
+    #: better) and `earliestStart` (of the victims with the highest priority; later is better, null is now).
+    ladder: dict[str, int | str | None]
+    #: The first rung of the ladder on which the candidate before this one is better; "" when they tie.
+    loses_by: str = ""
+    budgets: tuple[BudgetRow, ...] = ()
+    #: How the victims were found: every lower-priority pod was removed, then tried back in this order.
+    reprieves: tuple[ReprieveRow, ...] = ()
+
+
+class PreemptionRow(_Row):
+    """Whom the pod would evict: null in a decision unless no node is feasible."""
+
+    eligible: bool
+    message: str = ""
+    node: str | None = None
+    ties: tuple[str, ...] = ()
+    candidates: tuple[CandidateRow, ...] = ()
+    rejected: tuple[RejectedRow, ...] = ()
+    cleared_nominations: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> CandidateRow | None:
+        """The candidate that the scheduler takes, if there is one."""
+        return next((row for row in self.candidates if row.node == self.node), None) if self.node else None
+
+
+class SourceRow(_Row):
+    """Where the pod, or the workload that makes it, stands in the manifests; lines count from 1."""
+
+    file: str
+    line: int | None = None
+    object: str = ""
+
+
+class ChangeRow(_Row):
+    """A change by admission, or a what-if edit: which field, from what, to what, and who did it."""
+
+    by: str
+    field: str
+    before: str | None = None
+    after: str | None = None
+
+
+class Decision(_Row, kw_only=True):
+    """What the scheduler would do with one pod."""
+
+    pod: str
+    owner: str | None = None
+    priority: int = 0
+    priority_class_name: str = ""
+    preemption_policy: str = "PreemptLowerPriority"
+    scheduler_name: str = "default-scheduler"
+    outcome: Outcome
+    node: str | None = None
+    ties: tuple[str, ...] = ()
+    message: str = ""
+    pre_enqueue: PreEnqueueRow | None = None
+    feasible: tuple[FeasibleRow, ...] = ()
+    rejected: tuple[RejectedRow, ...] = ()
+    unschedulable_plugins: tuple[str, ...] = ()
+    preemption: PreemptionRow | None = None
+    source: SourceRow | None = None
+    changes: tuple[ChangeRow, ...] = ()
+
+    @property
+    def victims(self) -> tuple[VictimRow, ...]:
+        """The pods that this decision evicts."""
+        chosen = self.preemption.chosen if self.outcome == "Preempts" and self.preemption else None
+        return chosen.victims if chosen else ()
+
+
+class WorkloadRow(_Row):
+    """What becomes of all pods of one object in the manifests; `nodes` counts them by node.
+
+    The counts of outcomes add up to `replicas`, the pods that come; of an object that is in the cluster already, those
+    by which it differs, and `removed` go. `victims` and `violations` (budgets that break) are those of all its pods.
+    """
+
+    name: str
+    source: SourceRow
+    update: UpdateKind = "new"
+    removed: int = 0
+    replicas: int = 0
+    placed: int = 0
+    preempting: int = 0
+    unschedulable: int = 0
+    gated: int = 0
+    denied: int = 0
+    ignored: int = 0
+    nodes: dict[str, int] = {}
+    victims: tuple[str, ...] = ()
+    violations: tuple[str, ...] = ()
+    message: str = ""
+
+
+class FindingRow(_Row):
+    """Something that a rule of the policy has to say about a workload: `pods` are those it concerns.
+
+    A suppressed finding counts for nothing; `suppressed` is the reason that was given, `suppressed_by` where.
+    """
+
+    rule: str
+    level: FindingLevel
+    message: str
+    workload: str = ""
+    pods: tuple[str, ...] = ()
+    source: SourceRow | None = None
+    suppressed: str | None = None
+    suppressed_by: Literal["annotation", "exception"] | None = None
+
+
+class PolicyRow(_Row):
+    """What the policy says to all of it; `source` is its file, empty for the default policy."""
+
+    verdict: PolicyVerdict
+    source: str = ""
+    findings: tuple[FindingRow, ...] = ()
+
+
+class ProblemRow(_Row):
+    """A manifest that could not be read; the others were judged without it."""
+
+    where: str
+    message: str
+    field: str = ""
+    hint: str = ""
+    source: SourceRow | None = None
+
+
+class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
+    """Decisions, and what they rest on."""
+
+    api_version: str = API_VERSION
+    command: str
+    scheduler: SchedulerInfo = SchedulerInfo()
+    snapshot: SnapshotInfo = SnapshotInfo()
+    changes: tuple[ChangeRow, ...] = ()
+    caveats: tuple[str, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    #: Of a gate only, by the order of the manifests.
+    workloads: tuple[WorkloadRow, ...] = ()
+    policy: PolicyRow | None = None
+    problems: tuple[ProblemRow, ...] = ()
+
+    def to_json(self) -> bytes:
+        """The report as compact JSON."""
+        return msgspec.json.encode(self)
+
+
+def report_schema() -> dict[str, object]:
+    """The JSON Schema of a report."""
+    schema = msgspec.json.schema(Report)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"https://{API_VERSION}/report.json"}
+    return head | schema
+
+
+def schema_text() -> str:
+    """`schema/report.json`, as it is shipped."""
+    return msgspec.json.format(msgspec.json.encode(report_schema()), indent=2).decode() + "\n"

@@ -1,0 +1,92 @@
+"""Objects that are about to be applied, and the cluster with those of them that are no pods and make none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.admission.defaults import default_object
+from kwhatif.admission.denied import Denied
+from kwhatif.admission.load import fill_budgets
+from kwhatif.admission.new_claim import admit_claim
+from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.custom import CustomResource
+from kwhatif.model.missing import Missing
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
+from kwhatif.model.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+from kwhatif.report import SourceRow
+
+_WORKLOADS = (
+    CronJob,
+    CustomResource,
+    DaemonSet,
+    Deployment,
+    Job,
+    Pod,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """An object, where it stands, and what its annotation `kwhatif.dev/ignore` says."""
+
+    object: KubernetesObject
+    source: SourceRow
+    ignore: str = ""
+
+    @property
+    def is_workload(self) -> bool:
+        """Whether it is a pod, or pods are made of it."""
+        return isinstance(self.object, _WORKLOADS)
+
+
+def apply_surroundings(cluster: Cluster, applied: Sequence[Applied]) -> Iterator[str]:
+    """Put everything into the cluster that takes effect before pods do, claims aside; yields caveats.
+
+    That a new budget is yet without a status is no caveat: there will be one, and it is worked out here.
+    """
+    for each in applied:
+        if not each.is_workload and not isinstance(each.object, PersistentVolumeClaim):
+            cluster.add(_updated(default_object(each.object), cluster))  # type: ignore[type-var]
+    yield from (caveat for caveat in fill_budgets(cluster) if isinstance(caveat, Missing))
+
+
+def apply_claims(cluster: Cluster, applied: Sequence[Applied], usage: QuotaUsage) -> Iterator[tuple[Applied, Denied]]:
+    """Put the claims into the cluster; yields those that the API server refuses."""
+    for each in applied:
+        claim = each.object
+        if not isinstance(claim, PersistentVolumeClaim) or cluster.get(PersistentVolumeClaim, key_of(claim)):
+            continue  # of a claim that is there, nothing can change that scheduling reads
+        admitted = admit_claim(claim, cluster, usage)
+        if isinstance(admitted, Denied):
+            yield each, admitted
+        else:
+            cluster.add(admitted.object)
+
+
+def _updated(obj: Any, cluster: Cluster) -> Any:
+    """The object with what only the cluster knows of it: its status, the claim that a volume is bound to."""
+    known = cluster.get(type(obj), key_of(obj))
+    if known is None:
+        return obj
+    if isinstance(obj, PodDisruptionBudget):
+        return replace(obj, status=known.status if known.spec == obj.spec else None)
+    if isinstance(obj, PersistentVolume):
+        return replace(obj, spec=replace(obj.spec, claim_ref=known.spec.claim_ref), status=known.status)
+    return replace(obj, status=known.status) if hasattr(obj, "status") else obj

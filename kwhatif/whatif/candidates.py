@@ -1,0 +1,171 @@
+"""From workloads to the pods that would be created of them: planned as their controllers would, then admitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.admission.defaults import default_object
+from kwhatif.admission.denied import Denied
+from kwhatif.admission.new_claim import admit_claim
+from kwhatif.admission.new_pod import admit_replicas
+from kwhatif.admission.outcome import Admitted
+from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.custom import CustomResource
+from kwhatif.model.meta import LabelSelector, ObjectMeta, controller_of
+from kwhatif.model.pod import Pod
+from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.model.workload import Deployment, ReplicaSet
+from kwhatif.report import ChangeRow
+from kwhatif.whatif.applied import Applied
+from kwhatif.workloads.custom import pods_from_template_path
+from kwhatif.workloads.ephemeral import ephemeral_claims
+from kwhatif.workloads.expand import Workload
+from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.owners import pods_controlled_by
+from kwhatif.workloads.replicas import HASH_LABEL, free_names
+from kwhatif.workloads.resource_claims import with_resource_claims
+from kwhatif.workloads.rolling.update import Rollout, Update
+from kwhatif.workloads.rollout import plan_update
+from kwhatif.workloads.stand_ins import uid_of
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A pod that would be created: as the API server stores it, or refused."""
+
+    pod: Pod
+    changes: tuple[ChangeRow, ...] = ()
+    refusal: str = ""
+
+
+class Planner:
+    """Turns workloads into candidates, one after another; the cluster and what quotas allow move on with each."""
+
+    def __init__(self, cluster: Cluster, rollout: Rollout, template_paths: Mapping[str, Sequence[str]]) -> None:
+        self._cluster = cluster
+        self._rollout = rollout
+        self._template_paths = template_paths
+        #: Names of candidates, by namespace.
+        self._names: dict[str, set[str]] = {}
+        #: What is used of quotas so far.
+        self.usage = QuotaUsage(cluster)
+
+    def plan(self, applied: Applied) -> Update:
+        """What applying the workload changes; quotas no longer count the pods that go.
+
+        Raises:
+            TemplatePathError: a custom resource has no pod template where it should have one.
+        """
+        obj = applied.object
+        if isinstance(obj, CustomResource):
+            update = self._custom(obj)
+        else:
+            update = plan_update(cast("Workload", obj), self._cluster, self._rollout)
+        for pod in update.removed:
+            self.usage.release(pod)
+        if not isinstance(obj, Pod | CustomResource):
+            self._cluster.add(default_object(obj))  # type: ignore[type-var]
+        return update
+
+    def _custom(self, resource: CustomResource) -> Update:
+        """Its controller is not known, so there is nothing to compare: what runs of it is replaced."""
+        groups: tuple[Group, ...] = ()
+        for path in self._template_paths[resource.kind]:
+            groups += pods_from_template_path(resource.data, path, self._cluster).groups
+        running = tuple(pods_controlled_by(resource.kind, resource.metadata, self._cluster))
+        added = Expansion(groups)
+        if not running:
+            return Update("new", added=added)
+        name = f"{resource.kind} {key_of(resource)}"
+        return Update(
+            "changed", running, added, caveat=f"{name}: its controller is not known, so all its pods count as replaced"
+        )
+
+    def admit(self, applied: Applied, update: Update) -> Iterator[Candidate]:
+        """The pods that come, in their controller's order."""
+        refused = dict(self._refused_claims(update.added.claims))
+        for group in update.added.groups:
+            if isinstance(applied.object, Deployment):
+                self._add_replica_set(applied.object, group.pod)
+            refusal = next((refused[name] for name in _claims_of(group.pod) if name in refused), "")
+            if refusal:
+                yield from (Candidate(pod, refusal=refusal) for pod in group.pods())
+                continue
+            yield from self._admit_group(self._named(group))
+
+    def _named(self, group: Group) -> Group:
+        """The group with other names, where pods before it have got the same: stand-ins know the cluster only."""
+        used = self._names.setdefault(group.pod.metadata.namespace, set())
+        if group.pod.metadata.generate_name and not used.isdisjoint(group.names):
+            group = Group(group.pod, free_names(group.pod, len(group.names), self._cluster, used))
+        used.update(group.names)
+        return group
+
+    def _admit_group(self, group: Group) -> Iterator[Candidate]:
+        rows: tuple[ChangeRow, ...] = ()
+        last: Admitted[Pod] | None = None
+        results = admit_replicas(group.pod, group.names, self._cluster, self.usage)
+        for pod, result in zip(group.pods(), results, strict=True):
+            if isinstance(result, Denied):
+                yield Candidate(pod, refusal=result.message)
+                continue
+            if last is None or last.changes is not result.changes:
+                rows = tuple(
+                    ChangeRow(by=change.by, field=change.field, before=change.before, after=change.after)
+                    for change in result.changes
+                )
+            last = result
+            yield Candidate(self._created(result.object), rows)
+
+    def _created(self, pod: Pod) -> Pod:
+        """The pod once it exists, with the claims that are made for it."""
+        meta = pod.metadata
+        pod = replace(pod, metadata=replace(meta, uid=uid_of("Pod", meta.namespace, meta.name)))
+        for claim in ephemeral_claims(pod, self._cluster):
+            admitted = admit_claim(claim, self._cluster, self.usage)
+            if isinstance(admitted, Admitted):  # else the pod waits for its claim, and the scheduler says so
+                self._cluster.add(admitted.object)
+        if pod.spec.resource_claims:
+            pod, claims = with_resource_claims(pod, self._cluster)
+            for made in claims:
+                self._cluster.add(default_object(made))
+        return pod
+
+    def _refused_claims(self, claims: Sequence[PersistentVolumeClaim]) -> Iterator[tuple[str, str]]:
+        for claim in claims:
+            admitted = admit_claim(claim, self._cluster, self.usage)
+            if isinstance(admitted, Denied):
+                yield claim.metadata.name, admitted.message
+            else:
+                self._cluster.add(admitted.object)
+
+    def _add_replica_set(self, deployment: Deployment, pod: Pod) -> None:
+        """The scheduler reads the selector of the set that controls a pod, so a new one must be there."""
+        owner = controller_of(pod.metadata)
+        key = f"{pod.metadata.namespace}/{owner.name}" if owner else ""
+        if owner is None or self._cluster.get(ReplicaSet, key) is not None:
+            return
+        selector = deployment.spec.selector or LabelSelector()
+        labels = {**selector.match_labels, HASH_LABEL: pod.metadata.labels.get(HASH_LABEL, "")}
+        spec = deployment.spec
+        self._cluster.add(
+            ReplicaSet(
+                metadata=ObjectMeta(name=owner.name, namespace=pod.metadata.namespace, uid=owner.uid, labels=labels),
+                spec=replace(
+                    ReplicaSet().spec,
+                    replicas=spec.replicas,
+                    selector=replace(selector, match_labels=labels),
+                    template=spec.template,
+                ),
+            )
+        )
+
+
+def _claims_of(pod: Pod) -> Iterator[str]:
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            yield volume.persistent_volume_claim.claim_name

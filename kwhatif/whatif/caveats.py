@@ -1,0 +1,55 @@
+"""What a decision leaves out: said in the report, never passed over in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.framework.attempt import Attempt
+from kwhatif.framework.guard import unguarded
+from kwhatif.framework.profile import Profile
+from kwhatif.plugins.default_preemption import DefaultPreemption
+from kwhatif.preemption.candidate import Preemption
+from kwhatif.whatif.extender_caveats import extender_caveats
+
+_MIN_FEASIBLE_NODES = 100
+
+
+def nodes_looked_for(profile: Profile, nodes: int) -> int:
+    """After how many feasible nodes kube-scheduler stops looking (`numFeasibleNodesToFind`)."""
+    if nodes < _MIN_FEASIBLE_NODES:
+        return nodes
+    percentage = profile.percentage_of_nodes_to_score or max(5, 50 - nodes // 125)
+    return max(nodes * percentage // 100, _MIN_FEASIBLE_NODES) if percentage < 100 else nodes
+
+
+def caveats_of(result: Attempt) -> Iterator[str]:
+    """Caveats about one attempt."""
+    cycle = result.cycle
+    pod = cycle.pod
+    if pod.pod.spec.node_name:
+        yield (f"{pod.key} sets spec.nodeName: applied so it never meets the scheduler; judged as if it were pending")
+    looked_for = nodes_looked_for(cycle.profile, len(cycle.snapshot.nodes))
+    if len(cycle.feasible) > looked_for:
+        yield (
+            f"kube-scheduler stops looking after {looked_for} feasible nodes of {len(cycle.snapshot.nodes)}"
+            " (percentageOfNodesToScore); kwhatif looked at all, so a node that scores lower may be taken"
+        )
+    yield from extender_caveats(pod.key, cycle.extenders.remarks)
+    yield from _preemption_caveats(result)
+
+
+def _preemption_caveats(result: Attempt) -> Iterator[str]:
+    outcome = result.post_filter.outcome if result.post_filter else None
+    if not isinstance(outcome, Preemption):
+        return
+    tried = len(outcome.candidates) + len(outcome.rejected)
+    for plugin in map(unguarded, result.cycle.profile.post_filter):
+        if isinstance(plugin, DefaultPreemption):
+            enough = max(
+                tried * plugin.args.min_candidate_nodes_percentage // 100, plugin.args.min_candidate_nodes_absolute
+            )
+            if len(outcome.candidates) > enough:
+                yield (
+                    f"kube-scheduler stops after {enough} preemption candidates, from a random node on; kwhatif"
+                    f" compared all {len(outcome.candidates)}, so a worse one may be taken"
+                )

@@ -1,0 +1,111 @@
+"""From one scheduling attempt to one decision of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kwhatif.framework.attempt import Attempt, attempt
+from kwhatif.framework.evidence import Note
+from kwhatif.framework.guard import unguarded
+from kwhatif.framework.profile import Profile
+from kwhatif.framework.scoring import Scores
+from kwhatif.framework.status import Code, Status, Verdict
+from kwhatif.plugins.default_preemption import DefaultPreemption
+from kwhatif.preemption.candidate import Preemption
+from kwhatif.report import Decision, FeasibleRow, PreemptionRow, PreEnqueueRow
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.whatif.preemption_rows import preemption_row
+from kwhatif.whatif.rows import owner_of, rejected_rows
+
+#: A node that nobody looked at, because the pod's nominated node fits, or that an extender dropped without a word.
+#: Upstream's default for such nodes (`NewDefaultNodeToStatus`) has no reason.
+NOT_LOOKED_AT = Verdict(Status(Code.UNRESOLVABLE, (), (Note("not looked at"),)))
+
+
+def decide(profile: Profile, pod: PodInfo, snapshot: Snapshot) -> tuple[Decision, Attempt]:
+    """What the scheduler would do with the pod, were it pending; it replaces a pod of its name in the snapshot."""
+    with snapshot.without(pod.key):
+        result = attempt(profile, pod, snapshot)
+        return decision_of(result), result
+
+
+def ignored(pod: PodInfo, scheduler: str) -> Decision:
+    """The decision about a pod that is none of this scheduler's business."""
+    return Decision(
+        pod=pod.key,
+        owner=owner_of(pod.pod),
+        priority=pod.priority,
+        priority_class_name=pod.pod.spec.priority_class_name,
+        scheduler_name=scheduler,
+        outcome="Ignored",
+        message=f"no profile is named {scheduler}: this scheduler leaves the pod alone",
+    )
+
+
+def decision_of(result: Attempt) -> Decision:
+    """The attempt as a row of the report."""
+    cycle = result.cycle
+    pod = cycle.pod.pod
+    scores = result.scores
+    preemption = _preemption(result)
+    ties = tuple(scores.best()) if scores else _nominated(result, preemption)
+    gated = result.gated
+    return Decision(
+        pod=cycle.pod.key,
+        owner=owner_of(pod),
+        priority=cycle.pod.priority,
+        priority_class_name=pod.spec.priority_class_name,
+        preemption_policy=pod.spec.preemption_policy or "PreemptLowerPriority",
+        scheduler_name=pod.spec.scheduler_name or cycle.profile.scheduler_name,
+        outcome="Gated" if gated else "Placed" if scores else "Preempts" if ties else "Unschedulable",
+        node=ties[0] if ties else None,
+        ties=ties,
+        message=result.message,
+        pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
+        feasible=_feasible_rows(scores) if scores else (),
+        rejected=() if gated or result.failed else rejected_rows(_verdicts(result)),
+        unschedulable_plugins=() if scores else tuple(sorted(cycle.unschedulable_plugins)),
+        preemption=preemption,
+    )
+
+
+def _nominated(result: Attempt, preemption: PreemptionRow | None) -> tuple[str, ...]:
+    """All nodes that a PostFilter may nominate the pod to; one of your own need not be a preemption."""
+    if preemption is not None and preemption.ties:
+        return preemption.ties
+    found = result.post_filter
+    return (found.nominated,) if found and found.nominated and found.status.code is Code.SUCCESS else ()
+
+
+def _preemption(result: Attempt) -> PreemptionRow | None:
+    """What eviction comes to; where another PostFilter fails before it is tried, whether the pod may evict at all."""
+    if result.post_filter is None:
+        return None
+    outcome = result.post_filter.outcome
+    if isinstance(outcome, Preemption):
+        return preemption_row(outcome)
+    for plugin in map(unguarded, result.cycle.profile.post_filter):
+        if isinstance(plugin, DefaultPreemption):
+            refusal = plugin.policy.why_not_eligible(result.cycle)
+            return preemption_row(Preemption(eligible=not refusal, message=refusal))
+    return None
+
+
+def _feasible_rows(scores: Scores) -> tuple[FeasibleRow, ...]:
+    plugins = list(scores.by_plugin)
+    columns = zip(*scores.by_plugin.values(), strict=True) if plugins else iter([()] * len(scores.nodes))
+    rows = [
+        FeasibleRow(node=node.name, score=total, scores=dict(zip(plugins, cells, strict=True)))
+        for node, total, cells in zip(scores.nodes, scores.total, columns, strict=True)
+    ]
+    rows.sort(key=lambda row: (-row.score, row.node))
+    return tuple(rows)
+
+
+def _verdicts(result: Attempt) -> Iterable[tuple[str, Verdict]]:
+    cycle = result.cycle
+    feasible = {node.name for node in cycle.feasible}
+    for name in cycle.snapshot.by_name:
+        if name not in feasible:
+            yield name, cycle.verdict_of(name) or NOT_LOOKED_AT

@@ -1,0 +1,115 @@
+"""`Placer`: pods placed one after another on one snapshot, which moves on with each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from msgspec.structs import replace
+
+from kwhatif.framework.attempt import Attempt, attempt, held_back
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.preemption.budgets import Budgets
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.whatif.caveats import caveats_of
+from kwhatif.whatif.decide import ignored
+from kwhatif.whatif.placing.placement import Placement, placement_of
+from kwhatif.whatif.placing.replicas import alike
+from kwhatif.whatif.placing.rows import in_full
+from kwhatif.whatif.placing.run import Move, Run
+
+Wanted = Callable[[Placement], bool]
+
+
+def _nowhere(placement: Placement) -> bool:
+    del placement
+    return False
+
+
+class Placer:
+    """Places pods as if each had reached its node, and its victims were gone, before the next one's turn.
+
+    A replica of the pod before it costs next to nothing; see `Run`.
+    """
+
+    def __init__(self, profiles: Mapping[str, Profile], snapshot: Snapshot) -> None:
+        self._profiles = profiles
+        #: Moves on with every pod: give a fork of one that is still needed.
+        self.snapshot = snapshot
+        #: What the decisions leave out, in the order in which it was noticed.
+        self.caveats: dict[str, None] = {}
+        self._run: Run | None = None
+        self._before: PodInfo | None = None
+        #: What has happened since the run was asked last.
+        self._moves: list[Move] = []
+
+    def place_all(self, pods: Iterable[PodInfo], in_detail: Wanted = _nowhere) -> Iterator[Placement]:
+        """Place the pods in the order of the queue: the highest priority first, then as given."""
+        for pod in sorted(pods, key=lambda pod: -pod.priority):
+            yield self.place(pod, in_detail)
+
+    def place(self, pod: PodInfo, in_detail: Wanted = _nowhere) -> Placement:
+        """Place the next pod; it replaces a pod of its name.
+
+        Args:
+            pod: the pod, as the API server would store it.
+            in_detail: whether the placement is to have its full decision.
+        """
+        name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
+        profile = self._profiles.get(name)
+        if profile is None:
+            decision = ignored(pod, name)
+            return Placement(pod, "Ignored", message=decision.message, decision=decision)
+        if self.snapshot.withdraw(pod.key):
+            self._run = None
+        placement, result = self._judge(profile, pod)
+        if in_detail(placement):
+            full = in_full(result or attempt(profile, pod, self.snapshot))
+            placement = replace(placement, decision=full)
+        self._move_on(placement, result)
+        return placement
+
+    def _judge(self, profile: Profile, pod: PodInfo) -> tuple[Placement, Attempt | None]:
+        """What becomes of the pod, and the whole attempt where one was made."""
+        run, before = self._run, self._before
+        if run is not None and before is not None and alike(before.pod, pod.pod):
+            gated = held_back(profile, pod, self.snapshot)
+            if gated is not None:
+                return Placement(pod, "Gated", gated=gated), None
+            placement = run.place(pod, self._moves)
+            self._moves.clear()
+            if placement is not None:
+                return placement, None
+        result = attempt(profile, pod, self.snapshot)
+        self.caveats.update(dict.fromkeys(caveats_of(result)))
+        placement = placement_of(result)
+        self._run, self._before = Run(result, placement), pod
+        self._moves.clear()
+        return placement, result
+
+    def _move_on(self, placement: Placement, result: Attempt | None) -> None:
+        snapshot, pod, node = self.snapshot, placement.pod, placement.node
+        if node is None:
+            snapshot.wait(pod, _nomination(placement, result))
+            return
+        victims = placement.victims
+        for victim in victims:
+            snapshot.forget(victim.pod, node)
+        # A pod that was on its way out already does not count as healthy any more.
+        disruptions = [victim.budgets for victim in victims if victim.budgets and not victim.pod.terminating]
+        spent = Budgets(snapshot.cluster).spend(disruptions) if disruptions else {}
+        for other in placement.cleared_nominations:
+            snapshot.drop_nomination(other)
+        for compiled in result.cycle.compiled.values() if result else ():
+            compiled.reserve(snapshot.by_name[node], snapshot)
+        bound = PodInfo(replace(pod.pod, spec=replace(pod.pod.spec, node_name=node)))
+        snapshot.assume(bound, node)
+        self._moves.append(Move(node, bound, tuple(victim.pod for victim in victims), spent))
+
+
+def _nomination(placement: Placement, result: Attempt | None) -> str:
+    """The node that the pod stays nominated to."""
+    if result is None or placement.gated is not None:
+        return ""
+    nominated = result.post_filter.nominated if result.post_filter else None
+    return placement.pod.pod.status.nominated_node_name if nominated is None else nominated

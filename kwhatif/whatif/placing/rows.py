@@ -1,0 +1,94 @@
+"""Placements as decisions of a report: in short for most pods, in full for those that somebody will read about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import nsmallest
+from operator import itemgetter
+
+from msgspec.structs import replace
+
+from kwhatif.framework.attempt import Attempt
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.framework.scoring import Scores
+from kwhatif.preemption.candidate import Preemption
+from kwhatif.report import Decision, FeasibleRow, PreEnqueueRow, RejectedRow
+from kwhatif.whatif.decide import decision_of
+from kwhatif.whatif.placing.placement import Placement
+from kwhatif.whatif.preemption_rows import preemption_row
+from kwhatif.whatif.rows import owner_of
+
+#: So many nodes or candidates of a kind tell enough, where there may be thousands.
+FEW = 5
+
+
+def in_short(placement: Placement) -> Decision:
+    """What becomes of the pod, but not why; the full decision where there is one."""
+    if placement.decision is not None:
+        return placement.decision
+    pod, node, gated = placement.pod, placement.node, placement.gated
+    spec = pod.pod.spec
+    ties = placement.ties
+    is_placed = placement.outcome == "Placed" and node is not None
+    preemption = None
+    if placement.candidate is not None:
+        candidates, cleared = (placement.candidate,), placement.cleared_nominations
+        preemption = preemption_row(
+            Preemption(node=node, ties=ties, candidates=candidates, cleared_nominations=cleared)
+        )
+    return Decision(
+        pod=pod.key,
+        owner=owner_of(pod.pod),
+        priority=pod.priority,
+        priority_class_name=spec.priority_class_name,
+        preemption_policy=spec.preemption_policy or "PreemptLowerPriority",
+        scheduler_name=spec.scheduler_name or DEFAULT_SCHEDULER,
+        outcome=placement.outcome,
+        node=node,
+        ties=ties,
+        message=placement.message,
+        pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
+        feasible=(FeasibleRow(node=node or "", score=placement.score, scores=dict(placement.scores)),)
+        if is_placed
+        else (),
+        preemption=preemption,
+    )
+
+
+def in_full(result: Attempt) -> Decision:
+    """The decision with its evidence, though of many nodes that have the same to say only a few."""
+    scores, found = result.scores, result.post_filter
+    ties = None
+    if scores is not None:
+        ties = tuple(scores.best())
+        result = replace(result, scores=_best_few(scores))
+    elif found is not None and isinstance(found.outcome, Preemption):
+        few = replace(found.outcome, candidates=found.outcome.candidates[:FEW])
+        result = replace(result, post_filter=replace(found, outcome=few))
+    decision = decision_of(result)
+    preemption = decision.preemption
+    return replace(
+        decision,
+        ties=decision.ties if ties is None else ties,
+        rejected=_few_of_each(decision.rejected),
+        preemption=replace(preemption, rejected=_few_of_each(preemption.rejected)) if preemption else None,
+    )
+
+
+def _best_few(scores: Scores) -> Scores:
+    nodes, total = scores.nodes, scores.total
+    places = nsmallest(FEW, range(len(nodes)), key=lambda place: (-total[place], nodes[place].name))
+    take = itemgetter(*places) if len(places) > 1 else lambda row: (row[places[0]],)
+    return Scores(take(nodes), {name: list(take(row)) for name, row in scores.by_plugin.items()}, list(take(total)))
+
+
+def _few_of_each(rows: Iterable[RejectedRow]) -> tuple[RejectedRow, ...]:
+    """The first few rows with the same plugin and reasons."""
+    counts: dict[object, int] = {}
+    kept = []
+    for row in rows:
+        kind = row.code, row.plugin, row.reasons
+        counts[kind] = counts.get(kind, 0) + 1
+        if counts[kind] <= FEW:
+            kept.append(row)
+    return tuple(kept)

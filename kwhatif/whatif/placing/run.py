@@ -1,0 +1,159 @@
+"""`Run`: pods that are all alike, placed one after another; what the last one left is what the next one starts from.
+
+A whole attempt is made for the first pod, and again whenever something happens that cannot be followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from kwhatif.framework.attempt import Attempt
+from kwhatif.framework.cycle import CycleError
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.framework.scoring import Scores, score_nodes
+from kwhatif.preemption.candidate import Preemption
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.whatif.placing.board import Board
+from kwhatif.whatif.placing.placement import Placement
+from kwhatif.whatif.placing.standing import Standing, standing_after
+
+
+class Move(NamedTuple):
+    """What a placement changed: all of it on one node."""
+
+    node: str
+    came: PodInfo
+    left: tuple[PodInfo, ...] = ()
+    #: The budgets that allow less, and how much they do.
+    spent: Mapping[str, int] = {}
+
+
+class Run:
+    """The pods like the one that an attempt was made for.
+
+    Either all of them fail as the first one did, or there is a `board`, a `standing`, or both: a pod that evicts more
+    than it needs makes room for the next one, which then needs to evict nobody.
+    """
+
+    def __init__(self, result: Attempt, placement: Placement) -> None:
+        self._cycle = result.cycle
+        self._failure = placement if placement.node is None else None
+        self._scores = result.scores
+        self._board: Board | None = None
+        found = result.post_filter.outcome if result.post_filter else None
+        #: What preemption came to, until there is a standing.
+        self._found = found if isinstance(found, Preemption) and found.node else None
+        self._standing: Standing | None = None
+        self._is_over = not _can_be_kept_up(result) or self._cycle.skipped_for_now
+        #: Node names by label, for near-unique labels.
+        self._domains: dict[str, dict[str, list[str]]] = {}
+
+    def place(self, pod: PodInfo, moves: Iterable[Move]) -> Placement | None:
+        """Place the next pod, after these moves; None: a whole attempt has to be made."""
+        if self._is_over:
+            return None
+        if self._found is not None:
+            self._standing, self._found = standing_after(self._cycle, self._found), None
+        try:
+            for move in moves:
+                self._follow(move)
+            return self._next(pod)
+        except CycleError:  # the whole attempt will tell
+            self._is_over = True
+            return None
+
+    def _next(self, pod: PodInfo) -> Placement | None:
+        if self._is_over:
+            return None
+        if self._failure is not None:
+            return msgspec.structs.replace(self._failure, pod=pod)
+        best = self._board.best() if self._board else None
+        if best is not None:
+            return Placement(pod, "Placed", best.node, score=best.score, scores=best.scores, find_ties=best.find_ties)
+        placement = self._standing.place(pod) if self._standing else None
+        self._is_over = placement is None
+        return placement
+
+    # --- keeping up ----------------------------------------------------------------------------------
+
+    def _follow(self, move: Move) -> None:
+        node = self._cycle.snapshot.by_name[move.node]
+        domains: set[tuple[str, str]] = set()
+        everywhere = False
+        for follower in self._followers():
+            for pod, amount in (*((pod, -1) for pod in move.left), (move.came, 1)):
+                scope = follower.follow(pod, node, amount)
+                if scope is None:
+                    self._is_over = True
+                    return
+                domains |= scope.domains
+                everywhere |= scope.everywhere
+        self._refresh_standing(move, domains, everywhere=everywhere)
+        self._refresh_board(move, domains)
+
+    def _followers(self) -> Iterator[NodeFilter | NodeScorer]:
+        for _, plugin in self._cycle.filters:
+            if plugin.reads is Reads.CLUSTER:
+                yield plugin
+        scorers = self._scores.scorers if self._scores else None
+        for scorer in (scorers or {}).values():
+            if scorer.reads is Reads.CLUSTER:
+                yield scorer
+
+    def _refresh_standing(self, move: Move, domains: Iterable[tuple[str, str]], *, everywhere: bool) -> None:
+        if self._standing is None:
+            return
+        if everywhere:
+            self._standing = None
+            return
+        names = {move.node, *(name for key, value in domains for name in self._nodes_with(key, value))}
+        feasible = self._standing.refresh(sorted(names), move.spent)
+        if feasible and self._scores is None:
+            self._cycle.feasible = [self._cycle.snapshot.by_name[name] for name in feasible]
+            self._scores = score_nodes(self._cycle)
+            if not _suit(self._scores) or self._cycle.skipped_for_now:
+                raise CycleError("the scores cannot be kept up")
+
+    def _refresh_board(self, move: Move, domains: Iterable[tuple[str, str]]) -> None:
+        if self._scores is None:
+            return
+        if self._board is None:
+            self._board = Board(self._cycle, self._scores, {move.node})
+            return
+        unfixed = self._cycle.snapshot.shapes.unfixed
+        names = {move.node}
+        for key, value in domains:
+            if key in unfixed:
+                names.update(self._nodes_with(key, value))
+        self._board.refresh(sorted(names))
+
+    def _nodes_with(self, key: str, value: str) -> list[str]:
+        by_value = self._domains.get(key)
+        if by_value is None:
+            by_value = self._domains[key] = {}
+            for node in self._cycle.snapshot.nodes:
+                if key in node.labels:
+                    by_value.setdefault(node.labels[key], []).append(node.name)
+        return by_value.get(value, [])
+
+
+def _can_be_kept_up(result: Attempt) -> bool:
+    """Whether the next pod that is alike may start from this one's result."""
+    cycle = result.cycle
+    if result.gated is not None or result.failed or cycle.extenders.interested:
+        return False
+    if any(compiled.reserves for compiled in cycle.compiled.values()):
+        return False
+    if result.scores is not None:
+        return _suit(result.scores)
+    return not (cycle.pre_filter_message and result.post_filter and result.post_filter.nominated)
+
+
+def _suit(scores: Scores) -> bool:
+    """Whether all scorers can be asked about one node of each kind."""
+    return scores.scorers is not None and all(
+        scorer.normalizes_by_range or not scorer.normalizes for scorer in scores.scorers.values()
+    )

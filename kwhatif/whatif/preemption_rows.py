@@ -1,0 +1,74 @@
+"""From a preemption's outcome to its rows in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.preemption.candidate import Candidate, Preemption, Reprieve, Victim
+from kwhatif.report import BudgetRow, CandidateRow, PreemptionRow, ReprieveRow, VictimRow
+from kwhatif.whatif.rows import owner_of, rejected_rows
+
+
+def preemption_row(preemption: Preemption) -> PreemptionRow:
+    """The outcome as a row of the report; the candidates keep their order, best first."""
+    return PreemptionRow(
+        eligible=preemption.eligible,
+        message=preemption.message,
+        node=preemption.node,
+        ties=preemption.ties,
+        candidates=_candidate_rows(preemption),
+        rejected=rejected_rows(preemption.rejected.items()),
+        cleared_nominations=tuple(pod.key for pod in preemption.cleared_nominations),
+    )
+
+
+def _candidate_rows(preemption: Preemption) -> tuple[CandidateRow, ...]:
+    before: Sequence[Candidate | None] = [None, *preemption.candidates]
+    return tuple(
+        _candidate_row(preemption, better, candidate)
+        for better, candidate in zip(before, preemption.candidates, strict=False)
+    )
+
+
+def _candidate_row(preemption: Preemption, better: Candidate | None, candidate: Candidate) -> CandidateRow:
+    ladder: dict[str, int | str | None] = dict(zip(preemption.rungs, candidate.rank, strict=True))
+    if "prioritySum" in ladder:  # the rank raises every priority by 2^31; people know the plain sum
+        ladder["prioritySum"] = sum(victim.pod.priority for victim in candidate.victims)
+    if "earliestStart" in ladder:
+        ladder["earliestStart"] = candidate.oldest.pod.status.start_time
+    return CandidateRow(
+        node=candidate.node,
+        pdb_violations=candidate.pdb_violations,
+        victims=tuple(map(_victim_row, candidate.victims)),
+        ladder=ladder,
+        loses_by=preemption.deciding_rung(better, candidate) if better else "",
+        budgets=tuple(BudgetRow(budget=use.name, before=use.before, after=use.after) for use in candidate.budgets),
+        reprieves=tuple(map(_reprieve_row, candidate.reprieves)),
+    )
+
+
+def _victim_row(victim: Victim) -> VictimRow:
+    pod = victim.pod
+    return VictimRow(
+        pod=pod.key,
+        priority=pod.priority,
+        start_time=pod.pod.status.start_time,
+        owner=owner_of(pod.pod),
+        budgets=victim.budgets,
+        violates=victim.violates,
+        terminating=pod.terminating,
+    )
+
+
+def _reprieve_row(reprieve: Reprieve) -> ReprieveRow:
+    objection = reprieve.objection
+    if objection is None:
+        return ReprieveRow(pod=reprieve.pod.key, priority=reprieve.pod.priority, kept=True)
+    return ReprieveRow(
+        pod=reprieve.pod.key,
+        priority=reprieve.pod.priority,
+        kept=False,
+        plugin=objection.plugin,
+        reasons=objection.status.reasons,
+        evidence=objection.status.evidence,
+    )

@@ -1,0 +1,30 @@
+"""Rows that several parts of the report share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kwhatif.framework.status import Verdict
+from kwhatif.model.meta import controller_of
+from kwhatif.model.pod import Pod
+from kwhatif.report import RejectedRow
+
+
+def owner_of(pod: Pod) -> str | None:
+    """`Kind namespace/name` of the controller, if the pod has one."""
+    owner = controller_of(pod.metadata)
+    return f"{owner.kind} {pod.metadata.namespace}/{owner.name}" if owner else None
+
+
+def rejected_rows(verdicts: Iterable[tuple[str, Verdict]]) -> tuple[RejectedRow, ...]:
+    """Rows by node name."""
+    return tuple(
+        RejectedRow(
+            node=name,
+            code=verdict.status.code.value,
+            plugin=verdict.plugin,
+            reasons=verdict.status.reasons,
+            evidence=verdict.status.evidence,
+        )
+        for name, verdict in sorted(verdicts, key=lambda item: item[0])
+    )
