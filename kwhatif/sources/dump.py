@@ -1,0 +1,108 @@
+"""`read_cluster`: dumps (`kubectl get … -o yaml|json`, hand-written files) become a `Cluster`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+from kwhatif.admission.defaults import DEFAULT_NAMESPACE
+from kwhatif.model.missing import Missing
+from kwhatif.model.originals import Originals
+from kwhatif.model.saved import SavedSnapshot
+from kwhatif.sources.collected import Collected, LoadedCluster, no_garbage_collection
+from kwhatif.sources.decode import Batch, ObjectDecoder
+from kwhatif.sources.files import Input, find_inputs, read_inputs
+from kwhatif.sources.foreign import ForeignDump, find_foreign
+from kwhatif.sources.foreign.simulator import read_export
+from kwhatif.sources.inflate import Unreadable
+from kwhatif.sources.problems import Problems
+from kwhatif.sources.read import read_text
+from kwhatif.sources.registry import Registry
+from kwhatif.sources.validate import STORED, validate_batch
+
+
+def read_cluster(paths: Sequence[str], *, stdin: BinaryIO, originals: Originals | None = None) -> LoadedCluster:
+    """Read files, directories or "-" into one cluster; `originals` keeps the JSON of pods and nodes.
+
+    Raises:
+        InputError: with every problem of every file.
+    """
+    return collect_dump(paths, stdin=stdin, originals=originals).admitted()
+
+
+def collect_dump(paths: Sequence[str], *, stdin: BinaryIO, originals: Originals | None = None) -> Collected:
+    """The same, with nothing filled in yet.
+
+    Raises:
+        InputError: with every problem of every file.
+    """
+    problems = Problems()
+    registry = Registry(problems)
+    decoder = ObjectDecoder(problems, DEFAULT_NAMESPACE, originals)
+    collected = Collected()
+    foreign, others = _sort_out(paths, problems)
+    inputs = find_inputs(others, stdin, problems)
+    with no_garbage_collection():
+        for batch in _batches(inputs, foreign, decoder, problems, collected):
+            registry.add(batch)
+            validate_batch(batch, problems, STORED)
+    if registry.is_empty and not (problems or decoder.skipped or decoder.outdated):
+        problems.add(", ".join(paths) or "the input", "holds no Kubernetes objects")
+    problems.raise_if_any()
+    cluster = collected.cluster
+    for kind, objects in registry.kinds.items():
+        cluster.add_all(kind, objects)
+    collected.sources = [*(source.name for source in inputs), *(dump.path for dump in foreign)]
+    collected.skipped = decoder.skipped + decoder.outdated
+    collected.caveats += _outdated(decoder)
+    for saved in cluster.all(SavedSnapshot).values():
+        _recall(saved, collected)
+    for read in set(cluster.unread) & {kind.__name__ for kind in cluster.counts()}:
+        del cluster.unread[read]  # one of the dumps cannot hold it, another one does
+    return collected
+
+
+def _sort_out(paths: Sequence[str], problems: Problems) -> tuple[list[ForeignDump], list[str]]:
+    """The dumps that are trees and archives of other tools, and the paths that are not."""
+    foreign: list[ForeignDump] = []
+    others: list[str] = []
+    for path in paths:
+        try:
+            dump = None if path == "-" else find_foreign(path)
+        except Unreadable as reason:
+            problems.add(path, str(reason))
+            continue
+        except OSError:
+            dump = None  # whoever reads it says why it cannot be read
+        if dump is None:
+            others.append(path)
+        else:
+            foreign.append(dump)
+    return foreign, others
+
+
+def _batches(
+    inputs: Sequence[Input],
+    foreign: Sequence[ForeignDump],
+    decoder: ObjectDecoder,
+    problems: Problems,
+    collected: Collected,
+) -> Iterator[Batch]:
+    for name, text in read_inputs(inputs, problems):
+        export = read_export(name, text, decoder, problems, collected)
+        yield from read_text(name, text, decoder, problems) if export is None else export
+    for dump in foreign:
+        yield from dump.read(decoder, problems, collected)
+
+
+def _outdated(decoder: ObjectDecoder) -> Iterator[Missing]:
+    for kind, count in sorted(decoder.outdated.items()):
+        yield Missing(f"{kind} left out, {count} objects: this version is not read")
+
+
+def _recall(saved: SavedSnapshot, collected: Collected) -> None:
+    """What was known when the snapshot was saved, besides its objects."""
+    collected.caveats.extend(Missing(caveat.text) if caveat.missing else caveat.text for caveat in saved.caveats)
+    collected.server_version = saved.server_version
+    collected.namespace = saved.namespace or collected.namespace
+    collected.cluster.unread |= saved.unread

@@ -1,0 +1,99 @@
+"""From paths to bytes: files, directories, globs and standard input; what is compressed is inflated.
+
+Nothing here knows what the bytes mean. Every path that cannot be read becomes a problem, none an exception.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from glob import glob, has_magic
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from kwhatif.sources.inflate import Unreadable, inflate
+from kwhatif.sources.problems import Problems
+
+SUFFIXES = tuple(name + packed for name in (".yaml", ".yml", ".json") for packed in ("", ".gz", ".zst"))
+#: Where shells put the pipe of `<(command)`.
+_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+_STDIN = "standard input"
+
+
+class Input(NamedTuple):
+    """One file to read."""
+
+    name: str
+    read: Callable[[], bytes]
+
+
+def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> list[Input]:
+    """The files that `paths` name, in their order."""
+    inputs: list[Input] = []
+    for path in paths:
+        if path != "-":
+            inputs.extend(Input(name, partial(_read, name)) for name in _expand(path, problems))
+        elif any(known.name == _STDIN for known in inputs):
+            problems.add(_STDIN, "is named more than once", "it can be read only once")
+        else:
+            inputs.append(Input(_STDIN, stdin.read))
+    return inputs
+
+
+def read_inputs(inputs: Sequence[Input], problems: Problems) -> Iterator[tuple[str, bytes]]:
+    """Name and text (UTF-8, inflated) of every input that can be read."""
+    for name, read in inputs:
+        try:
+            data = read()
+            yield name, as_utf8(inflate(data))
+        except Unreadable as reason:
+            problems.add(name, str(reason))
+        except OSError as failure:
+            problems.add(name, f"cannot be read: {failure.strerror or failure}")
+
+
+def _expand(path: str, problems: Problems) -> list[str]:
+    matches = [path]
+    if has_magic(path) and not Path(path).exists():
+        matches = sorted(glob(path, recursive=True))  # noqa: PTH207 - Path.glob knows no absolute patterns
+        if not matches:
+            problems.add(path, "matches no file")
+    return [name for match in matches for name in (_walk(match, problems) if Path(match).is_dir() else [match])]
+
+
+def _walk(top: str, problems: Problems) -> list[str]:
+    """YAML and JSON files below `top`, sorted; hidden ones are left out."""
+    found: list[str] = []
+    failures: list[OSError] = []
+    for folder, folders, files in os.walk(top, onerror=failures.append):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        names = sorted(name for name in files if not name.startswith(".") and name.endswith(SUFFIXES))
+        found.extend(str(Path(folder, name)) for name in names)
+    for failure in failures:
+        problems.add(str(failure.filename), f"cannot be read: {failure.strerror}")
+    if not found and not failures:
+        problems.add(top, "holds no .yaml, .yml or .json file")
+    return found
+
+
+def _read(path: str) -> bytes:
+    mode = Path(path).stat().st_mode
+    if not stat.S_ISREG(mode) and not (stat.S_ISFIFO(mode) and path.startswith(_PIPES)):
+        raise Unreadable("is neither a file nor a directory")
+    return Path(path).read_bytes()
+
+
+def as_utf8(data: bytes) -> bytes:
+    """The text without its byte order mark; PowerShell redirects in UTF-16."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        return data[3:]
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        try:
+            return data.decode("utf-16").encode()
+        except UnicodeDecodeError as failure:
+            raise Unreadable(f"is not valid UTF-16: {failure.reason}") from failure
+    if b"\0" in data[:8192]:
+        raise Unreadable("is a binary file, neither YAML nor JSON")
+    return data

@@ -1,0 +1,130 @@
+"""Large lists, taken apart without parsing them: an envelope, and pieces of half a megabyte that are lists themselves.
+
+`kubectl get -o json|yaml` writes one list of everything. Decoding it piece by piece confines whatever the fast decoder
+cannot take (an unknown kind, a `null`) to its piece. Where to cut is a guess, but never a wrong one: if the envelope
+without its entries and every piece are valid on their own, then the text was that list and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kwhatif.sources import yaml_blocks
+from kwhatif.sources.yaml_entries import NotSimpleError
+
+PIECE = 1 << 19
+_ENVELOPE = re.compile(
+    rb'\s*\{\s*(?:"(?:apiVersion|kind)"\s*:\s*"[^"\\]*"\s*,\s*|"metadata"\s*:\s*\{[^{}]*\}\s*,\s*)*"items"\s*:\s*\[(\s*)\{'
+)
+_YAML_ENVELOPE = re.compile(
+    rb"(?:---\n)?(?:(?:apiVersion|kind): [\w./]+\n|metadata:\n(?: +[^\n]*\n)+)*items:\n( *)(?=- )"
+)
+_YAML_TAIL = re.compile(rb"^[a-z]", re.MULTILINE)
+#: What follows the entries is a kind and the list's metadata, no more.
+_MAX_TAIL = 4096
+
+
+class NotPiecesError(Exception):
+    """A list was not cut where its entries begin."""
+
+
+class Listing(NamedTuple):
+    """A list of objects: what it says of itself, and its entries as JSON lists, one after the other.
+
+    Iterating over `pieces` raises `NotPiecesError` where one is no list.
+    """
+
+    api_version: str
+    kind: str
+    pieces: Iterator[bytes]
+
+
+class _Envelope(msgspec.Struct, rename="camel"):
+    api_version: str
+    kind: str
+    items: tuple[Any, ...]
+
+
+def split_json(text: bytes) -> Listing | None:
+    """The list that the text is, or None if it does not look like one."""
+    head = _ENVELOPE.match(text)
+    if head is None:
+        return None
+    start, end = head.start(1), text.rfind(b"]")
+    if len(text) - end > _MAX_TAIL:
+        return None
+    pieces = _pieces(text, head.end() - 1, end, _between(text, head))
+    return _listing(text[:start] + text[end:], (b"".join((b"[", piece, b"]")) for piece in pieces))
+
+
+def split_yaml(text: bytes) -> Listing | None:
+    """The list that the text is, one document in block style, or None if it does not look like one."""
+    head = _YAML_ENVELOPE.match(text)
+    if head is None:
+        return None
+    tail = _YAML_TAIL.search(text, max(head.end(), len(text) - _MAX_TAIL))
+    end = tail.start() if tail else len(text)
+    start = head.start(1)
+    try:
+        envelope = yaml_blocks.to_json(text[: start - 1].removeprefix(b"---\n") + b" []\n" + text[end:])
+    except NotSimpleError:
+        return None
+    pieces = _pieces(text, start, end, re.compile(rb"\n" + head[1] + rb"(?=- )"))
+    return _listing(envelope, map(_yaml_piece, pieces))
+
+
+def _yaml_piece(piece: memoryview) -> bytes:
+    text = bytes(piece) + b"\n"
+    try:
+        return yaml_blocks.to_json(text)
+    except NotSimpleError:
+        pass
+    from kwhatif.sources.yaml_text import YAMLProblem, load
+
+    try:
+        return msgspec.json.encode(load(text))
+    except YAMLProblem as failure:
+        raise NotPiecesError from failure
+
+
+def _listing(envelope: bytes, pieces: Iterator[bytes]) -> Listing | None:
+    try:
+        says = msgspec.json.decode(envelope, type=_Envelope)
+    except msgspec.DecodeError:
+        return None
+    return None if says.items else Listing(says.api_version, says.kind, pieces)
+
+
+#: How entries begin.
+_BEGINNINGS = (
+    rb'\{\s*"apiVersion"\s*:\s*"[^"]*"\s*,\s*"kind"',
+    rb'\{\s*"kind"\s*:\s*"[^"]*"\s*,\s*"apiVersion"',
+    rb'\{\s*"metadata"\s*:\s*\{',
+)
+_NOWHERE = re.compile(rb"(?!)")
+
+
+def _between(text: bytes, head: re.Match[bytes]) -> re.Pattern[bytes]:
+    """Where to cut: behind the closing brace, and before the opening one.
+
+    Entries are told by their indentation, or on one line by what they begin with.
+    """
+    if b"\n" in head[1]:
+        return re.compile(rb"(?<=\})," + head[1] + rb"(?=\{)")
+    for beginning in _BEGINNINGS:
+        if re.compile(beginning).match(text, head.end(1)):
+            return re.compile(rb"(?<=\}),\s*(?=" + beginning + rb")")
+    return _NOWHERE
+
+
+def _pieces(text: bytes, start: int, end: int, between: re.Pattern[bytes]) -> Iterator[memoryview]:
+    """The text cut where `between` matches; the match itself belongs to neither piece."""
+    view = memoryview(text)
+    while match := between.search(text, start + PIECE, end):
+        yield view[start : match.start()]
+        start = match.end()
+    yield view[start:end]

@@ -1,0 +1,178 @@
+"""A connection as kubectl would make it: address, TLS, proxy and credentials by the official client."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import urllib3
+from kubernetes.client.configuration import Configuration
+from kubernetes.client.rest import RESTClientObject
+from kubernetes.config.config_exception import ConfigException
+from kubernetes.config.incluster_config import load_incluster_config
+from kubernetes.config.kube_config import load_kube_config
+
+from kwhatif._version import __version__
+from kwhatif.errors import ClusterUnreadable, InputError, Problem
+from kwhatif.sources.live.kubeconfig import Kubeconfig, find_kubeconfig
+from kwhatif.sources.live.options import LiveOptions
+
+_NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+_NO_CLUSTER = (
+    "no cluster to read: there is no kubeconfig ($KUBECONFIG, ~/.kube/config), and this is not a pod."
+    " Name a dump with --from, or a kubeconfig with --kubeconfig"
+)
+#: Lists that are fetched at the same time.
+PARALLEL = 8
+
+Header = tuple[str, str]
+
+
+class Connection:
+    """Where to send requests, and with which headers."""
+
+    def __init__(self, target: _Target, impersonate: tuple[Header, ...]) -> None:
+        configuration = target.configuration
+        configuration.connection_pool_maxsize = PARALLEL
+        if not configuration.verify_ssl:  # the user's choice (insecure-skip-tls-verify), as silent as kubectl takes it
+            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+        self.pool: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
+        self.host = configuration.host
+        self.proxy = configuration.proxy
+        #: How the report calls this cluster.
+        self.name = target.name
+        #: Where objects belong that name no namespace.
+        self.namespace = target.namespace
+        self._configuration = configuration
+        self._headers = (
+            ("Accept", "application/json"),
+            ("User-Agent", f"kwhatif/{__version__}"),
+            *((("Accept-Encoding", "gzip"),) if target.compress else ()),
+            *impersonate,
+        )
+        self._lock = Lock()
+
+    def headers(self) -> urllib3.HTTPHeaderDict:
+        """The headers of a request; credentials that are about to expire are renewed."""
+        headers = urllib3.HTTPHeaderDict(self._headers)
+        with self._lock, _told_by_client() as told:
+            settings = self._configuration.auth_settings()
+        for setting in settings.values():
+            if setting["value"]:
+                headers.add(setting["key"], setting["value"])
+        if told:
+            raise ClusterUnreadable(f"{self.name}: the credentials could not be renewed: {'; '.join(told)}")
+        return headers
+
+    def close(self) -> None:
+        """Close what is idle; requests under way end by themselves."""
+        self.pool.clear()
+
+
+class _Target(NamedTuple):
+    configuration: Any
+    name: str
+    namespace: str
+    compress: bool = True
+
+
+def connect(options: LiveOptions, environ: Mapping[str, str] = os.environ) -> Connection:
+    """Make ready to ask the cluster; nothing is sent to it yet, but plugins for credentials run.
+
+    Raises:
+        InputError: the kubeconfig is wrong, or what is asked for is not in it.
+        ClusterUnreadable: there is no cluster to ask, or no credentials can be had.
+    """
+    kubeconfig = find_kubeconfig(options.kubeconfig, options.context, environ)
+    # Not `Configuration()`: that may be a copy of a default which other code of this process has set.
+    configuration = type.__call__(Configuration)
+    if kubeconfig is not None:
+        _load(kubeconfig, configuration)
+        compress = kubeconfig.cluster.get("disable-compression") is not True
+        target = _Target(configuration, f"context {kubeconfig.context}", kubeconfig.namespace, compress)
+    elif environ.get("KUBERNETES_SERVICE_HOST"):
+        target = _in_cluster(configuration)
+    else:
+        raise ClusterUnreadable(_NO_CLUSTER)
+    return Connection(target, _impersonation(options, kubeconfig.user if kubeconfig else {}))
+
+
+def _load(kubeconfig: Kubeconfig, configuration: Any) -> None:
+    if not kubeconfig.cluster.get("server"):
+        raise InputError([Problem(kubeconfig.paths, f"the cluster of context {kubeconfig.context} has no server")])
+    with _told_by_client() as told:
+        try:
+            load_kube_config(kubeconfig.paths, kubeconfig.context, configuration)  # type: ignore[no-untyped-call]
+        except (ConfigException, OSError, ValueError, TypeError, KeyError) as failure:
+            raise InputError([Problem(kubeconfig.paths, f"cannot be used: {failure}")]) from failure
+        except Exception as failure:  # an OIDC provider was asked for a token; its libraries raise what they like
+            raise ClusterUnreadable(f"context {kubeconfig.context}: no credentials: {failure}") from failure
+    _check_credentials(kubeconfig, configuration, told)
+
+
+def _check_credentials(kubeconfig: Kubeconfig, configuration: Any, told: list[str]) -> None:
+    """The client goes on as nobody where a plugin gave it nothing; the server's words would then mislead."""
+    if configuration.auth_settings() or configuration.cert_file:
+        return
+    plugin, provider = kubeconfig.user.get("exec"), kubeconfig.user.get("auth-provider")
+    if isinstance(plugin, dict):
+        hint = plugin.get("installHint") or "run it by hand to see what is wrong"
+        reason = "; ".join(told) or "it gave neither a token nor a certificate"
+        raise ClusterUnreadable(
+            f"context {kubeconfig.context}: no credentials from the exec plugin {plugin.get('command')}:"
+            f" {reason} ({hint})"
+        )
+    if isinstance(provider, dict):
+        raise ClusterUnreadable(
+            f"context {kubeconfig.context}: no credentials from the auth-provider {provider.get('name')}"
+            " (log in again; kubectl has replaced most of them by exec plugins)"
+        )
+
+
+def _in_cluster(configuration: Any) -> _Target:
+    try:
+        load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+        namespace = _NAMESPACE_FILE.read_text().strip() if _NAMESPACE_FILE.exists() else ""
+    except (ConfigException, OSError) as failure:
+        raise ClusterUnreadable(f"in this pod: {failure} (does its service account mount a token?)") from failure
+    return _Target(configuration, "in-cluster", namespace or "default")
+
+
+def _impersonation(options: LiveOptions, user: Mapping[str, Any]) -> tuple[Header, ...]:
+    """Headers of `--as` and `--as-group`, else those of the kubeconfig's user."""
+    if options.as_user is not None:
+        return (("Impersonate-User", options.as_user), *(("Impersonate-Group", group) for group in options.as_groups))
+    if options.as_groups:
+        raise InputError([Problem("--as-group", "groups are impersonated with a user only", hint="give --as as well")])
+    if not user.get("as"):
+        return ()
+    return (
+        ("Impersonate-User", str(user["as"])),
+        *((("Impersonate-Uid", str(user["as-uid"])),) if user.get("as-uid") else ()),
+        *(("Impersonate-Group", str(group)) for group in user.get("as-groups") or ()),
+        *(
+            (f"Impersonate-Extra-{quote(key)}", str(value))
+            for key, values in (user.get("as-user-extra") or {}).items()
+            for value in values
+        ),
+    )
+
+
+@contextmanager
+def _told_by_client() -> Iterator[list[str]]:
+    """What the client tells the root logger meanwhile: there it reports failures of exec plugins, and goes on."""
+    told: list[str] = []
+    handler = logging.Handler(logging.ERROR)
+    handler.emit = lambda record: told.append(" ".join(record.getMessage().split()))  # type: ignore[method-assign]
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield told
+    finally:
+        root.removeHandler(handler)

@@ -1,0 +1,109 @@
+"""Which kubeconfig files, context, cluster and user count, by kubectl's rules (`client-go/tools/clientcmd`).
+
+The official client would do most of it, but it lets the last file of a list choose the context (kubectl: the first),
+knows no impersonation, and its messages do not say what to do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from kwhatif.errors import InputError, Problem
+
+_SECTIONS = ("clusters", "contexts", "users")
+
+
+class Kubeconfig(NamedTuple):
+    """The chosen context, and what it refers to."""
+
+    #: The files, joined as in $KUBECONFIG.
+    paths: str
+    context: str
+    namespace: str
+    cluster: Mapping[str, Any]
+    user: Mapping[str, Any]
+
+
+def find_kubeconfig(path: str | None, context: str | None, environ: Mapping[str, str]) -> Kubeconfig | None:
+    """What `--kubeconfig` and `--context`, or $KUBECONFIG, or `~/.kube/config` say; None if there is nothing.
+
+    Raises:
+        InputError: a file is no kubeconfig, or what is asked for is not in it.
+    """
+    files = _files(path, environ)
+    contents = [_read(file) for file in files]
+    entries = {section: _merge(section, files, contents) for section in _SECTIONS}
+    if not entries["contexts"] and path is None and context is None:
+        return None
+    where = ", ".join(files) or "kubeconfig"
+    name = context or next((str(chosen) for content in contents if (chosen := content.get("current-context"))), "")
+    chosen = entries["contexts"].get(name)
+    if chosen is None:
+        raise InputError([_no_context(where, name, list(entries["contexts"]))])
+    details = _map(chosen.get("context"), where, f"context {name}")
+    cluster = entries["clusters"].get(str(details.get("cluster") or ""))
+    if cluster is None:
+        raise InputError(
+            [Problem(where, f"context {name} names a cluster that is not there: {details.get('cluster')}")]
+        )
+    user = entries["users"].get(str(details.get("user") or ""), {})
+    return Kubeconfig(
+        os.pathsep.join(files),
+        name,
+        str(details.get("namespace") or "default"),
+        _map(cluster.get("cluster"), where, f"cluster {details.get('cluster')}"),
+        _map(user.get("user"), where, f"user {details.get('user')}"),
+    )
+
+
+def _files(path: str | None, environ: Mapping[str, str]) -> list[str]:
+    if path is not None:
+        return [str(Path(path).expanduser())]
+    listed = [entry for entry in environ.get("KUBECONFIG", "").split(os.pathsep) if entry]
+    candidates = [Path(entry).expanduser() for entry in listed or ["~/.kube/config"]]
+    return [str(candidate) for candidate in candidates if candidate.exists()]
+
+
+def _read(file: str) -> Mapping[str, Any]:
+    try:
+        content = yaml.safe_load(Path(file).read_bytes())
+    except OSError as failure:
+        raise InputError([Problem(file, f"cannot be read: {failure.strerror or failure}")]) from failure
+    except (yaml.YAMLError, ValueError, RecursionError) as failure:
+        raise InputError([Problem(file, f"is no kubeconfig: {' '.join(str(failure).split())}")]) from failure
+    return _map(content, file, "it")
+
+
+def _map(value: Any, where: str, what: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InputError([Problem(where, f"is no kubeconfig: {what} is not a map")])
+    return value
+
+
+def _merge(section: str, files: list[str], contents: list[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The entries of a section by name; of two with one name the first counts."""
+    merged: dict[str, Mapping[str, Any]] = {}
+    for file, content in zip(files, contents, strict=True):
+        entries = content.get(section) or []
+        if not isinstance(entries, list):
+            raise InputError([Problem(file, f"is no kubeconfig: {section} is not a list")])
+        for entry in entries:
+            name = _map(entry, file, f"an entry of {section}").get("name")
+            if not isinstance(name, str):
+                raise InputError([Problem(file, f"is no kubeconfig: an entry of {section} has no name")])
+            merged.setdefault(name, entry)
+    return merged
+
+
+def _no_context(where: str, name: str, known: list[str]) -> Problem:
+    hint = f"it has {', '.join(sorted(known))}" if known else "it has none at all"
+    if not name:
+        return Problem(where, "chooses no context", hint=f"choose one with --context; {hint}")
+    return Problem(where, f"has no context {name!r}", hint=hint)

@@ -1,0 +1,185 @@
+"""`read_live`: all lists at once, decoded by one thread while the others wait for the network."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from queue import Empty, Full, Queue
+from threading import Event, Thread
+from typing import NamedTuple
+
+import msgspec
+
+from kwhatif.admission.defaults import DEFAULT_NAMESPACE
+from kwhatif.errors import InputError
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.originals import Originals
+from kwhatif.sources.collected import Collected, no_garbage_collection
+from kwhatif.sources.decode import Batch, ObjectDecoder
+from kwhatif.sources.listing import Listing, NotPiecesError
+from kwhatif.sources.live import lists
+from kwhatif.sources.live.connection import PARALLEL, connect
+from kwhatif.sources.live.failures import refusal, unreadable
+from kwhatif.sources.live.lists import Ended, Page, Restarted, read_list
+from kwhatif.sources.live.options import LiveOptions
+from kwhatif.sources.live.request import Cancelled, Client
+from kwhatif.sources.origin import Origin, Place
+from kwhatif.sources.problems import Problems
+from kwhatif.sources.resources import RESOURCES, Resource
+from kwhatif.sources.unread import FORBIDDEN
+from kwhatif.sources.validate import STORED, validate_batch
+
+#: Pages that wait to be decoded: enough to keep the decoder busy, too few to fill the memory.
+_WAITING = 16
+
+
+class Step(NamedTuple):
+    """How far a list is."""
+
+    kind: str
+    objects: int
+    #: Since the reading began.
+    seconds: float
+    #: None: the server does not say.
+    total: int | None
+    done: bool
+
+
+Progress = Callable[[Step], None]
+
+
+def read_live(options: LiveOptions, progress: Progress | None = None, originals: Originals | None = None) -> Collected:
+    """Read the cluster that kubeconfig names; `originals` keeps the JSON of pods and nodes.
+
+    Raises:
+        InputError: the kubeconfig is wrong, or what is asked for is not in it.
+        ClusterUnreadable: some of what nothing goes without could not be read; the message says what to do.
+    """
+    stop = Event()
+    with closing(connect(options)) as connection:
+        client = Client(connection, options.timeout, stop)
+        collected = Collected(sources=[connection.name], namespace=connection.namespace, live=True)
+        try:
+            collected.server_version = _server_version(client)
+            with no_garbage_collection():
+                _Reader(client, collected, progress, originals).read(_events(client, stop))
+        finally:
+            stop.set()
+    return collected
+
+
+class _Version(msgspec.Struct):
+    major: str = ""
+    minor: str = ""
+
+
+def _server_version(client: Client) -> str:
+    """`1.36`; "" where it may not be known. Asked first: whatever is wrong with the connection comes out here."""
+    answer = client.get("/version", lambda body: msgspec.json.decode(body, type=_Version))
+    if isinstance(answer, _Version):
+        return f"{answer.major}.{answer.minor.rstrip('+')}" if answer.major else ""
+    if answer.status != 403:
+        raise unreadable(client.describe("/version"), refusal(answer.status, answer.body))
+    return ""
+
+
+def _events(client: Client, stop: Event) -> Iterator[lists.Event]:
+    """What happens to all lists, as it happens; the first failure of any of them is raised."""
+    todo: Queue[Resource] = Queue()
+    for resource in RESOURCES:
+        todo.put(resource)
+    happened: Queue[lists.Event | BaseException] = Queue(_WAITING)
+    for _ in range(PARALLEL):
+        # Daemons: a server that hangs must not keep the process from ending.
+        Thread(target=_work, args=(client, todo, happened, stop), daemon=True).start()
+    open_lists = len(RESOURCES)
+    while open_lists:
+        event = happened.get()
+        if isinstance(event, BaseException):
+            raise event
+        open_lists -= isinstance(event, Ended)
+        yield event
+
+
+def _work(client: Client, todo: Queue[Resource], happened: Queue[lists.Event | BaseException], stop: Event) -> None:
+    try:
+        while True:
+            for event in read_list(client, todo.get_nowait()):
+                _put(event, happened, stop)
+    except (Empty, Cancelled):
+        pass
+    except BaseException as failure:  # noqa: BLE001 - it is raised again where somebody listens
+        _put(failure, happened, stop)
+
+
+def _put(event: lists.Event | BaseException, happened: Queue[lists.Event | BaseException], stop: Event) -> None:
+    while not stop.is_set():
+        try:
+            happened.put(event, timeout=0.1)
+        except Full:
+            continue
+        return
+    raise Cancelled
+
+
+class _Reader:
+    """Decodes pages, and keeps the books."""
+
+    def __init__(
+        self, client: Client, collected: Collected, progress: Progress | None, originals: Originals | None
+    ) -> None:
+        self._client = client
+        self._collected = collected
+        self._progress = progress
+        self._started = time.monotonic()
+        self._objects: dict[str, dict[str, KubernetesObject]] = {resource.kind: {} for resource in RESOURCES}
+        self._problems = Problems()
+        self._decoder = ObjectDecoder(self._problems, DEFAULT_NAMESPACE, originals)
+
+    def read(self, events: Iterator[lists.Event]) -> None:
+        """Take in everything that happens."""
+        for event in events:
+            match event:
+                case Page():
+                    self._page(event)
+                case Restarted():
+                    self._objects[event.resource.kind].clear()
+                    self._tell(event.resource)
+                case Ended():
+                    self._end(event)
+
+    def _page(self, page: Page) -> None:
+        resource = page.resource
+        objects = self._objects[resource.kind]
+        place = Place(Origin(f"GET {resource.path}"))
+        listing = Listing(resource.api_version, f"{resource.kind}List", iter((page.items,)))
+        try:
+            for batch in self._decoder.listing(listing, place):
+                self._add(batch, objects)
+            self._problems.raise_if_any()
+        except (InputError, NotPiecesError) as wrong:
+            raise unreadable(self._client.describe(resource.path), f"the answer makes no sense: {wrong}") from wrong
+        total = None if page.remaining is None else len(objects) + page.remaining
+        self._tell(resource, total)
+
+    def _add(self, batch: Batch, objects: dict[str, KubernetesObject]) -> None:
+        validate_batch(batch, self._problems, STORED)
+        # A list that is continued in a later state can bring an object twice: then the newer one counts.
+        objects.update((key_of(obj), obj) for obj in batch.objects if obj is not None)
+
+    def _end(self, end: Ended) -> None:
+        kind = end.resource.kind
+        self._collected.cluster.add_all(end.resource.type, self._objects[kind])
+        if end.forbidden:
+            self._collected.cluster.unread[kind] = FORBIDDEN
+        if end.mixed:
+            self._collected.caveats.append(
+                f"the list of {end.resource.plural} took longer than the server keeps a state: it is as of two moments"
+            )
+        self._tell(end.resource, done=True)
+
+    def _tell(self, resource: Resource, total: int | None = None, *, done: bool = False) -> None:
+        if self._progress:
+            seconds = time.monotonic() - self._started
+            self._progress(Step(resource.kind, len(self._objects[resource.kind]), seconds, total, done))

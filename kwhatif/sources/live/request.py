@@ -1,0 +1,165 @@
+"""One GET: tried again where that can help, explained where it cannot."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from email.utils import parsedate_to_datetime
+from threading import Event
+from typing import NamedTuple, TypeVar
+
+import msgspec
+import urllib3
+import urllib3.exceptions
+
+from kwhatif.sources.live.connection import Connection
+from kwhatif.sources.live.failures import explain, refusal, status_of, unreadable
+
+T = TypeVar("T")
+
+MAX_TRIES = 6
+_FIRST_PAUSE = 0.25
+_MAX_PAUSE = 4.0
+#: A server that asks for more patience than this is not waited for.
+_MAX_RETRY_AFTER = 60.0
+_TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
+#: Answers that mean something to whoever asks for a list.
+_TELLING = frozenset({403, 404, 410})
+_CHUNK = 1 << 20
+
+
+class Cancelled(Exception):
+    """The reading was given up meanwhile."""
+
+
+class Refused(NamedTuple):
+    """The server answered, but not with what was asked for."""
+
+    status: int
+    body: bytes
+
+    @property
+    def words(self) -> str:
+        """The server's own words."""
+        return status_of(self.body).message
+
+
+class _Transient(Exception):
+    """This try failed; the next one may not."""
+
+    def __init__(self, reason: str, pause: float | None = None) -> None:
+        super().__init__(reason)
+        self.pause = pause
+
+
+class Client:
+    """Sends GETs over a connection, from any thread."""
+
+    def __init__(self, connection: Connection, timeout: float | None, stop: Event) -> None:
+        self._connection = connection
+        self._timeout = timeout
+        #: Set when nobody waits for answers any more.
+        self._stop = stop
+        #: Whether the server has ever answered: only then a refused connection may be a passing fault.
+        self._answered = False
+
+    def get(self, path: str, read: Callable[[bytes], T]) -> T | Refused:
+        """What `read` makes of the body (it raises `DecodeError` where the body is not whole).
+
+        Raises:
+            ClusterUnreadable: there is no answer to be had.
+            Cancelled: the answer is no longer wanted.
+        """
+        what = self.describe(path)
+        pause = _FIRST_PAUSE
+        for attempt in range(1, MAX_TRIES + 1):
+            try:
+                return self._try(what, path, read)
+            except _Transient as failure:
+                wait = pause if failure.pause is None else failure.pause
+                if attempt == MAX_TRIES or wait > _MAX_RETRY_AFTER:
+                    tries = f", {attempt} tries" if attempt > 1 else ""
+                    raise unreadable(what, f"{failure}{tries}") from failure
+                if self._stop.wait(wait):
+                    raise Cancelled from failure
+                pause = min(pause * 2, _MAX_PAUSE)
+        raise AssertionError
+
+    def describe(self, path: str) -> str:
+        """The request, for messages."""
+        return f"GET {path.partition('?')[0]} of {self._connection.host} ({self._connection.name})"
+
+    def _try(self, what: str, path: str, read: Callable[[bytes], T]) -> T | Refused:
+        try:
+            status, headers, body = self._send(path)
+        except (urllib3.exceptions.HTTPError, OSError) as failure:
+            reason = explain(failure, self._connection.proxy)
+            if self._may_pass(failure):
+                raise _Transient(reason) from failure
+            raise unreadable(what, reason) from failure
+        self._answered = True
+        if status == 200:
+            return _read_whole(what, headers, body, read)
+        if status in _TELLING:
+            return Refused(status, body)
+        if status in _TRY_AGAIN:
+            raise _Transient(refusal(status, body), _retry_after(headers))
+        raise unreadable(what, refusal(status, body))
+
+    def _may_pass(self, failure: Exception) -> bool:
+        if isinstance(failure, urllib3.exceptions.NameResolutionError):
+            return False
+        if isinstance(failure, urllib3.exceptions.NewConnectionError):
+            return self._answered
+        return isinstance(failure, urllib3.exceptions.ProtocolError)
+
+    def _send(self, path: str) -> tuple[int, Mapping[str, str], bytes]:
+        started = time.monotonic()
+        response = self._connection.pool.request(
+            "GET",
+            self._connection.host + path,
+            headers=self._connection.headers(),
+            preload_content=False,
+            retries=False,
+            redirect=False,
+            timeout=urllib3.Timeout(total=self._timeout),
+        )
+        try:
+            return response.status, response.headers, b"".join(self._chunks(response, started))
+        except BaseException:
+            response.close()  # half read: this connection is of no use to anybody
+            raise
+        finally:
+            response.release_conn()
+
+    def _chunks(self, response: urllib3.BaseHTTPResponse, started: float) -> Iterator[bytes]:
+        """The body; a server that sends a byte now and then does not get around the timeout."""
+        while chunk := response.read1(_CHUNK):
+            yield chunk
+            if self._stop.is_set():
+                raise Cancelled
+            if self._timeout is not None and time.monotonic() - started > self._timeout:
+                raise TimeoutError
+
+
+def _read_whole(what: str, headers: Mapping[str, str], body: bytes, read: Callable[[bytes], T]) -> T:
+    content = headers.get("Content-Type", "")
+    if "json" not in content:
+        raise unreadable(
+            what, f"the answer is {content or 'of no known type'}, not JSON (is this a Kubernetes API server?)"
+        )
+    try:
+        return read(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
+        raise _Transient(f"the answer is not valid JSON: {failure}") from failure
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait, if it does."""
+    text = headers.get("Retry-After", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+    except ValueError:
+        return None

@@ -1,0 +1,148 @@
+"""The objects that somebody is about to apply, each with the place where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import BinaryIO, NamedTuple
+
+from kwhatif.errors import InputError, Problem
+from kwhatif.model.cluster import key_of
+from kwhatif.model.custom import CustomResource
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.missing import Missing
+from kwhatif.model.originals import Originals
+from kwhatif.sources.decode import Batch, ObjectDecoder
+from kwhatif.sources.documents import Document, documents
+from kwhatif.sources.files import find_inputs, read_inputs
+from kwhatif.sources.kinds import KINDS, POD_KINDS
+from kwhatif.sources.origin import Manifest
+from kwhatif.sources.outline import Outline, outlines
+from kwhatif.sources.problems import Problems
+from kwhatif.sources.registry import Registry
+from kwhatif.sources.validate import CANDIDATES, validate_batch
+
+
+class ManifestSet(NamedTuple):
+    """What can be judged, what is wrong with the rest, and caveats about what was left out."""
+
+    manifests: tuple[Manifest, ...]
+    problems: tuple[Problem, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+
+def read_manifests(
+    paths: Sequence[str], *, stdin: BinaryIO, default_namespace: str, originals: Originals | None = None
+) -> list[Manifest]:
+    """Read files, directories, globs or "-"; objects that name no namespace get `default_namespace`.
+
+    `originals` keeps the JSON of pods.
+
+    Raises:
+        InputError: with every problem of every file; also when no object is a pod or makes pods.
+    """
+    found = read_manifest_set(paths, stdin=stdin, default_namespace=default_namespace, originals=originals)
+    if found.problems:
+        raise InputError(found.problems)
+    return list(found.manifests)
+
+
+def read_manifest_set(
+    paths: Sequence[str],
+    *,
+    stdin: BinaryIO,
+    default_namespace: str,
+    originals: Originals | None = None,
+    custom_kinds: Collection[str] = (),
+) -> ManifestSet:
+    """The same, with the problems beside what is fine; custom resources of `custom_kinds` are read, too.
+
+    Raises:
+        InputError: there is nothing to judge.
+    """
+    problems = Problems()
+    inputs = find_inputs(paths, stdin, problems)
+    reader = _Reader(problems, ObjectDecoder(problems, default_namespace, originals), custom_kinds, default_namespace)
+    for name, text in read_inputs(inputs, problems):
+        for document in documents(name, text, problems):
+            reader.read(document)
+    if not any(isinstance(manifest.object, (*POD_KINDS, CustomResource)) for manifest in reader.manifests):
+        if not problems:
+            what = reader.said()
+            problems.add(", ".join(paths) or "the input", f"holds no pod: {what}", "give a Pod, Deployment, Job, …")
+        problems.raise_if_any()
+    return ManifestSet(tuple(reader.manifests), problems.found, tuple(reader.caveats))
+
+
+class _Reader:
+    """Reads document after document, object after object: what is wrong with one does not spoil the others."""
+
+    def __init__(
+        self, problems: Problems, decoder: ObjectDecoder, custom_kinds: Collection[str], namespace: str
+    ) -> None:
+        self.manifests: list[Manifest] = []
+        self.caveats: list[str] = []
+        self._problems = problems
+        self._decoder = decoder
+        self._registry = Registry(problems)
+        self._custom_kinds = custom_kinds
+        self._namespace = namespace
+
+    def said(self) -> str:
+        """What there was, in words."""
+        skipped = self._decoder.skipped + self._decoder.outdated
+        found = [type(manifest.object).__name__ for manifest in self.manifests] + list(skipped)
+        return f"found only {', '.join(dict.fromkeys(found))}" if found else "found no object at all"
+
+    def read(self, document: Document) -> None:
+        """Take in the objects of a document."""
+        annotations: dict[str, dict[str, str]] = {}
+        for outline in outlines(document):
+            if _is_known(outline):
+                annotations[outline.place.origin.pointer] = outline.annotations
+            else:
+                self._read_custom(outline)
+        for batch in self._decoder.document(document):
+            for single in _one_by_one(batch):
+                self._accept(single, annotations)
+
+    def _accept(self, single: Batch, annotations: Mapping[str, dict[str, str]]) -> None:
+        """Keep the object if nothing is wrong with it, and if it is not there already."""
+        (obj,) = single.objects
+        if obj is None:
+            return
+        before = len(self._problems)
+        self._registry.add(single)
+        validate_batch(single, self._problems, CANDIDATES)
+        is_first = self._registry.kinds[type(obj)][key_of(obj)] is obj or not obj.metadata.name
+        if is_first and len(self._problems) == before:
+            origin = single.place.of()
+            self.manifests.append(Manifest(obj, origin, annotations.get(origin.pointer, {})))
+
+    def _read_custom(self, outline: Outline) -> None:
+        if outline.kind in self._custom_kinds:
+            resource = _custom(outline, self._namespace)
+            self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations))
+        elif isinstance(outline.at(("spec", "template", "spec", "containers")), list):
+            self.caveats.append(
+                Missing(
+                    f"{outline.name} holds a pod template that was not judged:"
+                    f" give --pod-template-path {outline.kind}=.spec.template"
+                )
+            )
+
+
+def _is_known(outline: Outline) -> bool:
+    kind, version = KINDS.get(outline.kind), outline.data.get("apiVersion")
+    return kind is not None and isinstance(version, str) and kind.reads(version)
+
+
+def _one_by_one(batch: Batch) -> Iterator[Batch]:
+    for index, obj in enumerate(batch.objects):
+        yield Batch(batch.place_of(index), -1, (obj,))
+
+
+def _custom(outline: Outline, default_namespace: str) -> CustomResource:
+    meta = outline.metadata
+    name, namespace = str(meta.get("name") or ""), str(meta.get("namespace") or default_namespace)
+    data = {**outline.data, "metadata": {**meta, "namespace": namespace}}
+    return CustomResource(outline.kind, ObjectMeta(name=name, namespace=namespace), data)

@@ -1,0 +1,32 @@
+"""Finding and reading the policy of a repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+from kwhatif.errors import InputError
+from kwhatif.policy.build import Rulebook, build_rulebook
+from kwhatif.sources.scheduler_config import read_config
+
+NAMES = ("kwhatif.yaml", ".kwhatif.yaml")
+
+
+def find_policy(folder: Path) -> Path | None:
+    """The policy file in the folder, or in the root of the repository that it belongs to."""
+    root = next((above for above in (folder, *folder.parents) if (above / ".git").exists()), folder)
+    places = [place / name for place in dict.fromkeys((folder, root)) for name in NAMES]
+    return next((place for place in places if place.is_file()), None)
+
+
+def read_policy(path: str, *, stdin: BinaryIO) -> Rulebook:
+    """The policy in a file.
+
+    Raises:
+        InputError: with everything that is wrong with it, and the lines.
+    """
+    file = read_config(path, stdin=stdin, kind="Policy")
+    try:
+        return build_rulebook(file.data, file.name, file.line_of)
+    except InputError as failure:
+        raise file.located(failure) from None

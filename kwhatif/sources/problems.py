@@ -1,0 +1,61 @@
+"""Collecting what is wrong, so that one run tells everything."""
+
+from __future__ import annotations
+
+from kwhatif.errors import InputError, Problem
+from kwhatif.sources.origin import Origin, Place
+from kwhatif.sources.paths import FieldPath, to_text
+
+
+class Problems:
+    """All problems met so far."""
+
+    def __init__(self) -> None:
+        self._found: list[Problem] = []
+
+    def __len__(self) -> int:
+        """How many things are wrong."""
+        return len(self._found)
+
+    def forget_after(self, count: int) -> None:
+        """Keep the first `count`: what followed will be looked at again."""
+        del self._found[count:]
+
+    @property
+    def found(self) -> tuple[Problem, ...]:
+        """All of them."""
+        return tuple(self._found)
+
+    def add(self, where: str, message: str, hint: str = "", origin: Origin | None = None) -> None:
+        """A file, or a document, is wrong; where it is known, `origin` says for programs which and where."""
+        file, line = (origin.source, origin.line) if origin is not None else ("", 0)
+        self._found.append(Problem(where, message, hint=hint, file=file, line=line))
+
+    def at(self, place: Place, name: str = "") -> Report:
+        """Where to tell what is wrong with one object."""
+        return Report(self._found, place, name)
+
+    def raise_if_any(self) -> None:
+        """Give up if anything is wrong.
+
+        Raises:
+            InputError: with everything that was found.
+        """
+        if self._found:
+            raise InputError(self._found)
+
+
+class Report:
+    """What is wrong with one object: the place is said once, then field by field."""
+
+    def __init__(self, found: list[Problem], place: Place, name: str) -> None:
+        self._found = found
+        self._place = place
+        self.name = name
+
+    def add(self, message: str, path: FieldPath = (), hint: str = "") -> None:
+        """A field (or with no path the whole object) is wrong."""
+        origin = self._place.of(path)
+        self._found.append(
+            Problem(origin.where(self.name), message, to_text(path), hint, origin.source, origin.line, object=self.name)
+        )

@@ -1,0 +1,31 @@
+"""The objects of files: one way in for dumps and manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.sources.decode import Batch, ObjectDecoder
+from kwhatif.sources.documents import documents
+from kwhatif.sources.listing import Listing, NotPiecesError, split_json, split_yaml
+from kwhatif.sources.origin import Origin, Place
+from kwhatif.sources.problems import Problems
+
+#: Below this the plain way is fast enough, and it knows lines.
+_LARGE = 1 << 20
+
+
+def read_text(name: str, text: bytes, decoder: ObjectDecoder, problems: Problems) -> Iterator[Batch]:
+    """Everything that is in one file, as it is decoded. The same objects may come twice."""
+    try:
+        listing = _split(text) if len(text) >= _LARGE else None
+        if listing is not None:
+            yield from decoder.listing(listing, Place(Origin(name)))
+            return
+    except NotPiecesError:
+        pass
+    for document in documents(name, text, problems):
+        yield from decoder.document(document)
+
+
+def _split(text: bytes) -> Listing | None:
+    return split_json(text) or split_yaml(text)

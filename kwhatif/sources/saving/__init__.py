@@ -1,0 +1,5 @@
+"""Saving a cluster to one file that can be shared: what scheduling reads, and nothing else."""
+
+from kwhatif.sources.saving.save import save
+
+__all__ = ["save"]

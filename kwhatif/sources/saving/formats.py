@@ -1,0 +1,103 @@
+"""Objects as text: JSON, an object per line within one `v1` List, or YAML, a document per object; then compressed."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any, NamedTuple
+
+import msgspec
+
+_SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
+#: Words that are no strings to some YAML parser or other.
+_RESERVED = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"])
+
+
+class Format(NamedTuple):
+    """How a file is written."""
+
+    encode: Callable[[Iterable[Any]], Iterator[bytes]]
+    compress: Callable[[IO[bytes]], IO[bytes]] | None
+
+
+def format_of(path: str) -> Format:
+    """The format that the file's name asks for.
+
+    Raises:
+        ValueError: it asks for none that there is.
+    """
+    stem, compress = path, None
+    for suffix, wrap in _COMPRESSIONS.items():
+        if path.endswith(suffix):
+            stem, compress = path.removesuffix(suffix), wrap
+    for suffix, encode in _ENCODINGS.items():
+        if stem.endswith(suffix):
+            return Format(encode, compress)
+    raise ValueError("must end in .json or .yaml, and perhaps .gz or .zst")
+
+
+def _json(objects: Iterable[Any]) -> Iterator[bytes]:
+    encode = msgspec.json.Encoder().encode
+    lead = b'{"apiVersion":"v1","kind":"List","metadata":{},"items":[\n'
+    for obj in objects:
+        yield lead + encode(obj)
+        lead = b",\n"
+    yield b"\n]}\n"
+
+
+def _yaml(objects: Iterable[Any]) -> Iterator[bytes]:
+    for obj in objects:
+        lines = ["---", *_block(msgspec.to_builtins(obj), "")]
+        yield ("\n".join(lines) + "\n").encode()
+
+
+def _block(value: Any, indent: str) -> list[str]:
+    """The lines of a map or a list that is not empty, in block style."""
+    lines: list[str] = []
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if _is_block(item):
+                deeper = (
+                    f"{indent}  " if isinstance(item, dict) else indent
+                )  # lists stand below their key, as kubectl's
+                lines += [f"{indent}{_scalar(key)}:", *_block(item, deeper)]
+            else:
+                lines.append(f"{indent}{_scalar(key)}: {_scalar(item)}")
+        return lines
+    for item in value:
+        if _is_block(item):
+            first, *rest = _block(item, f"{indent}  ")
+            lines += [f"{indent}- {first.lstrip(' ')}", *rest]
+        else:
+            lines.append(f"{indent}- {_scalar(item)}")
+    return lines
+
+
+def _is_block(value: Any) -> bool:
+    return isinstance(value, dict | list | tuple) and bool(value)
+
+
+def _scalar(value: Any) -> str:
+    """A value on one line; strings are quoted wherever a parser could take them for something else."""
+    if isinstance(value, str) and _SAFE.fullmatch(value) and value.casefold() not in _RESERVED:
+        return value
+    return msgspec.json.encode(value).decode()
+
+
+def _gzip(file: IO[bytes]) -> IO[bytes]:
+    # Neither name nor time: the same snapshot is the same file.
+    return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)  # type: ignore[return-value]
+
+
+def _zstd(file: IO[bytes]) -> IO[bytes]:
+    try:
+        import zstandard
+    except ImportError:
+        raise ValueError("needs the package zstandard: pip install 'kwhatif[zst]'") from None
+    packed: IO[bytes] = zstandard.ZstdCompressor(level=10).stream_writer(file, closefd=False)
+    return packed
+
+
+_ENCODINGS: dict[str, Callable[[Iterable[Any]], Iterator[bytes]]] = {".json": _json, ".yaml": _yaml, ".yml": _yaml}
+_COMPRESSIONS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {".gz": _gzip, ".zst": _zstd}

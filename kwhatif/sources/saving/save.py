@@ -1,0 +1,78 @@
+"""`save`: a cluster as it was read becomes one file; loading that gives the same reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.errors import InputError, Problem
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import Model, ObjectMeta
+from kwhatif.model.missing import Missing
+from kwhatif.model.node import Node
+from kwhatif.model.saved import SAVED_API_VERSION, SavedCaveat, SavedSnapshot
+from kwhatif.sources.collected import Collected
+from kwhatif.sources.resources import RESOURCES
+from kwhatif.sources.saving.anonymize import Anonymizer
+from kwhatif.sources.saving.atomic import replacing
+from kwhatif.sources.saving.formats import format_of
+from kwhatif.sources.saving.redact import redact
+
+NO_IMAGES = Missing("the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken")
+
+
+def save(collected: Collected, path: str, *, taken_at: str, images: bool = False, anonymize: bool = False) -> int:
+    """Write the cluster to `path` in the format of its name; returns the number of objects.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    try:
+        format_ = format_of(path)
+        objects = saved_objects(collected, taken_at=taken_at, images=images, anonymize=anonymize)
+        with replacing(Path(path)) as file:
+            if format_.compress is None:
+                file.writelines(format_.encode(objects))
+            else:
+                with format_.compress(file) as packed:
+                    for part in format_.encode(objects):
+                        packed.write(part)
+    except ValueError as wrong:
+        raise InputError([Problem(path, str(wrong))]) from wrong
+    except OSError as failure:
+        raise InputError([Problem(path, f"cannot be written: {failure.strerror or failure}")]) from failure
+    return len(objects) - 1
+
+
+def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymize: bool) -> list[Model]:
+    """What is saved: the snapshot's word about itself, then the objects, kind by kind in the API's order."""
+    cluster = collected.cluster
+    objects = [redact(obj, images=images) for obj in _sorted(cluster)]
+    caveats = list(collected.caveats)
+    if not images and any(node.status.images for node in cluster.all(Node).values()):
+        caveats.append(NO_IMAGES)
+    about = SavedSnapshot(
+        api_version=SAVED_API_VERSION,
+        metadata=ObjectMeta(name=taken_at),
+        taken_at=taken_at,
+        server_version=collected.server_version,
+        namespace=collected.namespace,
+        unread=dict(cluster.unread),
+        caveats=tuple(SavedCaveat(text=str(text), missing=isinstance(text, Missing)) for text in caveats),
+    )
+    if anonymize:
+        anonymizer = Anonymizer(objects)
+        objects = [anonymizer.rename(obj) for obj in objects]
+        about = replace(about, namespace=anonymizer.name(about.namespace), anonymized=True)
+    return [about, *objects]
+
+
+def _sorted(cluster: Cluster) -> Iterator[Any]:
+    for resource in RESOURCES:
+        found: Mapping[str, Any] = cluster.all(resource.type)
+        for obj in sorted(found.values(), key=lambda obj: (obj.metadata.namespace, obj.metadata.name)):
+            # Of whatever version it was: what is read of others has been converted.
+            yield obj if obj.api_version == resource.api_version else replace(obj, api_version=resource.api_version)

@@ -1,0 +1,102 @@
+"""The scheduler to ask: its profiles, with plugins of your own and with extenders; and what is left out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import BinaryIO
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.catalog import ENTRIES
+from kwhatif.configuration import KubeSchedulerConfiguration, build_profiles
+from kwhatif.configuration.merge import plugin_sets
+from kwhatif.configuration.schema import API_VERSION, KIND, ExtenderConfig
+from kwhatif.errors import InputError, Problem
+from kwhatif.framework.extender import Extender
+from kwhatif.framework.profile import Profile
+from kwhatif.model.originals import SessionOriginals
+from kwhatif.sources.extender.address import redacted
+from kwhatif.sources.plugins import PluginSource, load_plugins
+from kwhatif.sources.scheduler_config import read_config
+
+
+class Scheduler(msgspec.Struct, frozen=True):
+    """Profiles by scheduler name, and caveats about what they leave out."""
+
+    profiles: Mapping[str, Profile]
+    caveats: Sequence[str] = ()
+
+
+def read_scheduler(
+    config: str | None, plugins: Sequence[PluginSource], originals: SessionOriginals | None, *, stdin: BinaryIO
+) -> Scheduler:
+    """The scheduler of a configuration file, or the default one; `plugins` are added to every profile.
+
+    Extenders are called if there are `originals` to send them.
+
+    Raises:
+        InputError: the file, a plugin, or what an extender's connection needs is not usable.
+    """
+    file = read_config(config, stdin=stdin) if config is not None else None
+    data = {"apiVersion": API_VERSION, "kind": KIND} if file is None else file.data
+    entries, enabled = load_plugins(ENTRIES, plugins, data)
+    try:
+        profiles, configuration = build_profiles(data, "the default configuration", entries, enabled)
+        return _with_extenders(profiles, configuration, originals)
+    except InputError as failure:
+        raise failure if file is None else file.located(failure) from failure
+
+
+def _with_extenders(
+    profiles: Mapping[str, Profile], configuration: KubeSchedulerConfiguration, originals: SessionOriginals | None
+) -> Scheduler:
+    caveats = list(_not_modelled(configuration))
+    for extender in configuration.extenders:
+        caveats.extend(_left_out(extender, called=originals is not None))
+    if originals is None:
+        return Scheduler(profiles, caveats)
+    extenders = tuple(_extenders(configuration.extenders, originals))
+    return Scheduler({name: replace(profile, extenders=extenders) for name, profile in profiles.items()}, caveats)
+
+
+def _extenders(configs: Sequence[ExtenderConfig], originals: SessionOriginals) -> Iterator[Extender]:
+    # An HTTP client takes a while to import, and most do without.
+    from kwhatif.sources.extender.http import HTTPExtender
+    from kwhatif.sources.extender.objects import WholeObjects
+    from kwhatif.sources.extender.tls import TLSProblem
+
+    objects = WholeObjects(originals)
+    for index, config in enumerate(configs):
+        try:
+            yield HTTPExtender(config, objects)
+        except TLSProblem as wrong:
+            path = f"extenders[{index}].tlsConfig.{wrong.field}"
+            raise InputError([Problem("", str(wrong), path, "without --call-extenders it is not needed")]) from wrong
+
+
+def _not_modelled(configuration: KubeSchedulerConfiguration) -> Iterator[str]:
+    sets = [found for profile in configuration.profiles for found in plugin_sets(profile.plugins).values()]
+    enabled = {ref.name for found in sets for ref in found.enabled}
+    for entry in ENTRIES:
+        if entry.factory is None and not entry.default and entry.name in enabled:
+            yield f"plugin {entry.name} is enabled, but not modelled: it is about groups of pods"
+
+
+def _left_out(extender: ExtenderConfig, *, called: bool) -> Iterator[str]:
+    name = redacted(extender.url_prefix)
+    verbs = [
+        verb
+        for verb, configured in (
+            ("filter", extender.filter_verb),
+            ("prioritize", extender.prioritize_verb),
+            ("preempt", extender.preempt_verb),
+        )
+        if configured
+    ]
+    if verbs and not called:
+        managed = ", ".join(resource.name for resource in extender.managed_resources)
+        pods = f" about pods that use {managed}" if managed else ""
+        yield f"extender {name} was not asked to {', '.join(verbs)}{pods}; --call-extenders asks it"
+    if extender.bind_verb:
+        yield f"extender {name} binds pods itself; kwhatif binds nothing and does not ask it to"
