@@ -1,0 +1,133 @@
+"""`kwhatif gate`: the verdict over whole manifests, for a pull request."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.options import Color, ColorOption, Manifests, Namespace, Quiet
+from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
+from kwhatif.cli.run import Style, now, print_report
+from kwhatif.errors import ExitCode, InputError, Problem
+
+if TYPE_CHECKING:
+    from kwhatif.report import ProblemRow, Report
+
+
+class GateOutput(Enum):
+    """Formats of a gate's answer."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    JUNIT = "junit"
+    SARIF = "sarif"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    MARKDOWN = "markdown"
+
+
+class RolloutOption(Enum):
+    """Which moment of a rollout is judged."""
+
+    FINAL = "final"
+    SURGE = "surge"
+
+
+Policy = Annotated[
+    str | None,
+    typer.Option(
+        "--policy",
+        metavar="FILE",
+        help="What may be; else kwhatif.yaml or .kwhatif.yaml, here or in the repository's root.",
+    ),
+]
+Rollouts = Annotated[
+    RolloutOption,
+    typer.Option("--rollout", help="Judge updates by their end state, or while old pods are still there."),
+]
+Templates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pod-template-path",
+        metavar="KIND=PATH",
+        help="Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
+    ),
+]
+GateOutputOption = Annotated[GateOutput, typer.Option("--output", "-o", help="How to print the answer.")]
+
+
+@reads_cluster
+def gate(
+    manifests: Manifests,
+    cluster: Source,
+    policy: Policy = None,
+    rollout: Rollouts = RolloutOption.FINAL,
+    namespace: Namespace = None,
+    pod_template_path: Templates = None,
+    output: GateOutputOption = GateOutput.TABLE,
+    report: ReportFiles = None,
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """If all of this is applied, does everything schedule, whom does it evict, which budgets break, and may it?
+
+    \b
+    Examples:
+      kwhatif gate manifests/ --from cluster.yaml
+      helm template shop ./chart | kwhatif gate - --from cluster.yaml --rollout surge
+      kwhatif gate manifests/ --from cluster.yaml --report junit=kwhatif.xml --report sarif=kwhatif.sarif
+    """
+    import kwhatif
+
+    files = parse_reports(report or ())
+    try:
+        answer = kwhatif.gate(
+            cluster.load(),
+            *manifests,
+            policy=policy or _found_policy(),
+            rollout=rollout.value,
+            namespace=namespace,
+            template_paths=pod_template_path or (),
+            strict=cluster.strict,
+            today=_today(),
+        )
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong), param_hint="--pod-template-path") from wrong
+    write_reports(answer, files)
+    print_report(answer, Style(output.value, color, quiet))
+    _exit(answer)
+
+
+def _found_policy() -> str | None:
+    """The policy of the repository that we are in, as it would be named here."""
+    from pathlib import Path
+
+    from kwhatif.sources.policy import find_policy
+
+    here = Path.cwd()
+    found = find_policy(here)
+    if found is None:
+        return None
+    return str(found.relative_to(here) if found.is_relative_to(here) else found)
+
+
+def _today() -> date:
+    return datetime.fromtimestamp(now(), UTC).date()
+
+
+def _exit(report: Report) -> None:
+    """Broken manifests come first: what they would say is not known. Then the policy decides."""
+    if report.problems:
+        raise InputError([_problem(row) for row in report.problems])
+    if report.policy is not None and report.policy.verdict == "fail":
+        raise typer.Exit(ExitCode.ANSWERED_NO)
+
+
+def _problem(row: ProblemRow) -> Problem:
+    return Problem(row.where, row.message, row.field, row.hint)

@@ -1,0 +1,42 @@
+"""`kwhatif preempt`: every preemption candidate, ranked, with victims and budgets."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.options import Color, ColorOption, FailOn, Namespace, Output, OutputOption, Quiet
+from kwhatif.cli.run import Style, answer, parse_conditions
+
+
+@reads_cluster
+def preempt(
+    cluster: Source,
+    manifests: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="MANIFEST", help="Without one: all pending pods, in queue order."),
+    ] = None,
+    namespace: Namespace = None,
+    output: OutputOption = Output.TABLE,
+    explain: Annotated[bool, typer.Option("--explain", help="Tell the whole story, step by step.")] = False,
+    fail_on: FailOn = "unschedulable",
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """Whom would these pods evict, where, and why there?
+
+    Without a manifest, every pending pod of the cluster in queue order.
+
+    \b
+    Examples:
+      kwhatif preempt pod.yaml --from cluster.yaml
+      kwhatif preempt --explain --from cluster.yaml
+    """
+    import kwhatif
+
+    conditions = parse_conditions(fail_on)
+    session = cluster.load()
+    report = kwhatif.preempt(session, *(manifests or ()), namespace=namespace)
+    answer(report, Style(output.value, color, quiet, explain), conditions)

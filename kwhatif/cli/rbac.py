@@ -1,0 +1,18 @@
+"""`kwhatif rbac`: what a user must be allowed, so that kwhatif can read a live cluster."""
+
+from __future__ import annotations
+
+import typer
+
+
+def rbac() -> None:
+    """Print the smallest ClusterRole with which a live cluster can be read.
+
+    \b
+    Examples:
+      kwhatif rbac | kubectl apply -f -
+      kubectl create clusterrolebinding kwhatif --clusterrole=kwhatif --user=ann
+    """
+    from kwhatif.render.rbac import cluster_role
+
+    typer.echo(cluster_role(), nl=False)

@@ -1,0 +1,66 @@
+"""`--report FORMAT=FILE`: the report in other formats, beside the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from kwhatif.report import Report
+
+ReportFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--report",
+        metavar="FORMAT=FILE",
+        help="Write the report to a file as well: json, yaml, junit, sarif, github, gitlab or markdown. Repeatable.",
+    ),
+]
+
+
+def parse_reports(texts: Sequence[str]) -> list[tuple[str, Path]]:
+    """Formats and files, or a usage error."""
+    from kwhatif.render.formats import FORMATS
+
+    made: list[tuple[str, Path]] = []
+    for text in texts:
+        name, _, file = text.partition("=")
+        if name not in FORMATS or not file:
+            raise typer.BadParameter(
+                f"{text!r} is not FORMAT=FILE with a format of {', '.join(FORMATS)}", param_hint="--report"
+            )
+        made.append((name, Path(file)))
+    return made
+
+
+def write_reports(report: Report, files: Sequence[tuple[str, Path]]) -> None:
+    """Write every file, whole or not at all.
+
+    Raises:
+        InputError: with every file that cannot be written.
+    """
+    from kwhatif.render.formats import FORMATS
+
+    failures: list[Problem] = []
+    for name, path in files:
+        try:
+            _write(path, FORMATS[name](report).encode())
+        except OSError as failure:
+            failures.append(Problem(str(path), f"cannot be written: {failure.strerror or failure}"))
+    if failures:
+        raise InputError(failures)
+
+
+def _write(path: Path, content: bytes) -> None:
+    from kwhatif.sources.saving.atomic import replacing
+
+    if path.exists() and not path.is_file():  # a pipe or a terminal, such as /dev/stderr
+        path.write_bytes(content)
+        return
+    with replacing(path) as file:
+        file.write(content)

@@ -1,0 +1,89 @@
+"""What commands have in common: print an answer, choose the exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import typer
+
+from kwhatif.cli.options import Color
+from kwhatif.errors import ExitCode
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kwhatif.report import Report
+
+#: Width of tables that go to a file or a pipe: nobody folds them, and nothing must be cut.
+PIPE_WIDTH = 160
+
+
+def make_console(color: Color) -> Console:
+    """A console on standard output. Made per call: a module-level one would freeze colour and width at import."""
+    from rich.console import Console
+
+    on_terminal = sys.stdout.isatty()
+    return Console(
+        width=None if on_terminal or os.environ.get("COLUMNS") else PIPE_WIDTH,
+        force_terminal=True if color is Color.ALWAYS else None,
+        no_color=True if color is Color.NEVER else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+    )
+
+
+def parse_conditions(fail_on: str) -> tuple[str, ...]:
+    """The conditions of `--fail-on`, or a usage error."""
+    from kwhatif.whatif.fail_on import parse_fail_on
+
+    try:
+        return parse_fail_on(fail_on)
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong), param_hint="--fail-on") from wrong
+
+
+class Style(NamedTuple):
+    """How an answer is printed; `output` is the name of a format."""
+
+    output: str
+    color: Color = Color.AUTO
+    quiet: bool = False
+    explain: bool = False
+
+
+def answer(report: Report, style: Style, conditions: tuple[str, ...]) -> None:
+    """Print the report, and exit with 1 if it holds one of the conditions."""
+    from kwhatif.whatif.fail_on import fails
+
+    print_report(report, style)
+    if fails(report, conditions):
+        raise typer.Exit(ExitCode.ANSWERED_NO)
+
+
+def print_report(report: Report, style: Style) -> None:
+    """The report on standard output in the format asked for."""
+    if style.output not in ("table", "wide"):
+        from kwhatif.render.formats import FORMATS
+
+        sys.stdout.write(FORMATS[style.output](report))
+        return
+    from kwhatif.render.tables import Detail, tables
+
+    console = make_console(style.color)
+    wide = style.output == "wide"
+    with console.capture() as capture:
+        for part in tables(report, Detail(now=now(), wide=wide, explain=style.explain, quiet=style.quiet)):
+            console.print(part)
+    # Rich fills every cell with blanks; files and diffs are better off without those at the end of a line.
+    sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def now() -> int:
+    """Seconds since the epoch; $SOURCE_DATE_EPOCH stands in for the clock where output must be reproducible."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return int(fixed) if fixed.isdigit() else int(time.time())

@@ -1,0 +1,94 @@
+"""`kwhatif snapshot save|info`: a cluster in one file, and what is in it."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from kwhatif.cli.cluster import Where, reads_cluster
+from kwhatif.cli.options import Color, ColorOption
+from kwhatif.cli.run import make_console, now
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+class InfoOutput(Enum):
+    """Formats of an inventory."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+@app.command()
+@reads_cluster
+def save(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Ends in .json or .yaml, and perhaps .gz or .zst.")],
+    where: Where,
+    images: Annotated[bool, typer.Option("--images", help="Keep images: ImageLocality scores nodes by them.")] = False,
+    anonymize: Annotated[
+        bool, typer.Option("--anonymize", help="Rename whatever has a name; decisions stay the same.")
+    ] = False,
+) -> None:
+    """Save what scheduling reads of a cluster, and nothing else; loading it gives the same reports.
+
+    \b
+    Examples:
+      kwhatif snapshot save cluster.json.gz
+      kwhatif snapshot save bug.yaml --anonymize --from cluster.yaml
+    """
+    import kwhatif
+    from kwhatif.cli.progress import progress
+    from kwhatif.sources.saving.formats import format_of
+
+    try:
+        format_of(file)
+    except ValueError as wrong:
+        raise typer.BadParameter(f"{file} {wrong}", param_hint="FILE") from wrong
+    with progress() as tell:
+        count = kwhatif.save_snapshot(
+            file,
+            *(where.from_ or ()),
+            images=images,
+            anonymize=anonymize,
+            strict=where.strict,
+            taken_at=datetime.fromtimestamp(now(), UTC),
+            progress=tell,
+            **where.live(),
+        )
+    typer.echo(f"{count} objects saved to {file}", err=True)
+
+
+@app.command()
+@reads_cluster
+def info(
+    where: Where,
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="PATH", help="Dumps, as with --from; else the live cluster.")
+    ] = None,
+    output: Annotated[InfoOutput, typer.Option("--output", "-o", help="How to print the answer.")] = InfoOutput.TABLE,
+    color: ColorOption = Color.AUTO,
+) -> None:
+    """Describe a dump: what it holds, and what a trustworthy answer would need besides.
+
+    \b
+    Examples:
+      kwhatif snapshot info cluster.json.gz
+      kwhatif snapshot info must-gather.tar.gz -o json
+    """
+    import kwhatif
+    from kwhatif.cli.progress import progress
+    from kwhatif.render.inventory import inventory_tables, to_json
+
+    with progress() as tell:
+        dumps = [*(paths or ()), *(where.from_ or ())]
+        inventory = kwhatif.describe(*dumps, strict=where.strict, progress=tell, **where.live())
+    if output is InfoOutput.JSON:
+        sys.stdout.write(to_json(inventory))
+        return
+    console = make_console(color)
+    for part in inventory_tables(inventory):
+        console.print(part)

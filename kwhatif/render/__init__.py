@@ -1,0 +1,1 @@
+"""Pure functions from a report to text; no decision is made here."""

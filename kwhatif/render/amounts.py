@@ -1,0 +1,58 @@
+"""Amounts as people write them: `1.3` cpu, `1.5Gi`, `2h`."""
+
+from __future__ import annotations
+
+from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
+from kwhatif.model.meta import parse_time
+
+_BINARY = (("Ei", 1 << 60), ("Pi", 1 << 50), ("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
+
+
+def amount(resource: str, value: int) -> str:
+    """An amount in the scheduler's unit (milli-cpu, bytes, units) in words: cpu in cores, bytes with a suffix.
+
+    Rounded so that it never says more than there is: `1.99Gi`, not `2Gi`, for one byte less than 2Gi.
+    """
+    if resource == CPU:
+        return f"{value / 1000:.3f}".rstrip("0").rstrip(".")
+    if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX):
+        return _bytes(value)
+    return str(value)
+
+
+def _bytes(value: int) -> str:
+    sign, size = ("-", -value) if value < 0 else ("", value)
+    for suffix, unit in _BINARY:
+        if size >= unit:
+            hundredths = size * 100 // unit
+            return f"{sign}{hundredths / 100:.2f}".rstrip("0").rstrip(".") + suffix
+    return f"{sign}{size}"
+
+
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """`1 node`, `3 nodes`."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def some(names: list[str], limit: int = 3) -> str:
+    """`a, b, c and 4 more`."""
+    if len(names) <= limit + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
+
+
+_AGE = (("y", 365 * 86400), ("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+
+
+def age(start: str | None, now: int) -> str:
+    """How long ago `start` (RFC 3339) was, as kubectl says it: `3d4h`, `45m`; `now` in seconds since the epoch."""
+    if start is None:
+        return "<unknown>"
+    seconds = now - parse_time(start) // 1_000_000_000
+    if seconds < 0:
+        return "<future>"
+    largest = next((place for place, (_, unit) in enumerate(_AGE) if seconds >= unit), len(_AGE) - 1)
+    (suffix, unit), *rest = _AGE[largest : largest + 2]
+    count, left = divmod(seconds, unit)
+    more = f"{left // rest[0][1]}{rest[0][0]}" if rest and count < 10 and left // rest[0][1] else ""
+    return f"{count}{suffix}{more}"

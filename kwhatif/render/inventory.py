@@ -1,0 +1,81 @@
+"""An inventory for people: what is there, then what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from rich.console import RenderableType
+from rich.table import Table
+
+from kwhatif.render.amounts import amount, plural, some
+from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
+from kwhatif.whatif.inventory import Inventory
+
+#: Nodes of a shape of their own, and pending pods, beyond which only the number is told.
+_MAX_SHAPES = 15
+_MAX_PENDING = 10
+
+
+def to_json(inventory: Inventory) -> str:
+    """Indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(inventory), indent=2).decode() + "\n"
+
+
+def inventory_tables(inventory: Inventory) -> Iterator[RenderableType]:
+    """Everything that is printed, top to bottom."""
+    yield text(", ".join(inventory.sources), STRONG)
+    for saved in inventory.saved:
+        version = f" of a cluster of version {saved.server_version}" if saved.server_version else ""
+        yield text(f"saved {saved.taken_at}{version}{', anonymized' if saved.anonymized else ''}", FAINT)
+    yield text(", ".join(f"{count:,} {kind}" for kind, count in sorted(inventory.kinds.items())))
+    yield _shapes(inventory)
+    yield _priorities(inventory)
+    yield from _pending(inventory)
+    if inventory.exhausted_budgets:
+        count = plural(len(inventory.exhausted_budgets), "budget")
+        yield text(f"{count} with no disruption left: {some(list(inventory.exhausted_budgets), 5)}")
+    yield from _missing(inventory)
+
+
+def _shapes(inventory: Inventory) -> Table:
+    made = table("NODES", "CORDONED", "ALLOCATABLE", right=("NODES", "CORDONED"))
+    for shape in inventory.shapes[:_MAX_SHAPES]:
+        offer = ", ".join(f"{name} {amount(name, value)}" for name, value in shape.allocatable.items())
+        made.add_row(text(shape.nodes), text(shape.unschedulable or ""), text(offer or "nothing"))
+    if len(inventory.shapes) > _MAX_SHAPES:
+        rest = sum(shape.nodes for shape in inventory.shapes[_MAX_SHAPES:])
+        made.add_row(text(rest), "", text(f"of {len(inventory.shapes) - _MAX_SHAPES} more shapes", FAINT))
+    return made
+
+
+def _priorities(inventory: Inventory) -> Table:
+    made = table("PRIORITY CLASS", "PRIORITY", "RUNNING", "PENDING", right=("PRIORITY", "RUNNING", "PENDING"))
+    for row in inventory.priorities:
+        name = text(row.priority_class) if row.priority_class else text("none", FAINT)
+        made.add_row(name, text(row.priority), text(row.running), text(row.pending or ""))
+    return made
+
+
+def _pending(inventory: Inventory) -> Iterator[RenderableType]:
+    if not inventory.pending:
+        return
+    yield text("Pending pods, in queue order", STRONG)
+    for row in inventory.pending[:_MAX_PENDING]:
+        notes = [f"nominated to {row.nominated_node}"] if row.nominated_node else []
+        notes += ["gated"] if row.gated else []
+        yield text(f"  {row.pod}, priority {row.priority}" + (f" ({', '.join(notes)})" if notes else ""))
+    if len(inventory.pending) > _MAX_PENDING:
+        yield text(f"  … and {len(inventory.pending) - _MAX_PENDING:,} more", FAINT)
+
+
+def _missing(inventory: Inventory) -> Iterator[RenderableType]:
+    yield ""
+    if not (inventory.missing or inventory.caveats):
+        yield text("Nothing is missing for a trustworthy answer.", GOOD)
+        return
+    yield text("Missing for a trustworthy answer" if inventory.missing else "Caveats", STRONG)
+    for sentence in inventory.missing:
+        yield text(f"  • {sentence}", BAD)
+    for sentence in inventory.caveats:
+        yield text(f"  • {sentence}", WARN)

@@ -1,0 +1,91 @@
+"""What a gate has to report, one by one, as tools want it: level, place, text, and an identity that stays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Literal, NamedTuple
+from urllib.parse import quote
+
+from kwhatif.render.safe import safe
+from kwhatif.report import FindingRow, ProblemRow, Report, SourceRow
+
+#: The rule under which manifests are reported that could not be read.
+MANIFEST = "manifest"
+
+
+class Issue(NamedTuple):
+    """A finding, or a manifest that could not be read. All texts are inert."""
+
+    rule: str
+    level: Literal["error", "warning"]
+    #: What it is about: the workload, or the place of a broken manifest; may be empty.
+    subject: str
+    message: str
+    #: Where it stands; "" and 0 when that is not known.
+    file: str
+    line: int
+    #: The same from run to run, as long as rule, workload and file are.
+    fingerprint: str
+    #: Why it counts for nothing, if so; and whether the reason stands in the manifest.
+    suppressed: str | None = None
+    in_source: bool = False
+
+    @property
+    def text(self) -> str:
+        """The whole sentence."""
+        return f"{self.subject}: {self.message}" if self.subject else self.message
+
+
+def issues(report: Report) -> list[Issue]:
+    """Everything to report: broken manifests, then findings, those that fail first."""
+    seen: Counter[str] = Counter()
+    made: list[Issue] = []
+    for issue in _all(report):
+        identity = f"{issue.rule}\0{issue.subject}\0{issue.file}"
+        seen[identity] += 1
+        digest = sha256(f"{identity}\0{seen[identity]}".encode()).hexdigest()
+        made.append(issue._replace(fingerprint=digest))
+    return made
+
+
+def _all(report: Report) -> Iterator[Issue]:
+    yield from map(_broken, report.problems)
+    if report.policy is not None:
+        yield from map(_found, report.policy.findings)
+
+
+def _broken(problem: ProblemRow) -> Issue:
+    message = f"{problem.field}: {problem.message}" if problem.field else problem.message
+    hint = f" ({problem.hint})" if problem.hint else ""
+    file, line = place(problem.source)
+    subject = safe(problem.source.object if problem.source else problem.where)
+    return Issue(MANIFEST, "error", subject, safe(message + hint), file, line, "")
+
+
+def _found(finding: FindingRow) -> Issue:
+    file, line = place(finding.source)
+    return Issue(
+        rule=safe(finding.rule),
+        level="error" if finding.level == "fail" else "warning",
+        subject=safe(finding.workload),
+        message=safe(finding.message),
+        file=file,
+        line=line,
+        fingerprint="",
+        suppressed=None if finding.suppressed is None else safe(finding.suppressed),
+        in_source=finding.suppressed_by == "annotation",
+    )
+
+
+def place(source: SourceRow | None) -> tuple[str, int]:
+    """File and line; the file as tools know it, relative without `./`."""
+    if source is None:
+        return "", 0
+    return safe(source.file.replace("\\", "/").removeprefix("./")), source.line or 0
+
+
+def as_uri(file: str) -> str:
+    """The file as a URI reference."""
+    return quote(file, safe="/:" if file.startswith("/") else "/")

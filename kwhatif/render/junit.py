@@ -1,0 +1,78 @@
+"""JUnit's XML: a suite per file, a test per workload, as CI systems show tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from xml.etree import ElementTree as ET
+
+from kwhatif.render.issues import MANIFEST, Issue, issues, place
+from kwhatif.render.safe import safe
+from kwhatif.report import Report
+
+#: The suite of what does not belong to any workload.
+_POLICY = "policy"
+#: Valid characters elsewhere, but not in XML.
+_NONCHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
+
+
+def to_junit(report: Report) -> str:
+    """A test fails by the findings that fail; warnings and suppressed findings are its output."""
+    suites: dict[str, dict[str, list[Issue]]] = {}
+    for row in report.workloads:
+        suites.setdefault(place(row.source)[0], {})[safe(row.name)] = []
+    for issue in issues(report):
+        suites.setdefault(issue.file or _POLICY, {}).setdefault(issue.subject or issue.rule, []).append(issue)
+    messages = {safe(row.name): safe(row.message) for row in report.workloads}
+    root = ET.Element("testsuites", name="kwhatif")
+    for file, cases in suites.items():
+        root.append(_suite(file, cases, messages))
+    _count(root, [issue for cases in suites.values() for issue in cases.values()])
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(file: str, cases: Mapping[str, Sequence[Issue]], messages: Mapping[str, str]) -> ET.Element:
+    made = ET.Element("testsuite", name=_clean(file))
+    _count(made, cases.values())
+    if file != _POLICY:
+        made.set("file", _clean(file))
+    for name, found in cases.items():
+        case = ET.SubElement(made, "testcase", name=_clean(name), classname="kwhatif.gate")
+        for issue in found:
+            if _fails(issue):
+                tag = "error" if _is_broken(issue) else "failure"
+                failure = ET.SubElement(case, tag, type=_clean(issue.rule), message=_clean(issue.message))
+                failure.text = _clean(_where(issue) + issue.text)
+        said = [messages.get(name, ""), *(_remark(issue) for issue in found if not _fails(issue))]
+        if any(said):
+            ET.SubElement(case, "system-out").text = _clean("\n".join(filter(None, said)))
+    return made
+
+
+def _count(element: ET.Element, cases: Iterable[Sequence[Issue]]) -> None:
+    failing = [[issue for issue in found if _fails(issue)] for found in cases]
+    broken = sum(any(map(_is_broken, found)) for found in failing)
+    element.set("tests", str(len(failing)))
+    element.set("failures", str(sum(map(bool, failing)) - broken))
+    element.set("errors", str(broken))
+
+
+def _fails(issue: Issue) -> bool:
+    return issue.level == "error" and issue.suppressed is None
+
+
+def _is_broken(issue: Issue) -> bool:
+    return issue.rule == MANIFEST
+
+
+def _where(issue: Issue) -> str:
+    return f"{issue.file}:{issue.line}: " if issue.file and issue.line else ""
+
+
+def _remark(issue: Issue) -> str:
+    suppressed = "" if issue.suppressed is None else f" (suppressed: {issue.suppressed})"
+    return f"{issue.level}: {issue.rule}: {issue.message}{suppressed}"
+
+
+def _clean(text: str) -> str:
+    return text.translate(_NONCHARACTERS)

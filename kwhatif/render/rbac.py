@@ -1,0 +1,23 @@
+"""The smallest ClusterRole with which a live cluster can be read."""
+
+from __future__ import annotations
+
+from kwhatif.sources.resources import RESOURCES
+
+
+def cluster_role(name: str = "kwhatif") -> str:
+    """The role as YAML: list what is read and ask for the version, nothing else."""
+    groups: dict[str, list[str]] = {}
+    for resource in RESOURCES:
+        groups.setdefault(resource.group, []).append(resource.plural)
+    lines = [
+        "apiVersion: rbac.authorization.k8s.io/v1",
+        "kind: ClusterRole",
+        "metadata:",
+        f"  name: {name}",
+        "rules:",
+    ]
+    for group, plurals in groups.items():
+        lines += [f'- apiGroups: ["{group}"]', f"  resources: [{', '.join(plurals)}]", "  verbs: [list]"]
+    lines += ["- nonResourceURLs: [/version]", "  verbs: [get]"]
+    return "\n".join(lines) + "\n"

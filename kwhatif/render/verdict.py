@@ -1,0 +1,84 @@
+"""The one line that a tired person reads."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from kwhatif.render.amounts import plural, some
+from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, text
+from kwhatif.report import Decision, Report
+
+_SIGNS = {
+    "Placed": ("✔", GOOD),
+    "Preempts": ("!", WARN),
+    "Unschedulable": ("✘", BAD),
+    "Gated": ("⏸", WARN),
+    "Denied": ("✘", BAD),
+    "Ignored": ("-", FAINT),
+}
+
+
+def verdict(decision: Decision, report: Report) -> Text:
+    """Sign, pod, and what becomes of it."""
+    sign, style = _SIGNS[decision.outcome]
+    return Text.assemble(
+        (sign, style), " ", text(decision.pod, STRONG), " ", text(sentence_about(decision, report), style)
+    )
+
+
+def sentence_about(decision: Decision, report: Report) -> str:
+    """What becomes of the pod."""
+    match decision.outcome:
+        case "Placed":
+            return _placed(decision, report)
+        case "Preempts":
+            return _preempts(decision)
+        case "Gated":
+            gate = decision.pre_enqueue
+            return f"is not queued: {gate.message}" if gate else "is not queued"
+        case "Denied":
+            return f"is refused by the API server: {decision.message}"
+        case "Ignored":
+            return f"is ignored: {decision.message}"
+        case _:
+            return _stuck(decision, report)
+
+
+def _placed(decision: Decision, report: Report) -> str:
+    ties = list(decision.ties)
+    feasible = len(decision.feasible)
+    where = (
+        f"lands on {ties[0]}"
+        if len(ties) == 1
+        else f"lands on one of {plural(len(ties), 'node')} that score equally: {some(ties, 5)}"
+    )
+    if feasible == 1:
+        return f"{where}, the only one of {plural(report.snapshot.nodes, 'node')} that it fits on"
+    best = "" if len(ties) > 1 else ", the best"
+    return f"{where}{best} of {plural(feasible, 'feasible node')} ({report.snapshot.nodes:,} in all)"
+
+
+def _preempts(decision: Decision) -> str:
+    preemption = decision.preemption
+    chosen = preemption.chosen if preemption else None
+    if preemption is None or chosen is None:
+        return f"fits nowhere; it would be nominated to {decision.node}"
+    others = [node for node in preemption.ties if node != chosen.node]
+    tied = f" (or equally well {some(others)})" if others else ""
+    broken = sorted({budget for victim in chosen.victims for budget in victim.violates})
+    cost = f"violating {plural(len(broken), 'budget')}: {some(broken)}" if broken else "no budget violated"
+    return f"fits nowhere; it would evict {plural(len(chosen.victims), 'pod')} on {chosen.node}{tied}, {cost}"
+
+
+def _stuck(decision: Decision, report: Report) -> str:
+    if report.snapshot.nodes == 0:
+        return "stays pending: the cluster has no nodes"
+    if not decision.rejected:
+        return f"stays pending: {decision.message}"
+    fits = f"stays pending: none of {plural(report.snapshot.nodes, 'node')} fits"
+    preemption = decision.preemption
+    if preemption is None:
+        return fits
+    if not preemption.eligible:
+        return f"{fits}, and it may not evict"
+    return f"{fits}, and evicting pods does not help"
