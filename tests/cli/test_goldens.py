@@ -1,0 +1,47 @@
+"""What the command line prints, byte for byte: fixtures/cli/<case>.txt holds command, exit code, stdout and stderr.
+
+`pytest tests/cli --update-golden` rewrites them; look at the difference before committing it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+
+GOLDENS = Path(__file__).parents[2] / "fixtures" / "cli"
+FROM = "--from fixtures/demo/cluster.yaml"
+COMMANDS = {
+    "schedule-placed": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM}",
+    "schedule-placed-wide": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} -o wide",
+    "schedule-preempts": f"kwhatif schedule fixtures/demo/pods/checkout.yaml {FROM}",
+    "schedule-spread": f"kwhatif schedule fixtures/demo/pods/replica.yaml {FROM}",
+    "schedule-never": f"kwhatif schedule fixtures/demo/pods/patient.yaml {FROM}",
+    "schedule-impossible": f"kwhatif schedule fixtures/demo/pods/impossible.yaml {FROM}",
+    "schedule-many-quiet": f"kwhatif schedule fixtures/demo/pods {FROM} -q",
+    "schedule-yaml": f"kwhatif schedule fixtures/demo/pods/impossible.yaml {FROM} -o yaml",
+    "schedule-json": f"kwhatif schedule fixtures/demo/pods/patient.yaml {FROM} -o json",
+    "preempt": f"kwhatif preempt fixtures/demo/pods/inference.yaml {FROM}",
+    "preempt-explain": f"kwhatif preempt fixtures/demo/pods/inference.yaml {FROM} --explain",
+    "preempt-explain-never": f"kwhatif preempt fixtures/demo/pods/patient.yaml {FROM} --explain",
+    "preempt-nothing-pending": f"kwhatif preempt {FROM}",
+    "missing-file": f"kwhatif schedule nowhere.yaml {FROM}",
+    "version": "kwhatif --version",
+    "fail-on-unknown": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --fail-on nonsense",
+}
+
+
+@pytest.mark.parametrize("case", COMMANDS)
+def test_the_command_line_prints_what_it_printed(
+    case: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(GOLDENS.parents[1])
+    command = COMMANDS[case]
+    ran = run(command)
+    told = f"$ {command}\n[exit {ran.code}]\n--- stdout\n{ran.stdout}--- stderr\n{ran.stderr}"
+    golden = GOLDENS / f"{case}.txt"
+    if request.config.getoption("--update-golden"):
+        golden.write_text(told)
+    assert golden.read_text() == told

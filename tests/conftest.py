@@ -1,0 +1,28 @@
+"""Pins what would make output differ between machines, before anything of Rich or Typer is imported."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "KUBECONFIG"):
+    os.environ.pop(name, None)
+os.environ |= {
+    "COLUMNS": "100",
+    "TERMINAL_WIDTH": "100",
+    "NO_COLOR": "1",
+    "TERM": "dumb",
+    "SOURCE_DATE_EPOCH": "1795245600",
+    # Private to Typer: without it the width and colour of `--help` follow the machine. Recheck when Typer moves on.
+    "_TYPER_FORCE_DISABLE_TERMINAL": "1",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite fixtures/cli from what is printed now")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--update-golden") and os.environ.get("CI"):
+        raise pytest.UsageError("golden files are not rewritten in CI")

@@ -1,0 +1,219 @@
+"""An HTTPS server on loopback that answers as a real API server did (fixtures/live), and misbehaves when told to."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import struct
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from kwhatif.sources.resources import RESOURCES
+
+ROOT = Path(__file__).parents[2]
+RECORDED = ROOT / "fixtures" / "live"
+CERTS = Path(__file__).parent / "certs"
+TOKEN = "a-test-token"
+
+#: Answers one request in its own way; whatever it sends is all that is sent.
+Behaviour = Callable[["Handler"], None]
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """A recorded exchange: request, status, contentType, body."""
+    return json.loads((RECORDED / f"{name}.json").read_text())
+
+
+class FakeAPI:
+    """The server: what it holds, what it was asked, and what it is to do wrong."""
+
+    def __init__(self) -> None:
+        #: Path -> `continue` token of the request -> body.
+        self.pages: dict[str, dict[str, Any]] = {}
+        #: What happens instead of the next answers for a path; "" is any path.
+        self.behaviours: dict[str, deque[Behaviour]] = {}
+        #: The same, for every request.
+        self.always: dict[str, Behaviour] = {}
+        self.requests: list[tuple[str, str, dict[str, list[str]]]] = []
+        self.released = threading.Event()
+        for resource in RESOURCES:
+            self.pages[resource.path] = {"": empty_list(resource.api_version, resource.kind)}
+        for path in sorted(RECORDED.glob("*.json")):
+            exchange = json.loads(path.read_text())
+            if exchange["status"] == 200:
+                url = urlsplit(exchange["request"]["path"])
+                token = parse_qs(url.query).get("continue", [""])[0]
+                self.pages.setdefault(url.path, {})[token] = exchange["body"]
+
+    def next(self, path: str, *behaviours: Behaviour) -> None:
+        """Misbehave so, in turn, when the path is asked for."""
+        self.behaviours.setdefault(path, deque()).extend(behaviours)
+
+    def asked(self, path: str) -> int:
+        """How often the path was asked for."""
+        return sum(urlsplit(asked).path == path for _, asked, _ in self.requests)
+
+    @contextmanager
+    def serve(self) -> Iterator[str]:
+        """The server's URL, while it runs."""
+        server = _Server(("127.0.0.1", 0), Handler)
+        server.api = self
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(CERTS / "server.crt", CERTS / "server.key")
+        context.load_verify_locations(CERTS / "ca.crt")
+        context.verify_mode = ssl.CERT_OPTIONAL
+        server.context = context
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"https://127.0.0.1:{server.server_port}"
+        finally:
+            self.released.set()
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+def empty_list(api_version: str, kind: str) -> dict[str, Any]:
+    """What the API answers where there is nothing."""
+    return {"kind": f"{kind}List", "apiVersion": api_version, "metadata": {"resourceVersion": "956"}, "items": []}
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+    api: FakeAPI
+    context: ssl.SSLContext
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        # Here, not in accept(): one slow handshake must not keep others waiting.
+        try:
+            with self.context.wrap_socket(request, server_side=True) as secure:
+                self.RequestHandlerClass(secure, client_address, self)
+        except (OSError, ssl.SSLError):
+            pass  # the client did not like our certificate, or went away
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        pass
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_GET(self) -> None:
+        api = self.server.api
+        url = urlsplit(self.path)
+        headers = {name: self.headers.get_all(name) or [] for name in self.headers}
+        api.requests.append((self.command, self.path, headers))
+        for path in (url.path, ""):
+            if api.behaviours.get(path):
+                api.behaviours[path].popleft()(self)
+                return
+            if path in api.always:
+                api.always[path](self)
+                return
+        if not self._knows_client():
+            answer(401, status(401, "Unauthorized", "Unauthorized"))(self)
+            return
+        self._serve(url.path, parse_qs(url.query))
+
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = do_GET
+
+    def _knows_client(self) -> bool:
+        assert isinstance(self.connection, ssl.SSLSocket)
+        return (
+            bool(self.connection.getpeercert()) or self.headers.get("authorization", "").casefold() == f"bearer {TOKEN}"
+        )
+
+    def _serve(self, path: str, query: dict[str, list[str]]) -> None:
+        pages = self.server.api.pages.get(path)
+        token = query.get("continue", [""])[0]
+        if pages is None:
+            answer(404, recorded("group-not-served")["body"])(self)
+        elif token not in pages:
+            answer(410, recorded("continue-expired")["body"])(self)
+        else:
+            answer(200, pages[token])(self)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def status(code: int, reason: str, message: str, **metadata: str) -> dict[str, Any]:
+    """A `metav1.Status`."""
+    head = {"kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure"}
+    return head | {"message": message, "reason": reason, "code": code}
+
+
+def answer(code: int, body: Any, content_type: str = "application/json", **headers: str) -> Behaviour:
+    """A whole answer."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+
+    def behave(handler: Handler) -> None:
+        _head(handler, code, content_type, {"Content-Length": str(len(data)), **headers})
+        handler.wfile.write(data)
+
+    return behave
+
+
+def drop(handler: Handler) -> None:
+    """Close the connection without a word, as a crashed server does."""
+    handler.close_connection = True
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    handler.connection.close()
+
+
+def cut(body: Any, *, told: bool = True) -> Behaviour:
+    """Half of a body, and the end of the connection; with `told` the head has said how long it is."""
+    data = json.dumps(body).encode()
+
+    def behave(handler: Handler) -> None:
+        _head(handler, 200, "application/json", {"Content-Length": str(len(data))} if told else {"Connection": "close"})
+        handler.wfile.write(data[: len(data) // 2])
+        handler.close_connection = True
+
+    return behave
+
+
+def cut_chunk(handler: Handler) -> None:
+    """A chunk that is shorter than it says."""
+    _head(handler, 200, "application/json", {"Transfer-Encoding": "chunked"})
+    handler.wfile.write(b'ffff\r\n{"kind": "PodList"')
+    handler.close_connection = True
+
+
+def hang(handler: Handler) -> None:
+    """Never answer."""
+    handler.close_connection = True
+    handler.server.api.released.wait(30)
+
+
+def drip(handler: Handler) -> None:
+    """A byte now and then, for ever."""
+    _head(handler, 200, "application/json", {"Content-Length": "1000000"})
+    handler.close_connection = True
+    try:
+        while not handler.server.api.released.wait(0.05):
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+    except OSError:
+        pass
+
+
+def _head(handler: Handler, code: int, content_type: str, headers: dict[str, str]) -> None:
+    handler.send_response(code)
+    handler.send_header("Content-Type", content_type)
+    for name, value in headers.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.end_headers()

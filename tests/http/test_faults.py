@@ -1,0 +1,445 @@
+"""Whatever goes wrong on the way to the API server ends in a clear message or in the right answer, never in a wrong one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import pytest
+from urllib3.exceptions import NewConnectionError
+
+import kwhatif
+from kwhatif.sources.live import lists, request
+from kwhatif.sources.resources import ESSENTIAL, RESOURCES
+from tests.cli.running import run
+from tests.http.conftest import WriteKubeconfig
+from tests.http.fake_api import (
+    CERTS,
+    ROOT,
+    Behaviour,
+    FakeAPI,
+    answer,
+    cut,
+    cut_chunk,
+    drip,
+    drop,
+    hang,
+    recorded,
+    status,
+)
+
+PODS = "/api/v1/pods"
+CHECKOUT = ROOT / "fixtures" / "demo" / "pods" / "inference.yaml"
+FORBIDDEN = answer(403, recorded("forbidden")["body"])
+
+
+@pytest.fixture(autouse=True)
+def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(request, "_MAX_PAUSE", 0.001)
+
+
+@pytest.fixture
+def whole(kubeconfig: WriteKubeconfig) -> bytes:
+    """What is said of the demo pod when nothing goes wrong."""
+    return report(kubeconfig)
+
+
+def report(kubeconfig: WriteKubeconfig, **options: Any) -> bytes:
+    return kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig(), **options), CHECKOUT).to_json()
+
+
+def caveats(kubeconfig: WriteKubeconfig) -> tuple[str, ...]:
+    return kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()), CHECKOUT).caveats
+
+
+def error(kubeconfig: WriteKubeconfig, **options: Any) -> str:
+    with pytest.raises(kwhatif.ClusterUnreadable) as failure:
+        report(kubeconfig, **options)
+    assert failure.value.exit_code == 4
+    return str(failure.value)
+
+
+PASSING: dict[str, Behaviour] = {
+    "a connection dropped before the answer": drop,
+    "a connection dropped in the middle of the body": cut(recorded("pods-page-1")["body"]),
+    "a body cut short that did not say its length": cut(recorded("pods-page-1")["body"], told=False),
+    "a chunk cut short": cut_chunk,
+    "a body that ends too soon": answer(200, b'{"kind": "PodList", "items": [{"metadata"'),
+    "an empty body": answer(200, b""),
+    "too many requests": answer(429, status(429, "TooManyRequests", "slow down")),
+    "too many requests, and when to come again": answer(429, b"slow down", "text/plain", Retry_After="0"),
+    "an internal error": answer(500, status(500, "InternalError", "etcdserver: leader changed")),
+    "a bad gateway": answer(502, b"<html>bad gateway</html>", "text/html"),
+    "an unavailable server": answer(503, status(503, "ServiceUnavailable", "starting")),
+    "a timeout of the server's own": answer(504, status(504, "Timeout", "etcd: request timed out")),
+}
+
+
+@pytest.mark.parametrize("behaviour", PASSING.values(), ids=PASSING)
+@pytest.mark.parametrize("path", ["/version", PODS, "/apis/policy/v1/poddisruptionbudgets"])
+def test_a_passing_fault_changes_nothing(
+    api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes, path: str, behaviour: Behaviour
+) -> None:
+    api.next(path, behaviour, behaviour)
+    assert report(kubeconfig) == whole
+
+
+@pytest.mark.parametrize("behaviour", PASSING.values(), ids=PASSING)
+def test_a_lasting_fault_is_an_error_after_some_tries(
+    api: FakeAPI, kubeconfig: WriteKubeconfig, behaviour: Behaviour
+) -> None:
+    api.always[PODS] = behaviour
+    told = error(kubeconfig)
+    assert told.startswith("the cluster could not be read: GET /api/v1/pods of https://127.0.0.1:")
+    assert told.endswith(f", {request.MAX_TRIES} tries")
+    assert api.asked(PODS) == request.MAX_TRIES
+
+
+def test_words_of_a_lasting_fault_are_the_servers(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    api.always[PODS] = PASSING["an internal error"]
+    assert "etcdserver: leader changed (500)" in error(kubeconfig)
+
+
+@pytest.mark.parametrize("in_seconds", [True, False])
+def test_retry_after_is_honoured(api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes, in_seconds: bool) -> None:
+    when = "1" if in_seconds else formatdate(time.time() + 2, usegmt=True)
+    api.next(PODS, answer(429, b"", Retry_After=when))
+    started = time.monotonic()
+    assert report(kubeconfig) == whole
+    assert time.monotonic() - started >= 0.9
+
+
+def test_a_server_that_wants_too_much_patience_is_not_waited_for(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    api.next(PODS, answer(429, status(429, "TooManyRequests", "come back tomorrow"), Retry_After="86400"))
+    assert error(kubeconfig).endswith("come back tomorrow (429)")
+
+
+class TestExpiredContinue:
+    def test_goes_on_with_the_token_of_the_answer(
+        self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes
+    ) -> None:
+        pages = api.pages[PODS]
+        first, second, third = pages.values()
+        token = recorded("continue-expired")["body"]["metadata"]["continue"]
+        api.pages[PODS] = {"": first, token: second, second["metadata"]["continue"]: third}
+        assert caveats(kubeconfig) == (
+            "the list of pods took longer than the server keeps a state: it is as of two moments",
+        )
+        assert json.loads(report(kubeconfig))["decisions"] == json.loads(whole)["decisions"]
+
+    def test_an_object_that_comes_twice_then_counts_once_and_as_it_was_last(
+        self, api: FakeAPI, kubeconfig: WriteKubeconfig
+    ) -> None:
+        first, second, third = api.pages[PODS].values()
+        moved = json.loads(json.dumps(first["items"][0]))
+        moved["spec"]["nodeName"] = "general-a1"
+        token = recorded("continue-expired")["body"]["metadata"]["continue"]
+        later = second | {"items": [*second["items"], moved]}
+        api.pages[PODS] = {"": first, token: later, second["metadata"]["continue"]: third}
+        session = kwhatif.load_live(kubeconfig=kubeconfig())
+        assert len(session.snapshot.pods) == 49
+        key = f"{moved['metadata']['namespace']}/{moved['metadata']['name']}"
+        assert session.snapshot.pods[key].pod.spec.node_name == "general-a1"
+
+    def test_begins_again_where_there_is_no_token(
+        self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes
+    ) -> None:
+        gone = answer(410, status(410, "Expired", "too old"))
+        served = api.pages[PODS][""]
+        api.next(PODS, answer(200, served), gone)
+        before = api.asked(PODS)
+        assert report(kubeconfig) == whole
+        assert api.asked(PODS) - before == 2 + 3
+
+    def test_what_was_listed_before_the_new_beginning_is_forgotten(
+        self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes
+    ) -> None:
+        ghost = json.loads(json.dumps(api.pages[PODS][""]["items"][0]))
+        ghost["metadata"]["name"] = "deleted-meanwhile"
+        ghost["spec"]["nodeName"] = "gpu-a1"
+        page = api.pages[PODS][""] | {"items": [ghost]}
+        api.next(PODS, answer(200, page), answer(410, b"gone", "text/plain"))
+        assert report(kubeconfig) == whole
+
+    @pytest.mark.parametrize("token", ["", "more"])
+    def test_not_for_ever(self, api: FakeAPI, kubeconfig: WriteKubeconfig, token: str) -> None:
+        api.always[PODS] = answer(410, status(410, "Expired", "too old") | {"metadata": {"continue": token}})
+        assert "too old (410)" in error(kubeconfig)
+        assert api.asked(PODS) == lists.MAX_RESTARTS + 1
+
+
+class TestForbidden:
+    def test_budgets(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+        api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
+        (told,) = caveats(kubeconfig)
+        assert told == (
+            "no permission to list poddisruptionbudgets in policy: budgets count as if there were none, so whether an"
+            " eviction violates one is unknown, and with it whom the scheduler would rather spare"
+        )
+
+    def test_unread_kinds_are_known_to_the_cluster(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+        api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
+        assert set(kwhatif.load_live(kubeconfig=kubeconfig()).cluster.unread) == {"PodDisruptionBudget"}
+
+    def test_everything_but_nodes_and_pods(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+        for resource in RESOURCES:
+            if resource.kind not in ESSENTIAL:
+                api.always[resource.path] = FORBIDDEN
+        told = kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig())).caveats
+        assert len(told) == 8
+        for resource in RESOURCES:
+            if resource.kind not in ESSENTIAL:
+                assert any(f"{resource.plural}" in caveat for caveat in told)
+
+    def test_a_class_that_may_not_be_known_is_no_reason_to_blame_the_manifest(
+        self, api: FakeAPI, kubeconfig: WriteKubeconfig
+    ) -> None:
+        api.always["/apis/scheduling.k8s.io/v1/priorityclasses"] = FORBIDDEN
+        with pytest.raises(kwhatif.InputError) as failure:
+            report(kubeconfig)
+        assert "no PriorityClass with name critical was found (that may be wrong: " in str(failure.value)
+        assert "no permission to list priorityclasses" in str(failure.value)
+
+    @pytest.mark.parametrize("path", ["/api/v1/nodes", PODS])
+    def test_nodes_and_pods(self, api: FakeAPI, kubeconfig: WriteKubeconfig, path: str) -> None:
+        api.always[path] = answer(403, recorded("unauthorized")["body"])
+        told = error(kubeconfig)
+        assert 'pods is forbidden: User "system:anonymous" cannot list resource "pods"' in told
+        assert "`kwhatif rbac` prints the role that is needed" in told
+
+    def test_strictly_it_is_an_error(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+        api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
+        assert "no permission to list poddisruptionbudgets in policy" in error(kubeconfig, strict=True)
+
+    def test_strictly_nothing_is_wrong_with_a_whole_cluster(self, kubeconfig: WriteKubeconfig, whole: bytes) -> None:
+        assert report(kubeconfig, strict=True) == whole
+
+
+class TestNotServed:
+    @pytest.mark.parametrize(
+        "body",
+        [answer(404, recorded("group-not-served")["body"]), answer(404, b"404 page not found\n", "text/plain")],
+        ids=["as a Status", "as text"],
+    )
+    def test_is_empty(self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes, body: Behaviour) -> None:
+        for resource in RESOURCES:
+            if resource.group == "resource.k8s.io":
+                api.always[resource.path] = body
+        assert report(kubeconfig, strict=True) == whole
+
+    def test_a_server_without_pods_is_no_kubernetes(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+        api.always[PODS] = answer(404, b"not here", "text/plain")
+        assert "not here (404): is this the address of a Kubernetes API server?" in error(kubeconfig)
+
+
+class TestVersion:
+    @pytest.mark.parametrize(
+        ("version", "told"),
+        [
+            ({"major": "1", "minor": "36+"}, ()),
+            (
+                {"major": "1", "minor": "34"},
+                (
+                    "the cluster's API server is version 1.34: judged by the rules of 1.36, from which its scheduler"
+                    " may differ",
+                ),
+            ),
+            ({"major": "1", "minor": "37+"}, None),
+        ],
+    )
+    def test_another_one_is_a_caveat(
+        self, api: FakeAPI, kubeconfig: WriteKubeconfig, version: dict[str, str], told: tuple[str, ...] | None
+    ) -> None:
+        api.always["/version"] = answer(200, version)
+        found = caveats(kubeconfig)
+        assert found == told if told is not None else "version 1.37" in found[0]
+
+    def test_one_that_may_not_be_known(self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes) -> None:
+        api.always["/version"] = FORBIDDEN
+        assert report(kubeconfig) == whole
+
+
+NONSENSE: dict[str, tuple[Behaviour, str]] = {
+    "a login page": (answer(200, b"<html>log in</html>", "text/html"), "the answer is text/html, not JSON"),
+    "a redirect": (answer(302, b"", Location="https://127.0.0.1/login"), "redirected (302)"),
+    "another list": (answer(200, recorded("nodes")["body"]), "expected a PodList of v1, got v1/NodeList"),
+    "another version": (
+        answer(200, recorded("nodes")["body"] | {"kind": "PodList", "apiVersion": "v2"}),
+        "expected a PodList of v1, got v2/PodList",
+    ),
+    "no list": (answer(200, {"some": "thing"}), "expected a PodList of v1, got something else"),
+    "entries that are none": (
+        answer(200, {"kind": "PodList", "apiVersion": "v1", "items": {"a": 1}}),
+        "the answer makes no sense",
+    ),
+    "a broken pod": (
+        answer(200, {"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "p"}, "spec": 3}]}),
+        "(Pod p): spec: expected an object",
+    ),
+    "the same page for ever": (
+        answer(200, {"kind": "PodList", "apiVersion": "v1", "metadata": {"continue": "x"}, "items": []}),
+        "the server answers one page over and over",
+    ),
+    "a bad request": (answer(400, status(400, "BadRequest", "what?")), "what? (400)"),
+}
+
+
+@pytest.mark.parametrize(("behaviour", "told"), NONSENSE.values(), ids=NONSENSE)
+def test_nonsense_is_an_error(api: FakeAPI, kubeconfig: WriteKubeconfig, behaviour: Behaviour, told: str) -> None:
+    api.always[PODS] = behaviour
+    assert told in error(kubeconfig)
+
+
+def test_null_entries_are_none(api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes) -> None:
+    api.always["/api/v1/services"] = answer(200, {"kind": "ServiceList", "apiVersion": "v1", "items": None})
+    assert report(kubeconfig) == whole
+
+
+@pytest.mark.parametrize("behaviour", [hang, drip])
+@pytest.mark.parametrize("path", ["/version", PODS])
+def test_a_server_that_hangs_is_given_up(
+    api: FakeAPI, kubeconfig: WriteKubeconfig, path: str, behaviour: Behaviour
+) -> None:
+    api.always[path] = behaviour
+    started = time.monotonic()
+    assert "no answer in time (see --request-timeout)" in error(kubeconfig, request_timeout="300ms")
+    assert time.monotonic() - started < 5
+    assert api.asked(path) == 1
+
+
+class TestNoConnection:
+    def test_nobody_listens(self, kubeconfig: WriteKubeconfig) -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            path = kubeconfig(server=f"https://127.0.0.1:{taken.getsockname()[1]}")
+            with pytest.raises(kwhatif.ClusterUnreadable, match="no connection: Connection refused .is the API server"):
+                kwhatif.load_live(kubeconfig=path)
+
+    def test_nobody_listens_any_more(
+        self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A server that has answered before may be about to come back: an API server that restarts."""
+        from urllib3.connection import HTTPSConnection
+
+        connect, refused = HTTPSConnection.connect, []
+
+        def refuse_twice(connection: HTTPSConnection) -> None:
+            if api.asked("/version") > 1 and len(refused) < 2:
+                refused.append(connection)
+                raise NewConnectionError(connection, "Connection refused")
+            connect(connection)
+
+        monkeypatch.setattr(HTTPSConnection, "connect", refuse_twice)
+        assert report(kubeconfig) == whole
+        assert len(refused) == 2
+
+    def test_no_such_name(self, kubeconfig: WriteKubeconfig) -> None:
+        path = kubeconfig(server="https://no-such-host.invalid")
+        with pytest.raises(kwhatif.ClusterUnreadable, match="the name cannot be resolved"):
+            kwhatif.load_live(kubeconfig=path)
+
+    def test_a_certificate_of_somebody_else(self, kubeconfig: WriteKubeconfig) -> None:
+        path = kubeconfig(**{"certificate-authority": str(CERTS / "other-ca.crt")})
+        with pytest.raises(
+            kwhatif.ClusterUnreadable, match="its certificate is not trusted; see certificate-authority"
+        ):
+            kwhatif.load_live(kubeconfig=path)
+
+    def test_a_certificate_for_another_name(self, kubeconfig: WriteKubeconfig) -> None:
+        path = kubeconfig(**{"tls-server-name": "kubernetes.default"})
+        with pytest.raises(
+            kwhatif.ClusterUnreadable, match="its certificate is for another name; see server and tls-s"
+        ):
+            kwhatif.load_live(kubeconfig=path)
+
+    def test_tls_server_name(self, kubeconfig: WriteKubeconfig) -> None:
+        assert kwhatif.load_live(kubeconfig=kubeconfig(**{"tls-server-name": "localhost"})).snapshot.nodes
+
+    def test_a_certificate_that_is_not_looked_at(self, kubeconfig: WriteKubeconfig) -> None:
+        path = kubeconfig(**{"certificate-authority": str(CERTS / "other-ca.crt"), "insecure-skip-tls-verify": True})
+        assert kwhatif.load_live(kubeconfig=path).snapshot.nodes
+
+    def test_a_server_without_tls(self, kubeconfig: WriteKubeconfig) -> None:
+        from http.server import BaseHTTPRequestHandler, HTTPServer
+        from threading import Thread
+
+        with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+            thread = Thread(target=server.handle_request)
+            thread.start()
+            path = kubeconfig(server=f"https://127.0.0.1:{server.server_port}")
+            with pytest.raises(kwhatif.ClusterUnreadable, match="no secure connection: it does not speak TLS"):
+                kwhatif.load_live(kubeconfig=path)
+            thread.join()
+
+    def test_a_broken_client_certificate(self, kubeconfig: WriteKubeconfig) -> None:
+        user = {"client-certificate": str(CERTS / "README.md"), "client-key": str(CERTS / "client.key")}
+        with pytest.raises(kwhatif.ClusterUnreadable, match="no secure connection"):
+            kwhatif.load_live(kubeconfig=kubeconfig(user))
+
+    def test_a_proxy_that_is_not_there(self, kubeconfig: WriteKubeconfig) -> None:
+        path = kubeconfig(**{"proxy-url": "http://ann:secret@127.0.0.1:1"})
+        with pytest.raises(kwhatif.ClusterUnreadable) as failure:
+            kwhatif.load_live(kubeconfig=path)
+        assert "the proxy 127.0.0.1:1 does not answer: Connection refused" in str(failure.value)
+        assert "secret" not in str(failure.value)
+
+
+class TestCommandLine:
+    def test_an_unreadable_cluster_is_exit_code_4(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+        api.always["/api/v1/nodes"] = answer(403, recorded("unauthorized")["body"])
+        ran = run(f"kwhatif schedule {CHECKOUT} --kubeconfig {kubeconfig()}")
+        assert (ran.code, ran.stdout) == (4, "")
+        assert ran.stderr.startswith("error: the cluster could not be read: GET /api/v1/nodes of https://127.0.0.1:")
+
+    def test_strictly_missing_information_is_exit_code_4(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+        api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
+        command = f"kwhatif preempt {CHECKOUT} --kubeconfig {kubeconfig()} --fail-on none"
+        assert run(command).code == 0
+        assert run(f"{command} --strict").code == 4
+
+    def test_a_context_that_is_not_there_is_exit_code_3(self, kubeconfig: WriteKubeconfig) -> None:
+        ran = run(f"kwhatif schedule {CHECKOUT} --kubeconfig {kubeconfig()} --context nope")
+        assert (ran.code, ran.stdout) == (3, "")
+        assert "has no context 'nope' (it has demo)" in ran.stderr
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            "--request-timeout soon",
+            "--as-group g",
+            "--from x --context y",
+            "--from x --as y",
+            "--from x --kubeconfig y",
+        ],
+    )
+    def test_what_cannot_be_meant_is_exit_code_2(self, options: str) -> None:
+        ran = run(f"kwhatif schedule {CHECKOUT} {options}")
+        assert (ran.code, ran.stdout) == (2, "")
+
+    def test_no_progress_where_nobody_watches(self, kubeconfig: WriteKubeconfig) -> None:
+        ran = run(f"kwhatif schedule {CHECKOUT} --kubeconfig {kubeconfig()} --fail-on none")
+        assert (ran.code, ran.stderr) == (0, "")
+
+    def test_ctrl_c_ends_it_at_once(self, api: FakeAPI, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
+        api.always[PODS] = hang
+        program = "from kwhatif.cli import main; main()"
+        command = [sys.executable, "-c", program, "schedule", str(CHECKOUT), "--kubeconfig", kubeconfig()]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            while not api.asked(PODS):
+                time.sleep(0.01)
+                assert process.poll() is None
+            os.kill(process.pid, signal.SIGINT)
+            started = time.monotonic()
+            stdout, stderr = process.communicate(timeout=10)
+        assert time.monotonic() - started < 3
+        assert (process.returncode, stdout) == (130, "")
+        assert "Traceback" not in stderr

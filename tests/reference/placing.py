@@ -1,0 +1,110 @@
+"""Placing many pods the plain way: a whole attempt for each, on one snapshot that is changed in place.
+
+Nothing is kept from one pod to the next, not even the index of pods; `kwhatif.whatif.placing` must come to the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.framework.attempt import Attempt, attempt
+from kwhatif.framework.profile import Profile
+from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.preemption.candidate import Candidate, Preemption
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+
+class Plain(NamedTuple):
+    """What became of one pod."""
+
+    pod: str
+    outcome: str
+    node: str | None
+    ties: tuple[str, ...]
+    scores: dict[str, int]
+    score: int
+    message: str
+    victims: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = ()
+    budgets: tuple[tuple[str, int, int], ...] = ()
+    cleared: tuple[str, ...] = ()
+
+
+def place(profile: Profile, snapshot: Snapshot, pods: Sequence[PodInfo]) -> list[Plain]:
+    """Place all pods; the snapshot is changed."""
+    placed = []
+    for pod in sorted(pods, key=lambda pod: -pod.priority):
+        snapshot._index = None
+        snapshot.withdraw(pod.key)
+        result = attempt(profile, pod, snapshot)
+        plain = plain_of(result)
+        if plain.node is None:
+            nominated = result.post_filter.nominated if result.post_filter else None
+            kept = pod.pod.status.nominated_node_name if nominated is None else nominated
+            snapshot.wait(pod, "" if result.gated else kept)
+        else:
+            settle(result, plain.node, snapshot)
+        placed.append(plain)
+    return placed
+
+
+def plain_of(result: Attempt) -> Plain:
+    pod, scores = result.cycle.pod.key, result.scores
+    if result.gated:
+        return Plain(pod, "Gated", None, (), {}, 0, "")
+    if scores is not None:
+        ties = tuple(scores.best())
+        place = [node.name for node in scores.nodes].index(ties[0])
+        by_plugin = {name: column[place] for name, column in scores.by_plugin.items()}
+        return Plain(pod, "Placed", ties[0], ties, by_plugin, scores.total[place], "")
+    found = preemption_of(result)
+    if found is None or found.node is None:
+        return Plain(pod, "Unschedulable", None, (), {}, 0, result.message)
+    return preempting(pod, result, found, found.candidates[0])
+
+
+def preemption_of(result: Attempt) -> Preemption | None:
+    outcome = result.post_filter.outcome if result.post_filter else None
+    return outcome if isinstance(outcome, Preemption) else None
+
+
+def preempting(pod: str, result: Attempt, found: Preemption, chosen: Candidate) -> Plain:
+    return Plain(
+        pod,
+        "Preempts",
+        found.node,
+        found.ties,
+        {},
+        0,
+        result.message,
+        tuple((victim.pod.key, victim.budgets, victim.violates) for victim in chosen.victims),
+        tuple((use.name, use.before, use.after) for use in chosen.budgets),
+        tuple(other.key for other in found.cleared_nominations),
+    )
+
+
+def settle(result: Attempt, node: str, snapshot: Snapshot) -> None:
+    """The victims go, and the pod is on its node."""
+    found = preemption_of(result)
+    if found is not None and found.node is not None:
+        for victim in found.candidates[0].victims:
+            snapshot.forget(victim.pod, node)
+            for name in victim.budgets if not victim.pod.terminating else ():
+                spend(name, snapshot)
+        for other in found.cleared_nominations:
+            snapshot.drop_nomination(other)
+    for compiled in result.cycle.compiled.values():
+        compiled.reserve(snapshot.by_name[node], snapshot)
+    pod = result.cycle.pod.pod
+    snapshot.assume(PodInfo(replace(pod, spec=replace(pod.spec, node_name=node))), node)
+
+
+def spend(name: str, snapshot: Snapshot) -> None:
+    budget = snapshot.cluster.get(PodDisruptionBudget, name)
+    assert budget is not None
+    if budget.status is not None and budget.status.disruptions_allowed > 0:
+        status = replace(budget.status, disruptions_allowed=budget.status.disruptions_allowed - 1)
+        snapshot.cluster.add(replace(budget, status=status))

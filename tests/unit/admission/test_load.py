@@ -1,0 +1,98 @@
+"""A decoded cluster becomes what the API server would have in store, and the caveats say what was assumed."""
+
+from __future__ import annotations
+
+from kwhatif.admission.load import admit
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.node import Node, NodeStatus
+from kwhatif.model.pod import Pod, PodCondition
+from kwhatif.model.policy import (
+    PodDisruptionBudget,
+    PodDisruptionBudgetSpec,
+    PodDisruptionBudgetStatus,
+    PriorityClass,
+)
+from tests.builders import PodBuilder, affinity_term, pod, selector
+
+
+def raw(name: str, namespace: str = "") -> PodBuilder:
+    return pod(name, namespace).spec(scheduler_name="", priority=None, preemption_policy="")
+
+
+def test_objects_get_their_namespace_and_their_order() -> None:
+    cluster = Cluster([raw("b").build(), raw("a", "shop").build(), raw("c", "default").build(), raw("a").build()])
+    assert admit(cluster) == []
+    assert list(cluster.all(Pod)) == ["default/a", "default/b", "default/c", "shop/a"]
+
+
+def test_defaults_label_keys_and_priority() -> None:
+    high = PriorityClass(metadata=ObjectMeta(name="high"), value=9)
+    keyed = affinity_term("zone", selector(app="x"), match_label_keys=("rev",))
+    made = raw("p").labels(rev="7").pod_affinity(keyed).spec(priority_class_name="high").build()
+    cluster = Cluster([made, high, Node(metadata=ObjectMeta(name="n"), status=NodeStatus(capacity={"cpu": "1"}))])
+    assert admit(cluster) == []
+    spec = cluster.all(Pod)["default/p"].spec
+    assert (spec.priority, spec.scheduler_name) == (9, "default-scheduler")
+    assert spec.affinity is not None
+    assert spec.affinity.pod_affinity is not None
+    assert "rev" in str(spec.affinity.pod_affinity.required[0].label_selector)
+    assert cluster.all(Node)["n"].status.allocatable == {"cpu": "1"}
+
+
+def test_a_complete_pod_stays_the_same_object() -> None:
+    made = pod("p").spec(restart_policy="Always").build()
+    cluster = Cluster([made])
+    admit(cluster)
+    assert cluster.get(Pod, "default/p") is made
+
+
+def test_an_unknown_class_is_a_caveat() -> None:
+    pods = [raw(name).spec(priority_class_name=asked).build() for name, asked in [("a", "x"), ("b", "x"), ("c", "y")]]
+    cluster = Cluster([*pods, raw("d").spec(priority_class_name="x", priority=3).build()])
+    assert admit(cluster) == [
+        "PriorityClass x is not in the input: pod default/a and 1 more that name it count as priority 0",
+        "PriorityClass y is not in the input: pod default/c that name it count as priority 0",
+    ]
+    assert cluster.all(Pod)["default/a"].spec.priority == 0
+
+
+def budget(name: str, status: PodDisruptionBudgetStatus | None = None, **spec: object) -> PodDisruptionBudget:
+    return PodDisruptionBudget(
+        metadata=ObjectMeta(name=name, namespace="shop"),
+        spec=PodDisruptionBudgetSpec(selector=selector(app="web"), **spec),  # type: ignore[arg-type]
+        status=status,
+    )
+
+
+def web(name: str) -> PodBuilder:
+    ready = PodCondition(type="Ready", status="True")
+    return raw(name, "shop").labels(app="web").owner("ReplicaSet", "web").status(conditions=(ready,))
+
+
+def test_budgets_without_status_get_one() -> None:
+    given = PodDisruptionBudgetStatus(disruptions_allowed=7)
+    budgets = [budget("a", min_available=1), budget("b", given), budget("c", max_unavailable=1)]
+    cluster = Cluster([*budgets, web("web-1").build(), web("web-2").build()])
+    assert admit(cluster) == [
+        "PodDisruptionBudget shop/a has no status; computed as the disruption controller would:"
+        " 1 of 2 pods may be disrupted (2 are healthy, 1 must be)",
+        "PodDisruptionBudget shop/c has no status; computed as the disruption controller would:"
+        ' no pod may be disrupted, because it found no controllers for pod "web-1"'
+        " (ReplicaSet shop/web is not in the input)",
+    ]
+    found = {key: pdb.status for key, pdb in cluster.all(PodDisruptionBudget).items()}
+    assert found["shop/a"] == PodDisruptionBudgetStatus(
+        disruptions_allowed=1, current_healthy=2, desired_healthy=1, expected_pods=2
+    )
+    assert found["shop/b"] is given
+    assert found["shop/c"] == PodDisruptionBudgetStatus()
+
+
+def test_admitting_twice_changes_nothing() -> None:
+    cluster = Cluster([raw("p").build(), budget("a", min_available=1), web("w").build()])
+    admit(cluster)
+    kinds = (Pod, PodDisruptionBudget, PriorityClass)
+    once = {kind: dict(cluster.all(kind)) for kind in kinds}
+    assert admit(cluster) == []
+    assert {kind: dict(cluster.all(kind)) for kind in kinds} == once

@@ -1,0 +1,168 @@
+"""Admission beyond the recordings: namespaces, what is told of changes, replicas."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwhatif.admission.changes import Change, changes_between
+from kwhatif.admission.denied import Denied
+from kwhatif.admission.new_pod import admit_pod, admit_replicas, complete_pod
+from kwhatif.admission.outcome import Admitted
+from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.pod import Pod, ResourceRequirements
+from kwhatif.model.policy import (
+    LimitRange,
+    LimitRangeItem,
+    LimitRangeSpec,
+    PriorityClass,
+    ResourceQuota,
+    ResourceQuotaSpec,
+    RuntimeClass,
+    RuntimeClassOverhead,
+    RuntimeClassScheduling,
+)
+from kwhatif.model.workload import Namespace
+from tests.builders import PodBuilder, affinity_term, namespace, pod, selector
+
+
+def raw(name: str = "p", inside: str = "shop") -> PodBuilder:
+    return pod(name, inside).image("app:1").spec(scheduler_name="", priority=None, preemption_policy="")
+
+
+def admit(made: PodBuilder, *objects: object) -> Admitted[Pod] | Denied:
+    cluster = Cluster([namespace("shop"), *objects])  # type: ignore[list-item]
+    return admit_pod(made.build(), cluster, QuotaUsage(cluster))
+
+
+def quota(**hard: str) -> ResourceQuota:
+    return ResourceQuota(metadata=ObjectMeta(name="quota", namespace="shop"), spec=ResourceQuotaSpec(hard=hard))
+
+
+# --- namespaces --------------------------------------------------------------------------------------
+
+
+def test_a_namespace_that_does_not_exist() -> None:
+    assert admit(raw(inside="shopp")) == Denied('namespaces "shopp" not found')
+
+
+def test_a_namespace_comes_before_all_else() -> None:
+    assert admit(raw(inside="shopp").spec(priority_class_name="nope")) == Denied('namespaces "shopp" not found')
+
+
+@pytest.mark.parametrize("inside", ["default", "kube-system", ""])
+def test_namespaces_that_always_exist(inside: str) -> None:
+    assert isinstance(admit(raw(inside=inside)), Admitted)
+
+
+def test_without_any_namespace_nothing_is_known() -> None:
+    cluster = Cluster()
+    assert isinstance(admit_pod(raw(inside="any").build(), cluster, QuotaUsage(cluster)), Admitted)
+
+
+def test_a_namespace_that_is_going() -> None:
+    going = Namespace(metadata=ObjectMeta(name="shop", deletion_timestamp="2026-01-01T00:00:00Z"))
+    assert admit(raw(), going) == Denied(
+        'pods "p" is forbidden: unable to create new content in namespace shop because it is being terminated'
+    )
+
+
+# --- changes -----------------------------------------------------------------------------------------
+
+
+def test_every_change_is_told_with_who_did_it() -> None:
+    limits = LimitRange(
+        metadata=ObjectMeta(name="limits", namespace="shop"),
+        spec=LimitRangeSpec(limits=(LimitRangeItem(type="Container", default_request={"cpu": "250m"}),)),
+    )
+    kata = RuntimeClass(
+        metadata=ObjectMeta(name="kata"),
+        overhead=RuntimeClassOverhead(pod_fixed={"cpu": "1"}),
+        scheduling=RuntimeClassScheduling(node_selector={"runtime": "kata"}),
+    )
+    usual = PriorityClass(metadata=ObjectMeta(name="usual"), value=5, global_default=True)
+    keyed = affinity_term("zone", selector(app="x"), match_label_keys=("rev",))
+    made = raw().labels(rev="7").spec(runtime_class_name="kata").pod_affinity(keyed)
+    admitted = admit(made, limits, kata, usual)
+    assert isinstance(admitted, Admitted)
+    term = "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
+    not_ready = (
+        '{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}'
+    )
+    unreachable = not_ready.replace("not-ready", "unreachable")
+    assert admitted.changes == (
+        Change("Defaults", "spec.schedulerName", None, "default-scheduler"),
+        Change("Defaults", "spec.restartPolicy", None, "Always"),
+        Change("LimitRanger", "spec.containers[0].resources.requests[cpu]", None, "250m"),
+        Change("Priority", "spec.priority", None, "5"),
+        Change("Priority", "spec.priorityClassName", None, "usual"),
+        Change("Priority", "spec.preemptionPolicy", None, "PreemptLowerPriority"),
+        Change("DefaultTolerationSeconds", "spec.tolerations[0]", None, not_ready),
+        Change("DefaultTolerationSeconds", "spec.tolerations[1]", None, unreachable),
+        Change("RuntimeClass", "spec.nodeSelector[runtime]", None, "kata"),
+        Change("RuntimeClass", "spec.overhead[cpu]", None, "1"),
+        Change(
+            "MatchLabelKeys",
+            f"{term}.labelSelector.matchExpressions[0]",
+            None,
+            '{"key":"rev","operator":"In","values":["7"]}',
+        ),
+    )
+
+
+def test_a_value_that_is_replaced_and_one_that_goes() -> None:
+    before = ResourceRequirements(requests={"cpu": "1", "memory": "1"})
+    after = ResourceRequirements(requests={"cpu": "2"})
+    assert list(changes_between("X", before, after)) == [
+        Change("X", "requests[cpu]", "1", "2"),
+        Change("X", "requests[memory]", "1", None),
+    ]
+    assert list(changes_between("X", before, before)) == []
+
+
+def test_what_is_complete_stays_as_it_is() -> None:
+    first = admit(raw())
+    assert isinstance(first, Admitted)
+    cluster = Cluster([namespace("shop")])
+    again = admit_pod(first.object, cluster, QuotaUsage(cluster))
+    assert again == Admitted(first.object)
+    assert complete_pod(raw().build(), cluster) == first.object
+
+
+# --- replicas ----------------------------------------------------------------------------------------
+
+
+def results(made: PodBuilder, names: tuple[str, ...], *objects: object) -> list[Admitted[Pod] | Denied]:
+    cluster = Cluster([namespace("shop"), *objects])  # type: ignore[list-item]
+    return list(admit_replicas(made.build(), names, cluster, QuotaUsage(cluster)))
+
+
+def test_replicas_share_all_but_their_names() -> None:
+    first, second = results(raw("").meta(generate_name="web-"), ("web-a", "web-b"))
+    assert isinstance(first, Admitted)
+    assert isinstance(second, Admitted)
+    assert [each.object.metadata.name for each in (first, second)] == ["web-a", "web-b"]
+    assert first.object.spec is second.object.spec
+    assert first.changes is second.changes
+
+
+def test_replicas_use_up_a_quota_one_by_one() -> None:
+    told = results(raw("").meta(generate_name="web-").cpu("700m"), ("web-a", "web-b", "web-c"), quota(cpu="1500m"))
+    assert [isinstance(each, Admitted) for each in told] == [True, True, False]
+    assert told[2] == Denied(
+        'pods "web-c" is forbidden: exceeded quota: quota, requested: cpu=700m, used: cpu=1400m, limited: cpu=1500m'
+    )
+
+
+def test_replicas_that_a_plugin_refuses_have_no_name_yet() -> None:
+    told = results(raw("").meta(generate_name="web-").spec(priority_class_name="x"), ("web-a", "web-b"))
+    assert told == [Denied('pods "web-" is forbidden: no PriorityClass with name x was found')] * 2
+
+
+def test_replicas_that_are_not_valid_are_named() -> None:
+    told = results(raw("").meta(generate_name="web-").cpu("-1"), ("web-a", "web-b"))
+    assert [each.message.split(" is ")[0] for each in told if isinstance(each, Denied)] == [
+        'Pod "web-a"',
+        'Pod "web-b"',
+    ]

@@ -1,0 +1,239 @@
+"""What a plugin of your own raises is told with plugin, point, pod and node; so is what it should not return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, cast
+
+import pytest
+
+from kwhatif.errors import InputError, PluginFailed, Problem
+from kwhatif.framework.attempt import Attempt, attempt
+from kwhatif.framework.cycle import CycleError
+from kwhatif.framework.guard import GuardedPlugin, unguarded
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, Plugin, PostFilterResult, Reads
+from kwhatif.framework.profile import Profile
+from kwhatif.framework.status import SKIP, SUCCESS, Status, unschedulable
+from kwhatif.plugins.default_preemption import DefaultPreemption
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from tests.builders import node, pod, snapshot
+
+Answer = Callable[..., Any]
+
+
+def fail(*_: object) -> Any:
+    raise ZeroDivisionError("division by zero")
+
+
+class Filter(NodeFilter):
+    reads = Reads.PODS
+
+    def __init__(self, **answers: Answer) -> None:
+        self._answers = answers
+
+    def filter(self, node: NodeInfo) -> Status:
+        return cast("Status", self._answers.get("filter", lambda _: SUCCESS)(node))
+
+    def reserve(self, node: NodeInfo, snapshot: object) -> None:
+        self._answers.get("reserve", lambda *_: None)(node, snapshot)
+
+
+class Follower(Filter):
+    reads = Reads.CLUSTER
+
+    def fork(self) -> NodeFilter:  # type: ignore[override]
+        return cast("NodeFilter", self._answers.get("fork", lambda: Follower(**self._answers))())
+
+    def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        self._answers.get("add_pod", lambda *_: None)(pod, node)
+
+    def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
+        self._answers.get("remove_pod", lambda *_: None)(pod, node)
+
+
+class Scorer(NodeScorer):
+    def __init__(self, score: Answer = lambda _: 1, normalize: Answer = lambda scores, _: scores) -> None:
+        self._score = score
+        self._normalize = normalize
+
+    def score(self, node: NodeInfo) -> int:
+        return cast("int", self._score(node))
+
+    def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
+        return cast("list[int]", self._normalize(scores, nodes))
+
+
+def own(**methods: Answer) -> Any:
+    """A guarded plugin with these methods."""
+    made = type("Own", (), {"name": "Own", **{name: staticmethod(method) for name, method in methods.items()}})
+    return GuardedPlugin(made())
+
+
+def ask(plugin: Any, *, victims: bool = False) -> Attempt:
+    points = ("pre_enqueue", "pre_filter", "filter", "pre_score", "score", "post_filter")
+    methods = {"filter": "pre_filter", "score": "pre_score"}
+    profile: dict[str, Any] = {
+        point: (cast("Plugin", plugin),) for point in points if hasattr(plugin, methods.get(point, point))
+    }
+    if victims:
+        profile["post_filter"] = (DefaultPreemption(),)
+    running = [pod("old").on("n1")] if victims else []
+    found = snapshot(node("n1"), node("n2"), *running)
+    return attempt(Profile(**profile), pod("web", "shop").priority(9).info(), found)
+
+
+REFUSES: Answer = lambda _: unschedulable("no")  # noqa: E731
+
+FAILURES: dict[str, tuple[Any, bool, str]] = {
+    "PreEnqueue": (own(pre_enqueue=fail), False, "in PreEnqueue for pod shop/web: ZeroDivisionError: division by zero"),
+    "PreFilter": (own(pre_filter=fail), False, "in PreFilter for pod shop/web: ZeroDivisionError: division by zero"),
+    "Filter": (
+        own(pre_filter=lambda *_: Filter(filter=fail)),
+        False,
+        "in Filter for pod shop/web on node n1: ZeroDivisionError: division by zero",
+    ),
+    "AddPod and RemovePod": (
+        own(pre_filter=lambda *_: Follower(filter=REFUSES, remove_pod=fail)),
+        True,
+        "in RemovePod of default/old for pod shop/web on node n1: ZeroDivisionError: division by zero",
+    ),
+    "fork": (
+        own(pre_filter=lambda *_: Follower(filter=REFUSES, fork=fail)),
+        True,
+        "in Filter (fork) for pod shop/web: ZeroDivisionError: division by zero",
+    ),
+    "PreScore": (own(pre_score=fail), False, "in PreScore for pod shop/web: ZeroDivisionError: division by zero"),
+    "Score": (
+        own(pre_score=lambda *_: Scorer(score=fail)),
+        False,
+        "in Score for pod shop/web on node n1: ZeroDivisionError: division by zero",
+    ),
+    "NormalizeScore": (
+        own(pre_score=lambda *_: Scorer(normalize=fail)),
+        False,
+        "in NormalizeScore for pod shop/web: ZeroDivisionError: division by zero",
+    ),
+    "PostFilter": (
+        own(pre_filter=lambda *_: unschedulable("no"), post_filter=fail),
+        False,
+        "in PostFilter for pod shop/web: ZeroDivisionError: division by zero",
+    ),
+    "PreFilter returns something else": (
+        own(pre_filter=lambda *_: None),
+        False,
+        "in PreFilter for pod shop/web: it returned NoneType, not NodeFilter or Status",
+    ),
+    "Filter returns something else": (
+        own(pre_filter=lambda *_: Filter(filter=lambda _: True)),
+        False,
+        "in Filter for pod shop/web on node n1: it returned bool, not Status",
+    ),
+    "fork returns something else": (
+        own(pre_filter=lambda *_: Follower(filter=REFUSES, fork=lambda: None)),
+        True,
+        "in Filter (fork) for pod shop/web: it returned NoneType, not NodeFilter",
+    ),
+    "PreScore returns something else": (
+        own(pre_score=lambda *_: 5),
+        False,
+        "in PreScore for pod shop/web: it returned int, not NodeScorer or Status",
+    ),
+    "Score returns something else": (
+        own(pre_score=lambda *_: Scorer(score=lambda _: 1.5)),
+        False,
+        "in Score for pod shop/web on node n1: it returned float, not int",
+    ),
+    "NormalizeScore returns too few": (
+        own(pre_score=lambda *_: Scorer(normalize=lambda *_: [1])),
+        False,
+        "in NormalizeScore for pod shop/web: it returned [1], not 2 whole numbers",
+    ),
+    "NormalizeScore returns something else": (
+        own(pre_score=lambda *_: Scorer(normalize=lambda *_: [1, "2"])),
+        False,
+        "in NormalizeScore for pod shop/web: it returned [1, '2'], not 2 whole numbers",
+    ),
+    "PostFilter returns something else": (
+        own(pre_filter=lambda *_: unschedulable("no"), post_filter=lambda _: "n1"),
+        False,
+        "in PostFilter for pod shop/web: it returned str, not PostFilterResult",
+    ),
+}
+
+
+@pytest.mark.parametrize(("plugin", "victims", "message"), FAILURES.values(), ids=FAILURES.keys())
+def test_failures(plugin: Any, victims: bool, message: str) -> None:
+    with pytest.raises(PluginFailed) as caught:
+        ask(plugin, victims=victims)
+    assert str(caught.value) == f"plugin Own failed {message}"
+
+
+def test_the_cause_is_kept() -> None:
+    with pytest.raises(PluginFailed) as caught:
+        ask(own(pre_filter=fail))
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_reserve_is_guarded() -> None:
+    guarded = own(pre_filter=lambda *_: Filter(reserve=fail))
+    found = snapshot(node("n1"))
+    compiled = guarded.pre_filter(pod("web", "shop").info(), found)
+    with pytest.raises(PluginFailed, match="failed in Reserve for pod shop/web on node n1"):
+        compiled.reserve(found.nodes[0], found)
+
+
+@pytest.mark.parametrize("passed_on", [CycleError("x"), InputError([Problem("a", "b")]), PluginFailed("y")])
+def test_what_others_have_told_already_is_passed_on(passed_on: Exception) -> None:
+    def raise_it(*_: object) -> None:
+        raise passed_on
+
+    with pytest.raises(type(passed_on)) as caught:
+        own(pre_filter=raise_it).pre_filter(pod().info(), snapshot())
+    assert caught.value is passed_on
+
+
+def test_a_plugin_that_behaves_is_not_changed() -> None:
+    filter_ = Filter(filter=lambda node: SUCCESS if node.name == "n1" else unschedulable("not n1"))
+    filter_.only_nodes = frozenset({"n1", "n2"})
+    plugin = own(
+        pre_enqueue=lambda *_: SUCCESS,
+        pre_filter=lambda *_: filter_,
+        pre_score=lambda *_: Scorer(),
+        post_filter=lambda _: PostFilterResult(SUCCESS, "n1"),
+    )
+    result = ask(plugin)
+    assert [each.name for each in result.cycle.feasible] == ["n1"]
+    assert result.cycle.unschedulable_plugins == {"Own"}
+    compiled = result.cycle.compiled["Own"]
+    assert (compiled.reads, compiled.only_nodes) == (filter_.reads, filter_.only_nodes)
+    assert result.scores is not None
+    assert result.scores.by_plugin == {"Own": [1]}
+
+
+def test_a_plugin_may_skip() -> None:
+    result = ask(own(pre_filter=lambda *_: SKIP, pre_score=lambda *_: SKIP))
+    assert [each.name for each in result.cycle.feasible] == ["n1", "n2"]
+
+
+def test_it_has_the_methods_of_the_plugin_and_no_others() -> None:
+    guarded = own(pre_score=lambda *_: SKIP)
+    assert [name for name in ("pre_enqueue", "pre_filter", "pre_score", "post_filter") if hasattr(guarded, name)] == [
+        "pre_score"
+    ]
+
+
+def test_only_filters_that_follow_pods_are_forked_for_each_candidate() -> None:
+    plain = own(pre_filter=lambda *_: Filter()).pre_filter(pod().info(), snapshot())
+    follower = own(pre_filter=lambda *_: Follower()).pre_filter(pod().info(), snapshot())
+    assert type(plain).add_pod is NodeFilter.add_pod
+    assert type(follower).add_pod is not NodeFilter.add_pod
+
+
+def test_the_plugin_itself() -> None:
+    class Own:
+        name: ClassVar[str] = "Own"
+
+    plugin = Own()
+    assert unguarded(GuardedPlugin(plugin)) is plugin
+    assert unguarded(plugin) is plugin

@@ -1,0 +1,55 @@
+"""Inter-pod affinity terms, compiled."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwhatif.matching.affinity import NO_TERMS, affinity_terms
+from kwhatif.matching.labels import selector_text
+from kwhatif.model.meta import LabelSelector
+from tests.builders import ZONE, affinity_term, pod, requirement, selector
+
+WEB = affinity_term(ZONE, selector(app="web"))
+
+
+def test_a_pod_without_affinity_has_no_terms() -> None:
+    assert affinity_terms(pod().build()) is NO_TERMS
+    assert affinity_terms(pod().node_affinity().build()) is NO_TERMS
+
+
+def test_replicas_share_their_terms_but_not_across_namespaces() -> None:
+    one, two = (affinity_terms(pod(name).pod_affinity(WEB).build()) for name in ("one", "two"))
+    other = affinity_terms(pod("one", "shop").pod_affinity(WEB).build())
+    assert one is two
+    assert one.required[0].namespaces == {"default"}
+    assert other.required[0].namespaces == {"shop"}
+
+
+def test_each_kind_has_its_place_and_weight() -> None:
+    built = pod().pod_affinity(WEB).pod_anti_affinity(WEB, WEB).prefer_pods(3, WEB).prefer_not_pods(5, WEB)
+    terms = affinity_terms(built.build())
+    assert (len(terms.required), len(terms.required_anti)) == (1, 2)
+    assert [weight for weight, _ in (*terms.preferred, *terms.preferred_anti)] == [3, 5]
+
+
+def test_a_kind_that_does_not_parse_has_no_terms_and_leaves_the_others_alone() -> None:
+    broken = affinity_term(ZONE, selector(requirement("app", "In")))
+    terms = affinity_terms(pod().pod_affinity(WEB, broken).pod_anti_affinity(WEB).build())
+    assert terms.required == ()
+    assert len(terms.required_anti) == 1
+    assert terms.problem.startswith("requiredAffinityTerms: values: Invalid value")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "text"),
+    [
+        (None, "<none>"),
+        (selector(), "<all>"),
+        (selector(tier="front", app="web"), "app=web,tier=front"),
+        (selector(requirement("app", "In", "web", "api")), "app in (api,web)"),
+        (selector(requirement("app", "NotIn", "web")), "app notin (web)"),
+        (selector(requirement("b", "Exists"), requirement("a", "DoesNotExist")), "!a,b"),
+    ],
+)
+def test_a_selector_reads_as_kubectl_writes_it(chosen: LabelSelector | None, text: str) -> None:
+    assert selector_text(chosen) == text

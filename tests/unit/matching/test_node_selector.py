@@ -1,0 +1,310 @@
+"""Node selectors: terms, required affinity, preferences, and why a node does not match."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwhatif.matching.node_selector import (
+    Mismatch,
+    PreferredTerms,
+    RequiredNodeAffinity,
+    Term,
+    TermError,
+    compile_terms,
+    describe,
+)
+from kwhatif.model.meta import Requirement
+from kwhatif.model.pod import NodeSelectorTerm, PreferredSchedulingTerm
+from tests.builders import PodBuilder, on_name, pod, requirement, term
+
+
+class SomeNode(NamedTuple):
+    name: str
+    labels: dict[str, str]
+
+
+N1 = SomeNode("n1", {"disk": "ssd", "cores": "16", "odd": "-5", "empty": ""})
+SSD = requirement("disk", "In", "ssd")
+HDD = requirement("disk", "In", "hdd")
+IS_N1 = requirement("metadata.name", "In", "n1")
+NOT_N1 = requirement("metadata.name", "NotIn", "n1")
+#: Parses upstream's way to an error: the value is no integer.
+BROKEN = requirement("cores", "Gt", "many")
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        pytest.param(SSD, True, id="In: listed"),
+        pytest.param(HDD, False, id="In: not listed"),
+        pytest.param(requirement("gpu", "In", ""), False, id="In: absent is not the empty value"),
+        pytest.param(requirement("empty", "In", ""), True, id="In: the empty value is a value"),
+        pytest.param(requirement("disk", "NotIn", "hdd"), True, id="NotIn: not listed"),
+        pytest.param(requirement("disk", "NotIn", "hdd", "ssd"), False, id="NotIn: listed"),
+        pytest.param(requirement("gpu", "NotIn", "a100"), True, id="NotIn: absent"),
+        pytest.param(requirement("empty", "Exists"), True, id="Exists: present, though empty"),
+        pytest.param(requirement("gpu", "Exists"), False, id="Exists: absent"),
+        pytest.param(requirement("gpu", "DoesNotExist"), True, id="DoesNotExist: absent"),
+        pytest.param(requirement("disk", "DoesNotExist"), False, id="DoesNotExist: present"),
+        pytest.param(requirement("cores", "Gt", "8"), True, id="Gt: compares numbers, not text"),
+        pytest.param(requirement("cores", "Gt", "16"), False, id="Gt: equal is not greater"),
+        pytest.param(requirement("cores", "Lt", "17"), True, id="Lt: less"),
+        pytest.param(requirement("cores", "Lt", "16"), False, id="Lt: equal is not less"),
+        pytest.param(requirement("cores", "Gt", "007"), True, id="Gt: leading zeros"),
+        pytest.param(requirement("odd", "Lt", "0"), True, id="Lt: a negative label"),
+        pytest.param(requirement("disk", "Gt", "1"), False, id="Gt: the label is no number"),
+        pytest.param(requirement("gpu", "Lt", "1"), False, id="Lt: absent"),
+    ],
+)
+def test_expressions(expression: Requirement, expected: bool) -> None:
+    assert Term((expression,), ()).matches(*N1) is expected
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        pytest.param(IS_N1, True, id="this node"),
+        pytest.param(NOT_N1, False, id="any but this node"),
+        pytest.param(requirement("metadata.name", "In", "n2"), False, id="another node"),
+        pytest.param(requirement("metadata.name", "NotIn", "n2"), True, id="any but another node"),
+        pytest.param(requirement("spec.x", "In", "n1"), False, id="an unknown field has no value"),
+        pytest.param(requirement("spec.x", "NotIn", "n1"), True, id="an unknown field differs from any value"),
+    ],
+)
+def test_fields(field: Requirement, expected: bool) -> None:
+    assert Term((), (field,)).matches(*N1) is expected
+
+
+@pytest.mark.parametrize(
+    ("expressions", "fields", "message"),
+    [
+        pytest.param(
+            [requirement("disk", "in", "ssd")],
+            [],
+            'matchExpressions[0].operator: Unsupported value: "in": '
+            'supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"',
+            id="an unknown operator",
+        ),
+        pytest.param(
+            [SSD, requirement("cores", "Gt", "1", "2")],
+            [],
+            'matchExpressions[1].values: Invalid value: ["1","2"]: '
+            "for 'Gt', 'Lt' operators, exactly one value is required",
+            id="two bounds",
+        ),
+        pytest.param(
+            [BROKEN],
+            [],
+            'matchExpressions[0].values[0]: Invalid value: "many": '
+            "for 'Gt', 'Lt' operators, the value must be an integer",
+            id="a bound that is no number",
+        ),
+        pytest.param(
+            [requirement("disk", "In")],
+            [],
+            "matchExpressions[0].values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",
+            id="In without values",
+        ),
+        pytest.param(
+            [],
+            [requirement("metadata.name", "Exists")],
+            'matchFields[0].operator: Unsupported value: "Exists": supported values: "In", "NotIn"',
+            id="a field that exists",
+        ),
+        pytest.param(
+            [],
+            [requirement("metadata.name", "In", "n1", "n2")],
+            'matchFields[0].values: Invalid value: ["n1","n2"]: must have one element',
+            id="two names in one field",
+        ),
+        pytest.param(
+            [requirement("disk", "Exists", "x")],
+            [requirement("metadata.name", "In")],
+            '[matchExpressions[0].values: Invalid value: ["x"]: values set must be empty for exists and does not exist,'
+            " matchFields[0].values: Invalid value: null: must have one element]",
+            id="several problems at once",
+        ),
+    ],
+)
+def test_terms_that_do_not_parse(expressions: list[Requirement], fields: list[Requirement], message: str) -> None:
+    with pytest.raises(TermError) as refusal:
+        Term(expressions, fields)
+    assert str(refusal.value) == message
+
+
+def test_a_negative_bound_does_not_parse_as_it_is_no_label_value() -> None:
+    with pytest.raises(TermError, match=r'values\[0\]\[odd\]: Invalid value: "-5": a valid label must be'):
+        Term((requirement("odd", "Lt", "-5"),), ())
+
+
+@pytest.mark.parametrize(
+    ("asking", "expected"),
+    [
+        pytest.param(pod(), True, id="nothing asked"),
+        pytest.param(pod().node_selector(), True, id="an empty nodeSelector"),
+        pytest.param(pod().node_selector(disk="ssd", cores="16"), True, id="all pairs of nodeSelector hold"),
+        pytest.param(pod().node_selector(disk="ssd", gpu="yes"), False, id="a pair of nodeSelector is missing"),
+        pytest.param(pod().node_affinity(term(HDD), term(SSD)), True, id="one of the terms holds"),
+        pytest.param(pod().node_affinity(term(SSD, HDD)), False, id="all expressions of a term must hold"),
+        pytest.param(pod().node_affinity(term(SSD, fields=(NOT_N1,))), False, id="fields must hold as well"),
+        pytest.param(pod().node_affinity(), False, id="no terms at all match nothing"),
+        pytest.param(pod().node_affinity(term()), False, id="an empty term matches nothing"),
+        pytest.param(pod().node_affinity(term(BROKEN)), False, id="a term that does not parse matches nothing"),
+        pytest.param(pod().node_affinity(term(BROKEN), term(SSD)), True, id="another term still may"),
+        pytest.param(pod().node_affinity(term(SSD, requirement("disk", "NotIn", "a b"))), False, id="invalid values"),
+        pytest.param(
+            pod().node_selector(disk="hdd").node_affinity(term(SSD)), False, id="nodeSelector and affinity must agree"
+        ),
+    ],
+)
+def test_required(asking: PodBuilder, expected: bool) -> None:
+    required = RequiredNodeAffinity(asking.build().spec)
+    assert required.matches(N1) is expected
+    assert required.mismatch(N1) == ((), {}) or not expected
+
+
+@pytest.mark.parametrize(
+    ("asking", "keys", "reads_name"),
+    [
+        pytest.param(
+            pod().node_selector(a="1").node_affinity(term(SSD), term(BROKEN)), {"a", "disk"}, False, id="keys"
+        ),
+        pytest.param(pod().node_affinity(on_name("n1")), set(), True, id="the name"),
+    ],
+)
+def test_required_says_what_it_reads(asking: PodBuilder, keys: set[str], reads_name: bool) -> None:
+    required = RequiredNodeAffinity(asking.build().spec)
+    assert required.keys == keys
+    assert required.reads_name is reads_name
+
+
+@pytest.mark.parametrize(
+    ("asking", "expected"),
+    [
+        pytest.param(
+            pod().node_selector(disk="ssd", gpu="yes", odd="5"),
+            Mismatch(("gpu=yes", "odd=5"), {"gpu": None, "odd": "-5"}),
+            id="the pairs that are missing or differ",
+        ),
+        pytest.param(
+            pod().node_affinity(term(SSD, requirement("cores", "Gt", "32"), requirement("gpu", "Exists"))),
+            Mismatch(("cores>32 and gpu",), {"cores": "16", "gpu": None}),
+            id="the failing requirements of the only term",
+        ),
+        pytest.param(
+            pod().node_affinity(term(HDD), term(SSD, fields=(NOT_N1,))),
+            Mismatch(("disk in (hdd) or metadata.name notin (n1)",), {"disk": "ssd", "metadata.name": "n1"}),
+            id="one alternative per term",
+        ),
+        pytest.param(
+            pod().node_selector(disk="hdd").node_affinity(term(HDD)),
+            Mismatch(("disk=hdd", "disk in (hdd)"), {"disk": "ssd"}),
+            id="nodeSelector and affinity",
+        ),
+        pytest.param(
+            pod().node_affinity(term(BROKEN)), Mismatch(("no valid term",), {}), id="nothing that could match"
+        ),
+    ],
+)
+def test_mismatch(asking: PodBuilder, expected: Mismatch) -> None:
+    assert RequiredNodeAffinity(asking.build().spec).mismatch(N1) == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"),
+    [
+        (requirement("disk", "In", "ssd", "nvme"), "disk in (nvme,ssd)"),
+        (requirement("disk", "NotIn", "hdd"), "disk notin (hdd)"),
+        (requirement("gpu", "Exists"), "gpu"),
+        (requirement("gpu", "DoesNotExist"), "!gpu"),
+        (requirement("cores", "Gt", "8"), "cores>8"),
+        (requirement("cores", "Lt", "8"), "cores<8"),
+    ],
+)
+def test_requirements_read_as_selectors_do(wanted: Requirement, text: str) -> None:
+    assert describe(wanted) == text
+
+
+def prefer(weight: int, preference: NodeSelectorTerm) -> PreferredSchedulingTerm:
+    return PreferredSchedulingTerm(weight=weight, preference=preference)
+
+
+def test_preferences_add_up() -> None:
+    terms = PreferredTerms([prefer(5, term(SSD)), prefer(7, term(HDD)), prefer(11, on_name("n1"))])
+    assert terms.score(N1) == 16
+    assert terms.keys == {"disk"}
+    assert terms.reads_name
+
+
+def test_preferences_without_weight_or_content_count_nothing_and_are_not_parsed() -> None:
+    terms = PreferredTerms([prefer(0, term(BROKEN)), prefer(5, term())])
+    assert terms.score(N1) == 0
+    assert not terms.keys
+
+
+def test_all_preferences_that_do_not_parse_are_reported_with_their_place() -> None:
+    with pytest.raises(TermError) as refusal:
+        PreferredTerms([prefer(1, term(BROKEN)), prefer(1, term(SSD)), prefer(1, term(requirement("gpu", "In")))])
+    assert refusal.value.problems == (
+        '[0].matchExpressions[0].values[0]: Invalid value: "many": '
+        "for 'Gt', 'Lt' operators, the value must be an integer",
+        "[2].matchExpressions[0].values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",
+    )
+
+
+requirements = st.builds(
+    lambda key, operator, values: requirement(key, operator, *values),
+    st.sampled_from(["disk", "cores", "gpu"]),
+    st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Near"]),
+    st.lists(st.sampled_from(["ssd", "8", "16", "-"]), max_size=2),
+)
+fields = st.builds(
+    lambda operator, values: requirement("metadata.name", operator, *values),
+    st.sampled_from(["In", "NotIn", "Exists"]),
+    st.lists(st.sampled_from(["n1", "n2"]), max_size=2),
+)
+terms = st.builds(
+    lambda expressions, names: term(*expressions, fields=tuple(names)),
+    st.lists(requirements, max_size=2),
+    st.lists(fields, max_size=1),
+)
+nodes = st.builds(
+    SomeNode,
+    st.sampled_from(["n1", "n2"]),
+    st.dictionaries(st.sampled_from(["disk", "cores", "gpu"]), st.sampled_from(["ssd", "8", "16", "17"])),
+)
+
+
+@given(st.lists(terms, max_size=3), nodes)
+def test_terms_are_alternatives(alternatives: list[NodeSelectorTerm], node: SomeNode) -> None:
+    together = RequiredNodeAffinity(pod().node_affinity(*alternatives).build().spec)
+    alone = [RequiredNodeAffinity(pod().node_affinity(one).build().spec) for one in alternatives]
+    assert together.matches(node) == any(one.matches(node) for one in alone)
+
+
+@given(st.lists(terms, max_size=3), nodes)
+def test_a_mismatch_is_reported_exactly_when_there_is_one(alternatives: list[NodeSelectorTerm], node: SomeNode) -> None:
+    required = RequiredNodeAffinity(pod().node_selector(disk="ssd").node_affinity(*alternatives).build().spec)
+    failed, said = required.mismatch(node)
+    assert bool(failed) == (not required.matches(node))
+    assert said.keys() <= required.keys | {"metadata.name"}
+
+
+@given(terms, nodes)
+def test_a_term_matches_when_nothing_fails(one: NodeSelectorTerm, node: SomeNode) -> None:
+    for compiled in compile_terms([one]):
+        empty = not one.match_expressions and not one.match_fields
+        assert compiled.matches(*node) == (not compiled.failing(*node) and not empty)
+
+
+@given(terms, nodes, nodes)
+def test_a_term_reads_only_what_it_says(one: NodeSelectorTerm, node: SomeNode, other: SomeNode) -> None:
+    for compiled in compile_terms([one]):
+        name = node.name if compiled.reads_name else other.name
+        labels = {key: value for key, value in node.labels.items() if key in compiled.keys}
+        labels |= {key: value for key, value in other.labels.items() if key not in compiled.keys}
+        assert compiled.matches(name, labels) == compiled.matches(*node)

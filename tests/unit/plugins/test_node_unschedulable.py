@@ -1,0 +1,45 @@
+"""NodeUnschedulable."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwhatif.framework.evidence import CordonedNode
+from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.status import SKIP, SUCCESS, Code
+from kwhatif.plugins.node_unschedulable import NodeUnschedulable
+from tests.builders import PodBuilder, node, pod, snapshot
+
+CORDON = "node.kubernetes.io/unschedulable"
+CLUSTER = snapshot(node("cordoned").cordoned(), node("open"), node("tainted").taint(CORDON))
+
+
+@pytest.mark.parametrize(
+    ("asking", "minds"),
+    [
+        pytest.param(pod(), True, id="no toleration"),
+        pytest.param(pod().toleration(CORDON, "Exists", effect="NoSchedule"), False, id="a toleration by key"),
+        pytest.param(pod().toleration(operator="Exists"), False, id="a toleration of everything"),
+        pytest.param(pod().toleration(CORDON, "Equal"), False, id="a toleration of the empty value"),
+        pytest.param(pod().toleration(CORDON, "Equal", "true"), True, id="a toleration of another value"),
+        pytest.param(pod().toleration(CORDON, "Exists", effect="NoExecute"), True, id="a toleration of another effect"),
+    ],
+)
+def test_pods_that_tolerate_the_taint_do_not_mind(asking: PodBuilder, minds: bool) -> None:
+    assert (NodeUnschedulable().pre_filter(asking.info(), CLUSTER) is SKIP) is not minds
+
+
+def test_nothing_is_checked_when_no_node_is_cordoned() -> None:
+    assert NodeUnschedulable().pre_filter(pod().info(), snapshot(node("a"), node("b").taint(CORDON))) is SKIP
+
+
+def test_a_cordoned_node_is_out_for_good_whatever_its_taints() -> None:
+    compiled = NodeUnschedulable().pre_filter(pod().info(), CLUSTER)
+    assert isinstance(compiled, NodeFilter)
+    assert compiled.reads is Reads.SHAPE
+    status = compiled.filter(CLUSTER.by_name["cordoned"])
+    assert status.code is Code.UNRESOLVABLE
+    assert status.message == "node(s) were unschedulable"
+    assert status.evidence == (CordonedNode(),)
+    assert compiled.filter(CLUSTER.by_name["open"]) is SUCCESS
+    assert compiled.filter(CLUSTER.by_name["tainted"]) is SUCCESS

@@ -1,0 +1,215 @@
+"""Victims on one node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kwhatif.framework.plugin import Reads
+from kwhatif.framework.status import SUCCESS, Code, Verdict, error, unschedulable
+from kwhatif.model.cluster import KubernetesObject
+from kwhatif.preemption.budgets import Budgets, BudgetUse
+from kwhatif.preemption.candidate import Candidate
+from kwhatif.preemption.policy import Policy
+from kwhatif.preemption.victims import NO_VICTIMS, VictimSearch
+from kwhatif.snapshot.node_info import NodeInfo
+from tests.builders import NodeBuilder, PodBuilder, budget, node, pod, selector, snapshot
+from tests.unit.preemption.fakes import Asked, Cpu, Rivals, cycle_of
+
+Objects = KubernetesObject | PodBuilder | NodeBuilder
+
+
+def search(
+    preemptor: PodBuilder, *objects: Objects, plugins: tuple[Any, ...] = (), policy: Policy | None = None
+) -> Candidate | Verdict:
+    """What is found on node `n1` (4 cpu)."""
+    snap = snapshot(node("n1"), *objects)
+    cycle = cycle_of(snap, preemptor, *plugins)
+    return VictimSearch(cycle, policy or Policy(), Budgets(snap.cluster)).on(snap.by_name["n1"])
+
+
+def candidate(preemptor: PodBuilder, *objects: Objects, **options: Any) -> Candidate:
+    found = search(preemptor, *objects, **options)
+    assert isinstance(found, Candidate)
+    return found
+
+
+def verdict(preemptor: PodBuilder, *objects: Objects, **options: Any) -> Verdict:
+    found = search(preemptor, *objects, **options)
+    assert isinstance(found, Verdict)
+    return found
+
+
+def wants(cpu: str) -> PodBuilder:
+    return pod("wants").priority(100).cpu(cpu)
+
+
+def running(name: str, cpu: str, priority: int = 0, minute: int = 0) -> PodBuilder:
+    return pod(name).on("n1").cpu(cpu).priority(priority).started(f"2026-01-01T00:{minute:02}:00Z")
+
+
+def names(found: Candidate) -> list[str]:
+    return [victim.pod.name for victim in found.victims]
+
+
+def test_the_most_important_pods_are_put_back_first() -> None:
+    found = candidate(
+        wants("2"), running("a", "1"), running("b", "1", 5), running("c", "1", minute=1), running("d", "1", 9)
+    )
+    assert [each.name for each in found.removed] == ["a", "b", "c", "d"]
+    assert [(each.pod.name, each.objection is None) for each in found.reprieves] == [
+        ("d", True),
+        ("b", True),
+        ("a", False),
+        ("c", False),
+    ]
+    assert names(found) == ["a", "c"]
+
+
+def test_a_smaller_pod_returns_where_a_more_important_one_did_not_fit() -> None:
+    found = candidate(wants("3"), running("big", "2", 9), running("small", "1"), running("tiny", "1"))
+    assert names(found) == ["big", "tiny"]
+
+
+def test_a_reprieve_that_failed_says_why() -> None:
+    found = candidate(wants("4"), running("a", "1"))
+    objection = found.reprieves[0].objection
+    assert objection == Verdict(unschedulable("Insufficient cpu"), "NodeResourcesFit")
+
+
+def test_pods_of_equal_priority_stay() -> None:
+    found = candidate(wants("2"), running("peer", "2", 100), running("low", "2"))
+    assert names(found) == ["low"]
+
+
+def test_without_pods_of_lower_priority_nothing_is_tried() -> None:
+    assert verdict(wants("2"), running("peer", "4", 100)) is NO_VICTIMS
+
+
+def test_when_evicting_all_is_not_enough_the_filter_says_why() -> None:
+    found = verdict(wants("2"), running("peer", "3", 100), running("low", "1"))
+    assert found == Verdict(unschedulable("Insufficient cpu"), "NodeResourcesFit")
+
+
+def test_pods_that_break_a_budget_are_put_back_first() -> None:
+    guarded = running("guarded", "2").labels(app="db")
+    found = candidate(wants("2"), guarded, running("free", "2", 9), budget("db", 0, selector(app="db")))
+    assert [each.pod.name for each in found.reprieves] == ["guarded", "free"]
+    assert names(found) == ["free"]
+    assert (found.pdb_violations, found.budgets) == (0, ())
+
+
+def test_a_broken_budget_is_counted_and_named() -> None:
+    guarded = running("guarded", "4").labels(app="db")
+    found = candidate(wants("2"), guarded, budget("db", 0, selector(app="db")))
+    assert found.pdb_violations == 1
+    assert [(victim.budgets, victim.violates) for victim in found.victims] == [(("default/db",), ("default/db",))]
+    assert found.budgets == (BudgetUse("default/db", 0, -1),)
+
+
+def test_a_budget_with_room_is_named_but_not_broken() -> None:
+    found = candidate(wants("4"), running("guarded", "4").labels(app="db"), budget("db", 3, selector(app="db")))
+    assert found.pdb_violations == 0
+    assert [(victim.budgets, victim.violates) for victim in found.victims] == [(("default/db",), ())]
+    assert found.budgets == (BudgetUse("default/db", 3, 2),)
+
+
+def test_victims_of_both_groups_are_sorted_again() -> None:
+    guarded = running("guarded", "1").labels(app="db")
+    found = candidate(wants("4"), guarded, running("free", "3", 9), budget("db", 0, selector(app="db")))
+    assert [each.pod.name for each in found.reprieves] == ["guarded", "free"]
+    assert names(found) == ["free", "guarded"]
+
+
+def never_started() -> list[PodBuilder]:
+    return [pod(name).on("n1").cpu("1").labels(app=name) for name in "abc"]
+
+
+def test_victims_that_never_started_come_out_reversed() -> None:
+    assert names(candidate(wants("4"), *never_started())) == ["c", "b", "a"]
+
+
+def test_with_a_broken_budget_they_are_reversed_twice() -> None:
+    found = candidate(wants("4"), *never_started(), budget("b", 0, selector(app="a")))
+    assert [each.pod.name for each in found.reprieves] == ["a", "c", "b"]
+    assert names(found) == ["b", "c", "a"]
+
+
+def test_when_everybody_may_return_there_is_no_victim_and_that_is_an_error() -> None:
+    found = verdict(wants("1"), running("a", "1"))
+    assert found == Verdict(error('expected at least one victim pod on node "n1"'))
+
+
+def test_a_filter_that_fails_is_an_error_with_its_name() -> None:
+    def fail(info: NodeInfo) -> Any:
+        return error("boom") if not info.pods else unschedulable("full")
+
+    found = verdict(wants("1"), running("a", "1"), plugins=(Asked(fail, Reads.PODS),))
+    assert found.status.code is Code.ERROR
+    assert found.status.message == 'running "Asked" filter plugin: boom'
+
+
+def test_a_filter_that_fails_during_a_reprieve_only_costs_that_pod() -> None:
+    def fail(info: NodeInfo) -> Any:
+        return SUCCESS if not info.pods else error("boom")
+
+    snap = snapshot(node("n1"), running("a", "1"))
+    cycle = cycle_of(snap, wants("1"))
+    cycle.filters = [("Asked", Asked(fail, Reads.PODS).filter)]
+    found = VictimSearch(cycle, Policy(), Budgets(snap.cluster)).on(snap.by_name["n1"])
+    assert isinstance(found, Candidate)
+    assert names(found) == ["a"]
+
+
+def test_filters_that_read_no_pods_are_asked_once() -> None:
+    static = Asked(name="Static", reads=Reads.NODE)
+    live = Asked(name="Live", reads=Reads.PODS)
+    cycle_plugins = (static, live, Cpu())
+    snap = snapshot(node("n1"), running("a", "2"), running("b", "2"))
+    cycle = cycle_of(snap, wants("2"), *cycle_plugins)
+    static.filter.asked.clear()
+    live.filter.asked.clear()
+    VictimSearch(cycle, Policy(), Budgets(snap.cluster)).on(snap.by_name["n1"])
+    assert static.filter.asked == [[]]
+    assert live.filter.asked == [[], ["a"], ["a", "b"]]
+
+
+def test_filters_with_state_of_their_own_follow_every_pod() -> None:
+    rival = running("rival", "1").labels(rival="yes")
+    found = candidate(wants("1"), rival, running("other", "1", 9), plugins=(Rivals(), Cpu()))
+    assert names(found) == ["rival"]
+
+
+def test_the_search_leaves_the_snapshot_and_the_cycle_alone() -> None:
+    snap = snapshot(node("n1"), running("rival", "1").labels(rival="yes"), running("b", "3"))
+    cycle = cycle_of(snap, wants("2"), Rivals(), Cpu())
+    finder = VictimSearch(cycle, Policy(), Budgets(snap.cluster))
+    first = finder.on(snap.by_name["n1"])
+    assert [each.name for each in snap.by_name["n1"].pods] == ["b", "rival"]
+    assert snap.by_name["n1"].cpu == 4000
+    assert finder.on(snap.by_name["n1"]) == first
+
+
+def test_nominated_pods_of_equal_priority_keep_their_room() -> None:
+    peer = pod("peer").priority(100).cpu("2").nominated("n1")
+    found = candidate(wants("2"), running("a", "2", 1), running("b", "2"), peer)
+    assert names(found) == ["a", "b"]
+
+
+def test_nominated_pods_of_lower_priority_do_not() -> None:
+    lower = pod("lower").priority(99).cpu("2").nominated("n1")
+    found = candidate(wants("2"), running("a", "2", 1), running("b", "2"), lower)
+    assert names(found) == ["b"]
+
+
+def test_a_policy_may_spare_pods_and_order_them_its_own_way() -> None:
+    class Gentle(Policy):
+        def potential_victims(self, preemptor, info):  # type: ignore[no-untyped-def]
+            return [each for each in super().potential_victims(preemptor, info) if "precious" not in each.labels]
+
+        def by_importance(self, pods):  # type: ignore[no-untyped-def]
+            return sorted(pods, key=lambda each: each.name)
+
+    pods = [running("a", "1"), running("b", "1", 5), running("c", "1", 9), running("d", "1").labels(precious="yes")]
+    found = candidate(wants("2"), *pods, policy=Gentle())
+    assert [each.name for each in found.removed] == ["a", "b", "c"]
+    assert names(found) == ["b", "c"]

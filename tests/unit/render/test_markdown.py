@@ -1,0 +1,118 @@
+"""Markdown: what it says, and that nothing from manifests or cluster is markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from kwhatif.render.markdown import code, prose, to_markdown
+from kwhatif.report import Decision, Report, SnapshotInfo
+from tests.unit.render.test_tools import EXCUSED, FAILS, HOSTILE, WARNS, hostile, report
+
+GFM = MarkdownIt("gfm-like", {"linkify": False})
+
+
+def tokens(text: str) -> Iterator[Token]:
+    for token in GFM.parse(text):
+        yield token
+        yield from token.children or ()
+
+
+def shown(text: str) -> str:
+    """What a reader sees."""
+    return "".join(token.content for token in tokens(text) if token.type in ("text", "code_inline"))
+
+
+def test_a_gate() -> None:
+    assert to_markdown(report(FAILS, WARNS, EXCUSED, caveats=("not modelled",))).splitlines() == [
+        "### ❌ The gate fails",
+        "",
+        "|  | Workload | Manifest | Placed | Result |",
+        "|---|---|---|---|---|",
+        "| ❌ | `Deployment shop/web` | `deploy/web.yaml:12` | 1/2 | 1 of 2 placed |",
+        "| ✅ | `StatefulSet shop/db` | `deploy/db.yaml:3` | 1/1 | placed on n1 |",
+        "",
+        "#### Findings",
+        "",
+        "- ❌ **unschedulable** `Deployment shop/web` (`deploy/web.yaml:12`): stays pending: 0/3 nodes are available:"
+        " 3 Insufficient cpu.",
+        "- ⚠️ **preemption** `Deployment shop/web` (`deploy/web.yaml:12`): evicts batch/etl",
+        "",
+        "<details><summary>Suppressed findings</summary>",
+        "",
+        "- ❌ **placement/gpu** `StatefulSet shop/db` (`deploy/db.yaml:3`): may land on gpu1 — for now",
+        "",
+        "</details>",
+        "",
+        "<details><summary>1 caveat</summary>",
+        "",
+        "- not modelled",
+        "",
+        "</details>",
+    ]
+
+
+def test_other_commands_have_a_row_per_pod() -> None:
+    placed = Decision(pod="shop/a", outcome="Placed", node="n1", ties=("n1",))
+    stuck = Decision(pod="shop/b", outcome="Unschedulable", message="0/1 nodes are available.")
+    made = Report(command="schedule", snapshot=SnapshotInfo(nodes=1), decisions=(placed, stuck))
+    assert to_markdown(made).splitlines()[2:] == [
+        "| ✅ | `shop/a` | `n1` | lands on n1, the best of 0 feasible nodes (1 in all) |",
+        "| ❌ | `shop/b` |  | stays pending: 0/1 nodes are available. |",
+    ]
+
+
+def test_many_rows_are_cut_and_counted() -> None:
+    lines = to_markdown(report(*[FAILS] * 150)).splitlines()
+    assert lines.count(next(line for line in lines if "unschedulable" in line)) == 100
+    assert lines[-1] == "- … and 50 more"
+
+
+def test_nothing_from_the_cluster_is_markup() -> None:
+    types = {token.type for token in tokens(to_markdown(hostile()))}
+    assert not types & {"link_open", "image", "em_open", "s_open", "html_inline", "fence", "code_block"}
+    blocks = [token.content.strip() for token in tokens(to_markdown(hostile())) if token.type == "html_block"]
+    assert blocks == [
+        "<details><summary>Suppressed findings</summary>",
+        "</details>",
+        "<details><summary>1 caveat</summary>",
+        "</details>",
+    ]
+
+
+def test_a_hostile_name_stays_in_its_row() -> None:
+    rows = [token for token in tokens(to_markdown(hostile())) if token.type == "tr_open"]
+    cells = [token for token in tokens(to_markdown(hostile())) if token.type == "td_open"]
+    assert (len(rows), len(cells)) == (2, 5)
+
+
+@pytest.mark.parametrize("text", ["plain", "a`b", "``", "`", " x ", "a|b", HOSTILE])
+def test_code_shows_the_text(text: str) -> None:
+    spans = [token.content for token in tokens(code(text)) if token.type == "code_inline"]
+    assert len(spans) == 1
+    assert spans[0].strip() == code(text).strip("`").strip()
+
+
+@pytest.mark.parametrize(
+    "text", ["*a* _b_ ~c~", "<b>x</b>", "[a](b)", "![a](b)", "`a`", "a|b", "\\*", "&amp;", "$x$", "a_b_c"]
+)
+def test_prose_shows_the_text(text: str) -> None:
+    assert shown(prose(text)).replace("\u200b", "") == text
+
+
+@pytest.mark.parametrize("text", ["@me", "#12", "!3", "http://x", "www.x.y", ":smile:", "~label", "%1"])
+def test_prose_mentions_nobody_and_refers_to_nothing(text: str) -> None:
+    assert "\u200b" in prose(text)
+    assert shown(prose(text)).replace("\u200b", "") == text
+
+
+@pytest.mark.parametrize("text", ["a: b", "0/12 nodes", "key=value:NoSchedule", "5 of 6 placed; the 6th evicts a/b-1"])
+def test_ordinary_prose_is_left_alone(text: str) -> None:
+    assert prose(text) == text
+
+
+def test_long_prose_is_cut() -> None:
+    assert len(prose("x" * 1000)) == 300

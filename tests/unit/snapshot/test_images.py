@@ -1,0 +1,60 @@
+"""Image states of the cluster."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwhatif.snapshot.images import image_states, images_on
+from tests.builders import NodeBuilder, node, snapshot
+
+
+def test_counts_the_nodes_that_have_a_name() -> None:
+    states = image_states(
+        [node("a").image(10, "web:1", "web@sha256:x").image(7, "db:1").build(), node("b").image(10, "web:1").build()]
+    )
+    assert states == {"web:1": (10, 2), "web@sha256:x": (10, 1), "db:1": (7, 1)}
+
+
+def test_a_name_that_a_node_lists_twice_makes_it_one_node() -> None:
+    twice = node("a").image(10, "web:1", "web:1").image(20, "web:1").build()
+    assert image_states([twice]) == {"web:1": (10, 1)}
+
+
+def test_the_size_is_the_first_nodes_in_the_servers_order_whatever_the_zones() -> None:
+    """Zones are walked in turn: a2 comes after b, though it was known before it."""
+    found = snapshot(
+        node("b").zone("2").image(30, "web:1"), node("a2").zone("1").image(20, "web:1"), node("a1").zone("1")
+    )
+    assert [one.name for one in found.nodes] == ["a1", "b", "a2"]
+    assert found.images == {"web:1": (20, 2)}
+    assert found.by_name["b"].images == {"web:1": (20, 2)}
+    assert found.by_name["a1"].images == {}
+
+
+def test_names_are_taken_as_they_stand() -> None:
+    states = image_states([node().image(1, "docker.io/library/nginx:latest").build()])
+    assert "nginx:latest" not in states
+
+
+nodes = st.lists(
+    st.lists(st.tuples(st.integers(1, 9), st.lists(st.sampled_from("wxyz"), max_size=2)), max_size=3), max_size=4
+)
+
+
+@given(nodes)
+def test_agrees_with_counting_naively(lists: list[list[tuple[int, list[str]]]]) -> None:
+    built = []
+    for index, images in enumerate(lists):
+        builder: NodeBuilder = node(f"n{index}")
+        for size, names in images:
+            builder.image(size, *names)
+        built.append(builder.build())
+    states = image_states(built)
+    every = [(index, size, name) for index, images in enumerate(lists) for size, names in images for name in names]
+    assert states.keys() == {name for _, _, name in every}
+    for name, (size, count) in states.items():
+        assert size == next(other for _, other, named in every if named == name)
+        assert count == len({index for index, _, named in every if named == name})
+    for index, one in enumerate(built):
+        assert images_on(one, states) == {name: states[name] for place, _, name in every if place == index}

@@ -1,0 +1,158 @@
+"""A node's running sums, lists of pods, and host ports."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwhatif.matching.ports import HostPort
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+from tests.builders import affinity_term, node, on_name, pod
+
+ANY = "0.0.0.0"
+GPU = "example.com/gpu"
+
+
+def filled(*pods: PodInfo) -> NodeInfo:
+    info = node().info()
+    for one in pods:
+        info.add_pod(one)
+    return info
+
+
+def sums(info: NodeInfo) -> tuple[object, ...]:
+    scalars = {name: amount for name, amount in info.scalars.items() if amount}
+    return info.cpu, info.memory, info.ephemeral, scalars, info.nonzero_cpu, info.nonzero_memory
+
+
+def test_knows_what_pods_may_use() -> None:
+    info = (
+        node().allocatable({"cpu": "1500m", "memory": "1Gi", "ephemeral-storage": "2k", GPU: "3", "pods": "7"}).info()
+    )
+    assert info.allocatable == (1500, 2**30, 2000, ((GPU, 3),))
+    assert info.allowed_pods == 7
+
+
+def test_capacity_stands_in_for_allocatable() -> None:
+    info = node().status(allocatable=None, capacity={"cpu": "2", "pods": "5"}).info()
+    assert info.allocatable.cpu == 2000
+    assert info.allowed_pods == 5
+
+
+def test_a_node_that_states_no_pods_takes_none() -> None:
+    assert node().status(allocatable={"cpu": "2"}).info().allowed_pods == 0
+
+
+def test_sums_up_its_pods() -> None:
+    info = filled(
+        pod("a").cpu("500m").memory("1Gi").requests({GPU: "1", "ephemeral-storage": "10"}).info(),
+        pod("b").cpu("250m").requests({GPU: "2"}).info(),
+    )
+    assert sums(info) == (750, 2**30, 10, {GPU: 3}, 750, 2**30 + 200 * 2**20)
+
+
+def test_pods_that_request_nothing_count_with_defaults_for_scoring() -> None:
+    assert sums(filled(pod("a").info())) == (0, 0, 0, {}, 100, 200 * 2**20)
+
+
+def test_removing_a_pod_moves_the_last_one_into_its_place() -> None:
+    pods = [pod(name).info() for name in "abcd"]
+    info = filled(*pods)
+    info.remove_pod(pods[1])
+    assert [one.name for one in info.pods] == ["a", "d", "c"]
+
+
+def test_a_pod_is_found_by_its_uid() -> None:
+    info = filled(pod("a").meta(uid="1").cpu("1").info())
+    info.remove_pod(pod("renamed").meta(uid="1").info())
+    assert info.pods == []
+    assert info.cpu == 0
+
+
+def test_removing_an_unknown_pod_is_an_error() -> None:
+    with pytest.raises(KeyError, match="no corresponding pod b in pods of node"):
+        filled(pod("a").info()).remove_pod(pod("b").info())
+
+
+def test_lists_the_pods_that_have_something_to_say_about_others() -> None:
+    term = affinity_term("zone")
+    plain = pod("plain").node_affinity(on_name("n1")).info()
+    likes = pod("likes").pod_affinity(term).info()
+    prefers = pod("prefers").prefer_not_pods(1, term).info()
+    refuses = pod("refuses").pod_anti_affinity(term).info()
+    info = filled(plain, likes, prefers, refuses)
+    assert info.with_affinity == [likes, prefers, refuses]
+    assert info.with_required_anti_affinity == [refuses]
+    info.remove_pod(refuses)
+    assert info.with_affinity == [likes, prefers]
+    assert info.with_required_anti_affinity == []
+
+
+def test_a_port_that_two_pods_hold_is_free_as_soon_as_one_goes() -> None:
+    one, two = pod("a").host_port(80).info(), pod("b").host_port(80).info()
+    info = filled(one, two)
+    info.remove_pod(one)
+    assert info.used_ports() == set()
+    info.add_pod(one)
+    assert info.used_ports() == {HostPort(ANY, "TCP", 80)}
+
+
+def test_a_clone_changes_alone() -> None:
+    first = pod("a").cpu("1").host_port(80).requests({GPU: "1"}).pod_anti_affinity(affinity_term("zone")).info()
+    info = filled(first)
+    before = sums(info)
+    clone = info.clone()
+    clone.remove_pod(first)
+    clone.add_pod(pod("b").cpu("2").host_port(81).info())
+    assert sums(info) == before
+    assert info.pods == info.with_affinity == info.with_required_anti_affinity == [first]
+    assert info.used_ports() == {HostPort(ANY, "TCP", 80)}
+    assert clone.with_affinity == []
+    assert (clone.cpu, clone.used_ports()) == (2000, {HostPort(ANY, "TCP", 81)})
+
+
+def test_a_clone_knows_all_of_the_node() -> None:
+    info = NodeInfo(node("n").labels(disk="ssd").taint("gpu").cordoned().features("X").build(), shape=7)
+    info.images = {"web:1": (5, 1)}  # type: ignore[dict-item]
+    clone = info.clone()
+    for fact in ("node", "name", "labels", "taints", "unschedulable", "declared_features", "shape", "images"):
+        assert getattr(clone, fact) == getattr(info, fact)
+    assert (clone.allocatable, clone.allowed_pods) == (info.allocatable, info.allowed_pods)
+
+
+steps = st.lists(st.tuples(st.sampled_from(["add", "remove", "look", "clone"]), st.integers(0, 4)), max_size=20)
+requests = st.fixed_dictionaries(
+    {}, optional={"cpu": st.integers(0, 9), "memory": st.integers(0, 9), GPU: st.integers(0, 9)}
+)
+pods_of_all_kinds = st.lists(st.tuples(requests, st.sets(st.integers(80, 82))), min_size=5, max_size=5)
+
+
+@given(pods_of_all_kinds, steps)
+def test_sums_are_those_of_the_pods_at_any_time(
+    kinds: list[tuple[dict[str, int], set[int]]], steps: list[tuple[str, int]]
+) -> None:
+    """Ports follow upstream's set of (ip, protocol, port), however late it is asked for."""
+    pods = []
+    for index, (requested, ports) in enumerate(kinds):
+        builder = pod(f"p{index}").requests(requested)
+        for port in sorted(ports):
+            builder.host_port(port)
+        pods.append(builder.info())
+    info = node().info()
+    expected_ports: set[HostPort] = set()
+    for action, index in steps:
+        one = pods[index]
+        if action == "add" and one not in info.pods:
+            info.add_pod(one)
+            expected_ports |= set(one.ports)
+        elif action == "remove" and one in info.pods:
+            info.remove_pod(one)
+            expected_ports -= set(one.ports)
+        elif action == "look":
+            assert info.used_ports() == expected_ports
+        elif action == "clone":
+            info = info.clone()
+        assert sums(info) == sums(filled(*info.pods))
+    assert info.used_ports() == expected_ports

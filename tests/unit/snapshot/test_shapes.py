@@ -1,0 +1,63 @@
+"""Shapes of nodes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwhatif.snapshot.shapes import Shapes, near_unique_keys
+from tests.builders import HOSTNAME, NodeBuilder, node
+
+
+def numbers(*builders: NodeBuilder) -> list[int]:
+    nodes = [builder.build() for builder in builders]
+    shapes = Shapes(nodes)
+    return [shapes.number(one) for one in nodes]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(node("n").labels(disk="ssd"), id="a label"),
+        pytest.param(node("n").taint("gpu"), id="a taint"),
+        pytest.param(node("n").taint("gpu", effect="PreferNoSchedule"), id="a soft taint"),
+        pytest.param(node("n").cordoned(), id="a cordon"),
+        pytest.param(node("n").features("X"), id="a feature"),
+    ],
+)
+def test_nodes_that_a_rule_can_tell_apart_differ_in_shape(other: NodeBuilder) -> None:
+    assert numbers(node("n"), other) == [0, 1]
+
+
+def test_amounts_and_images_are_no_part_of_the_shape() -> None:
+    assert numbers(node("n"), node("n").allocatable(cpu="64").image(5, "x")) == [0, 0]
+
+
+def test_taints_in_another_order_are_another_shape() -> None:
+    """The first untolerated taint is evidence, so the order counts."""
+    assert numbers(node("n").taint("a").taint("b"), node("n").taint("b").taint("a")) == [0, 1]
+
+
+def test_hostnames_are_no_part_of_the_shape_of_many_nodes() -> None:
+    nodes = [node(f"n{index}").labels(pool="ab"[index % 2]).build() for index in range(8)]
+    shapes = Shapes(nodes)
+    assert shapes.unfixed == {HOSTNAME}
+    assert [shapes.number(one) for one in nodes] == [0, 1] * 4
+
+
+def test_few_nodes_keep_all_their_labels() -> None:
+    assert near_unique_keys([node(f"n{index}").build() for index in range(7)]) == frozenset()
+
+
+def test_a_label_is_near_unique_with_more_values_than_half_the_nodes() -> None:
+    def keys(values: int) -> frozenset[str]:
+        return near_unique_keys([node("n").labels(rack=str(index % values)).build() for index in range(10)])
+
+    assert keys(5) == frozenset()
+    assert keys(6) == {"rack"}
+
+
+def test_every_shape_has_its_first_node_for_a_representative() -> None:
+    nodes = [node("a").build(), node("a").labels(disk="ssd").build(), node("a").cordoned().build()]
+    shapes = Shapes(nodes)
+    assert [shapes.number(one) for one in [*nodes, *nodes]] == [0, 1, 2] * 2
+    assert shapes.representatives == nodes

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from kwhatif.errors import InputError
+from kwhatif.sources.files import find_inputs, read_inputs
+from kwhatif.sources.problems import Problems
+
+
+def read(*paths: object, stdin: bytes = b"") -> tuple[list[tuple[str, bytes]], list[str]]:
+    """What was read, and what was wrong."""
+    problems = Problems()
+    found = list(read_inputs(find_inputs([str(path) for path in paths], io.BytesIO(stdin), problems), problems))
+    try:
+        problems.raise_if_any()
+    except InputError as wrong:
+        return found, [str(problem) for problem in wrong.problems]
+    return found, []
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for name in ("b.yaml", "a.yml", "sub/c.json", "sub/d.yaml.gz", "notes.txt", ".hidden.yaml", ".git/e.yaml"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(gzip.compress(b"zipped") if name.endswith(".gz") else name.encode())
+    return tmp_path
+
+
+def test_a_directory_is_read_recursively_in_order_without_hidden_files(tree: Path) -> None:
+    found, problems = read(tree)
+    assert [(str(Path(name).relative_to(tree)), text) for name, text in found] == [
+        ("a.yml", b"a.yml"),
+        ("b.yaml", b"b.yaml"),
+        ("sub/c.json", b"sub/c.json"),
+        ("sub/d.yaml.gz", b"zipped"),
+    ]
+    assert problems == []
+
+
+def test_a_glob_matches_files_and_directories(tree: Path) -> None:
+    found, _ = read(tree / "*.y*ml", tree / "s*")
+    assert [Path(name).name for name, _ in found] == ["a.yml", "b.yaml", "c.json", "d.yaml.gz"]
+
+
+def test_a_file_may_have_any_name(tree: Path) -> None:
+    assert read(tree / "notes.txt") == ([(str(tree / "notes.txt"), b"notes.txt")], [])
+
+
+def test_standard_input_is_read_once() -> None:
+    found, problems = read("-", "-", stdin=b"text")
+    assert found == [("standard input", b"text")]
+    assert problems == ["standard input: is named more than once (it can be read only once)"]
+
+
+def test_gzip_is_known_by_its_first_bytes_and_may_have_members(tmp_path: Path) -> None:
+    (tmp_path / "dump").write_bytes(gzip.compress(b"one ") + gzip.compress(b"two"))
+    assert read(tmp_path / "dump")[0] == [(str(tmp_path / "dump"), b"one two")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_byte_order_marks_are_dropped(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.yaml").write_bytes("kind: é".encode(encoding))
+    assert read(tmp_path / "a.yaml")[0] == [(str(tmp_path / "a.yaml"), "kind: é".encode())]
+
+
+def bomb() -> bytes:
+    return gzip.compress(b"\0" * (65 << 20))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(b"\x00\x01binary", "is a binary file, neither YAML nor JSON", id="binary"),
+        pytest.param(gzip.compress(b"a" * 1000)[:20], "is not a whole gzip file: the end is missing", id="cut gzip"),
+        pytest.param(
+            b"\x1f\x8bnot",
+            "is not a valid gzip file: Error -3 while decompressing data: unknown compression method",
+            id="no gzip",
+        ),
+        pytest.param(b"\xff\xfea\x00b", "is not valid UTF-16: truncated data", id="cut UTF-16"),
+        pytest.param(bomb(), "inflates to a suspicious size, and was not read", id="a bomb"),
+    ],
+)
+def test_what_is_no_text_is_a_problem(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "a.yaml").write_bytes(content)
+    assert read(tmp_path / "a.yaml") == ([], [f"{tmp_path / 'a.yaml'}: {message}"])
+
+
+def test_what_cannot_be_opened_is_a_problem_and_hides_nothing_else(tree: Path) -> None:
+    os.mkfifo(tree / "pipe.yaml")
+    (tree / "dangling.yaml").symlink_to(tree / "nowhere")
+    (tree / "empty").mkdir()
+    found, problems = read(
+        tree / "pipe.yaml",
+        "/dev/zero",
+        tree / "dangling.yaml",
+        tree / "missing",
+        tree / "x*",
+        tree / "empty",
+        tree / "b.yaml",
+    )
+    assert [Path(name).name for name, _ in found] == ["b.yaml"]
+    assert [problem.replace(f"{tree}/", "") for problem in problems] == [
+        "x*: matches no file",
+        "empty: holds no .yaml, .yml or .json file",
+        "pipe.yaml: is neither a file nor a directory",
+        "/dev/zero: is neither a file nor a directory",
+        "dangling.yaml: cannot be read: No such file or directory",
+        "missing: cannot be read: No such file or directory",
+    ]
+
+
+def test_the_pipe_of_a_process_substitution_is_read() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"text")
+    os.close(writer)
+    try:
+        assert read(f"/dev/fd/{reader}")[0] == [(f"/dev/fd/{reader}", b"text")]
+    finally:
+        os.close(reader)

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from kwhatif.errors import InputError
+from kwhatif.model.cluster import key_of
+from kwhatif.sources.manifests import read_manifests
+from kwhatif.sources.origin import Manifest, Origin
+
+DEMO = Path(__file__).parents[3] / "fixtures" / "demo" / "pods"
+
+
+def load(*paths: object, stdin: str = "") -> list[Manifest]:
+    return read_manifests(
+        [str(path) for path in paths] or ["-"], stdin=io.BytesIO(stdin.encode()), default_namespace="shop"
+    )
+
+
+def problems(*paths: object, stdin: str = "") -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load(*paths, stdin=stdin)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_the_demo_in_order_of_its_files() -> None:
+    assert [key_of(manifest.object) for manifest in load(DEMO)] == [
+        "shop/checkout",
+        "data/impossible",
+        "ml/inference",
+        "shop/patient",
+        "shop/api-extra",
+        "shop/small",
+    ]
+
+
+def test_every_object_knows_its_place() -> None:
+    text = """# A comment.
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: b, namespace: other}
+- apiVersion: apps/v1
+  kind: DeploymentList
+  items:
+  - metadata: {name: c}
+"""
+    assert [(key_of(manifest.object), manifest.origin) for manifest in load(stdin=text)] == [
+        ("shop/a", Origin("standard input", 1, 2)),
+        ("other/b", Origin("standard input", 2, 9, "/items/0")),
+        ("shop/c", Origin("standard input", 2, 15, "/items/1/items/0")),
+    ]
+
+
+def test_json_has_no_lines() -> None:
+    (manifest,) = load(stdin='{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}')
+    assert manifest.origin == Origin("standard input", 1)
+
+
+def test_other_objects_may_stand_beside_the_pods() -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c}\n"
+    assert [type(manifest.object).__name__ for manifest in load(stdin=text)] == ["Pod", "PersistentVolumeClaim"]
+
+
+def test_pods_yet_to_be_named_may_be_many() -> None:
+    text = "---\n".join(
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{generateName: a-}}\nspec: {{priority: {n}}}\n" for n in range(3)
+    )
+    assert len(load(stdin=text)) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("", ["-: holds no pod: found no object at all (give a Pod, Deployment, Job, …)"], id="nothing"),
+        pytest.param(
+            "apiVersion: v1\nkind: ConfigMap\n---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n",
+            ["-: holds no pod: found only Service, v1/ConfigMap (give a Pod, Deployment, Job, …)"],
+            id="no pod",
+        ),
+        pytest.param(
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {hostNetwork: true}\n",
+            [
+                "standard input, document 2, line 5 (Pod shop/a): is there twice, with different contents; the other: standard input, document 1, line 1"
+            ],
+            id="two pods of one name",
+        ),
+        pytest.param(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  containers:\n  - name: main\n    resources:\n      requests:\n        cpu: 1gb\n",
+            [
+                "standard input, document 1, line 10 (Pod shop/a): spec.containers[0].resources.requests.cpu: '1gb' is not a quantity such as 2, 0.5, 500m or 1.5Gi"
+            ],
+            id="an impossible quantity, with its line",
+        ),
+    ],
+)
+def test_problems(text: str, told: list[str]) -> None:
+    assert problems(stdin=text) == told
+
+
+def test_a_glob_that_matches_nothing(tmp_path: Path) -> None:
+    assert problems(tmp_path / "*.yaml") == [f"{tmp_path}/*.yaml: matches no file"]

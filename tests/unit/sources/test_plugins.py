@@ -1,0 +1,250 @@
+"""Plugins of your own: how they are found, and which classes are none."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+import pytest
+
+from kwhatif.catalog import BY_NAME, ENTRIES, Entry
+from kwhatif.errors import InputError, PluginFailed
+from kwhatif.framework.guard import unguarded
+from kwhatif.framework.profile import Point
+from kwhatif.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
+from kwhatif.preemption.guard import GuardedPolicy
+from kwhatif.sources.plugins import PluginSource, load_plugins
+
+
+def load(*sources: PluginSource, config: Any = None) -> tuple[dict[str, Entry], list[str]]:
+    entries, enabled = load_plugins(ENTRIES, sources, config or {})
+    assert entries[: len(ENTRIES)] == list(ENTRIES)
+    return {entry.name: entry for entry in entries[len(ENTRIES) :]}, enabled
+
+
+def problems(*sources: PluginSource, config: Any = None) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load_plugins(ENTRIES, sources, config or {})
+    return [str(problem) for problem in caught.value.problems]
+
+
+class Own:
+    name: ClassVar[str] = "Own"
+
+    def pre_filter(self, pod: object, snapshot: object) -> None: ...
+
+
+class Everything:
+    name: ClassVar[str] = "Everything"
+    weight: ClassVar[int] = 7
+
+    class Args(msgspec.Struct):
+        size: int = 3
+
+    def __init__(self, args: Args) -> None:
+        if args.size > 5:
+            raise ValueError("too large")
+        self.args = args
+
+    def pre_enqueue(self, pod: object, snapshot: object) -> None: ...
+    def pre_filter(self, pod: object, snapshot: object) -> None: ...
+    def pre_score(self, pod: object, snapshot: object, nodes: object) -> None: ...
+    def post_filter(self, cycle: object) -> None: ...
+
+
+def test_extension_points_follow_from_the_methods() -> None:
+    entries, enabled = load(Own, Everything)
+    assert enabled == ["Own", "Everything"]
+    assert entries["Own"].points == (Point.PRE_FILTER, Point.FILTER)
+    everything = entries["Everything"]
+    assert everything.points == (
+        Point.PRE_ENQUEUE,
+        Point.PRE_FILTER,
+        Point.FILTER,
+        Point.PRE_SCORE,
+        Point.SCORE,
+        Point.POST_FILTER,
+    )
+    assert (everything.weight, everything.args, everything.default) == (7, Everything.Args, False)
+
+
+def test_it_is_made_with_its_arguments_and_put_behind_a_guard() -> None:
+    entry = load(Everything)[0]["Everything"]
+    assert entry.factory is not None
+    made = entry.factory(Everything.Args(5))
+    inner = unguarded(made)
+    assert isinstance(inner, Everything)
+    assert inner.args.size == 5
+    with pytest.raises(PluginFailed, match="plugin Everything cannot be made: ValueError: too large"):
+        entry.factory(Everything.Args(6))
+
+
+def test_a_preemption_takes_the_arguments_of_the_one_it_inherits_from_and_its_policy_is_guarded() -> None:
+    class Mine(DefaultPreemption):
+        name: ClassVar[str] = "Mine"
+        replaces: ClassVar[str] = "DefaultPreemption"
+
+    entry = load(Mine)[0]["Mine"]
+    assert (entry.args, entry.replaces) == (DefaultPreemptionArgs, "DefaultPreemption")
+    assert entry.factory is not None
+    made = unguarded(entry.factory(DefaultPreemptionArgs(min_candidate_nodes_absolute=4)))
+    assert isinstance(made, Mine)
+    assert isinstance(made.policy, GuardedPolicy)
+    assert not isinstance(DefaultPreemption.policy, GuardedPolicy)
+
+
+def make_class(**attributes: Any) -> type:
+    return type("Bad", (Own,), attributes)
+
+
+BAD_CLASSES: dict[str, tuple[Any, str]] = {
+    "no name": (type("Bad", (), {"pre_filter": None}), "plugin Bad: the class has no `name`, a string"),
+    "a name that is no text": (make_class(name=3), "plugin Bad: the class has no `name`, a string"),
+    "no methods": (
+        type("Bad", (), {"name": "Bad"}),
+        "plugin Bad: the class has none of the methods pre_enqueue, pre_filter, pre_score, post_filter",
+    ),
+    "the name of a built-in plugin": (
+        make_class(name="NodeName"),
+        "plugin Bad: NodeName is the name of a built-in plugin: take another one, and `replaces` to stand in its place",
+    ),
+    "in the place of nobody": (
+        make_class(replaces="Nobody"),
+        "plugin Bad: it replaces 'Nobody', which is no built-in plugin",
+    ),
+    "no weight": (make_class(weight=0), "plugin Bad: its weight is 0, not a positive whole number"),
+    "arguments of no type": (make_class(Args=dict), "plugin Bad: its Args is no msgspec.Struct"),
+}
+
+
+@pytest.mark.parametrize(("plugin", "problem"), BAD_CLASSES.values(), ids=BAD_CLASSES.keys())
+def test_classes_that_are_no_plugins(plugin: type, problem: str) -> None:
+    assert problems(plugin) == [problem]
+
+
+def test_two_of_one_name_and_two_in_one_place() -> None:
+    first, second = (make_class(name=name, replaces="NodePorts") for name in ("A", "B"))
+    assert problems(Own, Own) == ["plugin Own: another plugin is named Own as well"]
+    assert problems(first, second) == ["plugin Bad: another plugin replaces NodePorts as well"]
+
+
+# --- by name ------------------------------------------------------------------------------------------
+
+MODULE = """
+raise_on_import = {raises!r}
+if raise_on_import:
+    raise RuntimeError(raise_on_import)
+
+class Quota:
+    name = "Quota"
+    def pre_filter(self, pod, snapshot): ...
+
+class Outer:
+    Inner = Quota
+
+not_a_class = 3
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module in the current directory, and one that cannot be imported."""
+    (tmp_path / "kwhatif_test_quota.py").write_text(MODULE.format(raises=""))
+    (tmp_path / "kwhatif_test_broken.py").write_text(MODULE.format(raises="no database"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("kwhatif_test_quota", "kwhatif_test_broken"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return "kwhatif_test_quota"
+
+
+def install(folder: Path, entry_points: dict[str, str]) -> None:
+    """What pip leaves behind of a package."""
+    info = folder / "kwhatif_test_quota-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kwhatif-test-quota\nVersion: 1.0\n")
+    lines = "".join(f"{name} = {value}\n" for name, value in entry_points.items())
+    (info / "entry_points.txt").write_text(f"[kwhatif.plugins]\n{lines}")
+
+
+@pytest.mark.parametrize("path", ["Quota", "Outer.Inner"])
+def test_module_and_class(module: str, path: str) -> None:
+    assert list(load(f"{module}:{path}")[0]) == ["Quota"]
+
+
+MISSING = {
+    "a module that is not there": (
+        "kwhatif_test_nowhere:Quota",
+        "kwhatif_test_nowhere cannot be imported: ModuleNotFoundError: No module named 'kwhatif_test_nowhere'",
+    ),
+    "a class that is not there": (
+        "kwhatif_test_quota:Nope",
+        "module 'kwhatif_test_quota' has no attribute 'Nope'",
+    ),
+    "no class": ("kwhatif_test_quota:not_a_class", "it is no class but int"),
+    "a module that raises": (
+        "kwhatif_test_broken:Quota",
+        "kwhatif_test_broken cannot be imported: RuntimeError: no database",
+    ),
+    "no module": (":Quota", "expected module:Class"),
+    "no class named": ("kwhatif_test_quota:", "expected module:Class"),
+    "no entry point": (
+        "Quota",
+        "no entry point of group kwhatif.plugins has this name; give module:Class, or install the plugin",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "problem"), MISSING.values(), ids=MISSING.keys())
+def test_what_is_not_there(module: str, source: str, problem: str) -> None:
+    assert problems(source) == [f"--plugin {source}: {problem}"]
+
+
+def mentions(*names: str) -> dict[str, Any]:
+    return {"profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": name} for name in names]}}}]}
+
+
+def test_entry_points_are_known_by_name(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, {"Quota": f"{module}:Quota", "Broken": "kwhatif_test_broken:Quota"})
+    monkeypatch.syspath_prepend(tmp_path)
+    entries, enabled = load(config=mentions("Quota", "NodeName"))
+    assert (list(entries), enabled) == (["Quota"], [])
+    entries, enabled = load("Quota", config=mentions("Quota"))
+    assert (list(entries), enabled) == (["Quota"], ["Quota"])
+
+
+def test_entry_points_that_nobody_names_are_not_imported(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, {"Quota": f"{module}:Quota", "Broken": "kwhatif_test_broken:Quota"})
+    monkeypatch.syspath_prepend(tmp_path)
+    assert load(config=mentions("NodeName")) == ({}, [])
+    assert module not in sys.modules
+
+
+def test_entry_points_that_cannot_be_used(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, {"Other": f"{module}:Quota", "Broken": "kwhatif_test_broken:Quota"})
+    monkeypatch.syspath_prepend(tmp_path)
+    assert sorted(problems(config=mentions("Other", "Broken"))) == [
+        "entry point Broken: kwhatif_test_broken:Quota cannot be imported: RuntimeError: no database",
+        f"entry point Other: {module}:Quota has another name: 'Quota'",
+    ]
+
+
+ODD_CONFIGS: Sequence[Any] = ({"profiles": 3}, {"profiles": [3, {"plugins": [{"name": 4}]}]}, {"profiles": None})
+
+
+@pytest.mark.parametrize("config", ODD_CONFIGS)
+def test_a_configuration_that_makes_no_sense_is_left_to_those_who_say_so(config: Any) -> None:
+    assert load(config=config) == ({}, [])
+
+
+def test_names_of_built_in_plugins_are_looked_up_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(**_: object) -> None:
+        raise AssertionError("looked up")
+
+    monkeypatch.setattr("importlib.metadata.entry_points", never)
+    assert load(config=mentions(*BY_NAME)) == ({}, [])

@@ -1,0 +1,437 @@
+"""The gate: what takes effect before the pods, in which order they are placed, and what the report says."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from datetime import date
+from typing import Any
+
+import pytest
+
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.missing import Missing
+from kwhatif.model.policy import PriorityClass
+from kwhatif.policy.build import build_rulebook, default_rulebook
+from kwhatif.report import Decision, Report, WorkloadRow
+from kwhatif.sources.applied import as_applied, as_row
+from kwhatif.sources.manifests import read_manifest_set
+from kwhatif.whatif.gate import Question, gate
+from kwhatif.whatif.session import Session
+from tests.builders import PodBuilder, budget, cluster, namespace, node, pod, selector
+
+HIGH = PriorityClass(metadata=ObjectMeta(name="high"), value=100)
+
+
+def run(session: Session, text: str, **question: Any) -> Report:
+    """The gate's report about manifests in YAML."""
+    found = read_manifest_set(
+        ["-"],
+        stdin=io.BytesIO(textwrap.dedent(text).encode()),
+        default_namespace="default",
+        custom_kinds=question.get("template_paths", {}),
+    )
+    asked = {"book": default_rulebook(), "today": date(2026, 1, 1)} | question
+    return gate(
+        session,
+        Question(
+            applied=tuple(map(as_applied, found.manifests)),
+            problems=tuple(map(as_row, found.problems)),
+            caveats=found.caveats,
+            **asked,
+        ),
+    )
+
+
+def workload(
+    kind: str,
+    name: str,
+    replicas: int | None = None,
+    cpu: str = "1",
+    spec: str = "",
+    ns: str = "default",
+    meta: str = "",
+) -> str:
+    """A manifest; `spec` goes into the pod template's spec, `meta` into the object's metadata."""
+    version = "batch/v1" if kind in ("Job", "CronJob") else "apps/v1"
+    count = f"replicas: {replicas}," if replicas is not None else ""
+    template = (
+        f"template: {{metadata: {{labels: {{app: {name}}}}}, spec: {{{spec} containers:"
+        f" [{{name: main, image: 'x:1', resources: {{requests: {{cpu: '{cpu}'}}}}}}]}}}}"
+    )
+    chosen = "" if kind == "Job" else f"selector: {{matchLabels: {{app: {name}}}}},"
+    return (
+        f"---\napiVersion: {version}\nkind: {kind}\n"
+        f"metadata: {{name: {name}, namespace: {ns}, {meta}}}\n"
+        f"spec: {{{count} {chosen} {template}}}\n"
+    )
+
+
+def bare(name: str, cpu: str = "1", spec: str = "") -> str:
+    return (
+        f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: default}}\n"
+        f"spec: {{{spec} containers: [{{name: main, image: 'x:1', resources: {{requests: {{cpu: '{cpu}'}}}}}}]}}\n"
+    )
+
+
+def row(report: Report, name: str) -> WorkloadRow:
+    return next(row for row in report.workloads if row.name == name)
+
+
+def decision(report: Report, name: str) -> Decision:
+    return next(decision for decision in report.decisions if decision.pod == name)
+
+
+def low(name: str, cpu: str = "2") -> PodBuilder:
+    return pod(name, "batch").labels(app="low").cpu(cpu).priority(-10).on("n1").started("2026-01-01T00:00:00Z")
+
+
+# --- in order, on one snapshot ---------------------------------------------------------------------------
+
+
+def test_each_placed_pod_takes_its_room() -> None:
+    report = run(Session(cluster(node("n1"), node("n2"))), workload("Deployment", "web", 9))
+    web = row(report, "Deployment default/web")
+    assert (web.replicas, web.placed, web.unschedulable) == (9, 8, 1)
+    assert web.nodes == {"n1": 4, "n2": 4}
+    assert web.message == "8 of 9 placed; the 9th stays pending"
+    assert report.policy is not None
+    assert report.policy.verdict == "fail"
+
+
+def test_each_victim_leaves_and_is_named_once() -> None:
+    younger = low("etl-2").started("2026-01-02T00:00:00Z")
+    session = Session(cluster(node("n1"), low("etl-1"), younger, HIGH))
+    report = run(session, workload("Deployment", "web", 3, cpu="2", spec="priorityClassName: high,"))
+    web = row(report, "Deployment default/web")
+    assert web.message == ("none of 3 placed; the 1st and 2nd evict batch/etl-2, batch/etl-1; the 3rd stays pending")
+    assert web.victims == ("batch/etl-2", "batch/etl-1")
+    assert (web.preempting, web.unschedulable) == (2, 1)
+
+
+def test_higher_priority_goes_first_whatever_the_order_of_the_manifests() -> None:
+    session = Session(cluster(node("n1"), HIGH))
+    report = run(session, bare("late", cpu="3") + bare("first", cpu="3", spec="priorityClassName: high,"))
+    assert decision(report, "default/first").outcome == "Placed"
+    assert decision(report, "default/late").outcome == "Unschedulable"
+    assert [row.name for row in report.workloads] == ["Pod default/late", "Pod default/first"]
+
+
+def test_equal_priority_goes_by_the_order_of_the_manifests() -> None:
+    report = run(Session(cluster(node("n1"))), bare("b", cpu="3") + bare("a", cpu="3"))
+    assert [each.outcome for each in report.decisions] == ["Placed", "Unschedulable"]
+
+
+def test_the_session_stays_as_it_was() -> None:
+    session = Session(cluster(node("n1"), low("etl"), HIGH))
+    text = workload("Deployment", "web", 2, cpu="2", spec="priorityClassName: high,")
+    assert run(session, text) == run(session, text)
+
+
+def test_a_budget_is_spent_only_once() -> None:
+    session = Session(
+        cluster(node("n1"), low("etl-1"), low("etl-2"), HIGH, budget("low", 1, selector(app="low"), "batch"))
+    )
+    report = run(session, workload("Deployment", "web", 2, cpu="2", spec="priorityClassName: high,"))
+    assert row(report, "Deployment default/web").violations == ("batch/low",)
+    assert report.policy is not None
+    assert [(found.rule, found.level) for found in report.policy.findings] == [
+        ("budgetViolation", "fail"),
+        ("preemption", "warn"),
+    ]
+
+
+def test_only_the_first_pod_that_is_not_placed_says_why_in_full() -> None:
+    report = run(Session(cluster(node("n1"))), workload("Deployment", "web", 7))
+    stuck = [each for each in report.decisions if each.outcome == "Unschedulable"]
+    assert [bool(each.rejected) for each in stuck] == [True, False, False]
+    assert {each.message for each in stuck} == {stuck[0].message}
+    assert "Insufficient cpu" in stuck[0].message
+
+
+# --- what takes effect before the pods -------------------------------------------------------------------
+
+
+def test_a_new_priority_class_counts() -> None:
+    new = "---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: top}\nvalue: 7\n"
+    report = run(Session(cluster(node("n1"))), bare("p", spec="priorityClassName: top,") + new)
+    assert decision(report, "default/p").priority == 7
+
+
+def test_a_new_limit_range_fills_in_and_says_so() -> None:
+    limits = (
+        "---\napiVersion: v1\nkind: LimitRange\nmetadata: {name: l, namespace: default}\n"
+        "spec: {limits: [{type: Container, defaultRequest: {memory: 1Gi}}]}\n"
+    )
+    report = run(Session(cluster(node("n1"))), bare("p") + limits)
+    changes = decision(report, "default/p").changes
+    assert [(change.by, change.field, change.after) for change in changes if "memory" in change.field] == [
+        ("LimitRanger", "spec.containers[0].resources.requests[memory]", "1Gi")
+    ]
+
+
+def test_a_new_quota_refuses_what_exceeds_it() -> None:
+    quota = (
+        "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: default}\nspec: {hard: {pods: '2'}}\n"
+    )
+    report = run(Session(cluster(node("n1"))), quota + workload("Deployment", "web", 3))
+    web = row(report, "Deployment default/web")
+    assert (web.placed, web.denied) == (2, 1)
+    assert web.message == "2 of 3 placed; the 3rd is refused"
+    refused = next(each for each in report.decisions if each.outcome == "Denied")
+    assert refused.message.endswith("exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2")
+
+
+def test_a_pod_of_a_namespace_that_is_not_there_is_refused_unless_the_manifests_have_it() -> None:
+    session = Session(cluster(node("n1"), namespace("default")))
+    text = workload("Deployment", "web", 1, ns="new")
+    assert row(run(session, text), "Deployment new/web").denied == 1
+    made = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: new}\n"
+    assert row(run(session, text + made), "Deployment new/web").placed == 1
+
+
+def test_a_new_budget_guards_the_pods_that_run() -> None:
+    ready = low("etl").owner("ReplicaSet", "etl").build()
+    new = (
+        "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b, namespace: batch}\n"
+        "spec: {minAvailable: 1, selector: {matchLabels: {app: low}}}\n"
+    )
+    session = Session(cluster(node("n1"), ready, HIGH))
+    report = run(session, new + bare("p", cpu="3", spec="priorityClassName: high,"))
+    assert row(report, "Pod default/p").violations == ("batch/b",)
+
+
+def test_a_budget_that_says_the_same_keeps_its_status() -> None:
+    session = Session(cluster(node("n1"), low("etl"), HIGH, budget("b", 1, selector(app="low"), "batch")))
+    same = (
+        "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b, namespace: batch}\n"
+        "spec: {selector: {matchLabels: {app: low}}}\n"
+    )
+    report = run(session, same + bare("p", cpu="3", spec="priorityClassName: high,"))
+    assert row(report, "Pod default/p").violations == ()
+
+
+def test_a_claim_of_the_manifests_is_there_for_the_pods() -> None:
+    claim = (
+        "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: default}\n"
+        "spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {requests: {storage: 1Gi}}}\n"
+        "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: late}\n"
+        "provisioner: example.com/csi\nvolumeBindingMode: WaitForFirstConsumer\n"
+    )
+    user = bare("p", spec="volumes: [{name: d, persistentVolumeClaim: {claimName: data}}],")
+    session = Session(cluster(node("n1")))
+    assert "data" in decision(run(session, user), "default/p").message
+    assert decision(run(session, user + claim), "default/p").outcome == "Placed"
+
+
+def test_claims_of_a_stateful_set_are_made_with_its_pods() -> None:
+    template = (
+        "volumeClaimTemplates: [{metadata: {name: data}, spec:"
+        " {accessModes: [ReadWriteOnce], storageClassName: late, resources: {requests: {storage: 1Gi}}}}]"
+    )
+    text = workload("StatefulSet", "db", 2).replace("spec: {", f"spec: {{{template}, ", 1)
+    late = (
+        "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: late}\n"
+        "provisioner: example.com/csi\nvolumeBindingMode: WaitForFirstConsumer\n"
+    )
+    report = run(Session(cluster(node("n1"))), text + late)
+    assert [(each.pod, each.outcome) for each in report.decisions] == [
+        ("default/db-0", "Placed"),
+        ("default/db-1", "Placed"),
+    ]
+
+
+def test_a_claim_that_a_quota_refuses_keeps_its_pod_from_being_made() -> None:
+    template = "volumeClaimTemplates: [{metadata: {name: data}, spec: {resources: {requests: {storage: 1Gi}}}}]"
+    text = workload("StatefulSet", "db", 2).replace("spec: {", f"spec: {{{template}, ", 1)
+    quota = (
+        "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: default}\n"
+        "spec: {hard: {persistentvolumeclaims: '0'}}\n"
+    )
+    report = run(Session(cluster(node("n1"))), quota + text)
+    db = row(report, "StatefulSet default/db")
+    assert db.message == "all 2 are refused"
+    assert 'persistentvolumeclaims "data-db-0" is forbidden' in report.decisions[0].message
+
+
+def test_claims_from_templates_are_made_for_pods() -> None:
+    devices = (
+        "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu}\nspec: {}\n"
+        "---\napiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\n"
+        "spec: {driver: d.example.com, nodeName: n1, pool: {name: n1, generation: 1, resourceSliceCount: 1},"
+        " devices: [{name: gpu-0}]}\n"
+        "---\napiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\n"
+        "metadata: {name: one-gpu, namespace: default}\n"
+        "spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}\n"
+    )
+    wants = "resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}],"
+    report = run(Session(cluster(node("n1"))), devices + workload("Deployment", "ml", 2, spec=wants))
+    assert row(report, "Deployment default/ml").message == "1 of 2 placed; the 2nd stays pending"
+
+
+def test_ephemeral_volumes_get_their_claims() -> None:
+    late = (
+        "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: late}\n"
+        "provisioner: example.com/csi\nvolumeBindingMode: WaitForFirstConsumer\n"
+    )
+    volume = (
+        "volumes: [{name: tmp, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce],"
+        " storageClassName: late, resources: {requests: {storage: 1Gi}}}}}}],"
+    )
+    report = run(Session(cluster(node("n1"))), late + bare("p", spec=volume))
+    assert decision(report, "default/p").outcome == "Placed"
+
+
+def test_a_new_node_takes_pods() -> None:
+    new = (
+        "---\napiVersion: v1\nkind: Node\nmetadata: {name: n2}\n"
+        "status: {allocatable: {cpu: '8', memory: 8Gi, pods: '10'}}\n"
+    )
+    report = run(Session(cluster(node("n1"))), new + bare("p", cpu="6"))
+    assert decision(report, "default/p").node == "n2"
+
+
+def test_default_spreading_knows_the_new_replica_set() -> None:
+    zones = [node(f"n{index}").zone(f"z{index % 2}") for index in range(4)]
+    service = (
+        "---\napiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: default}\nspec: {selector: {app: web}}\n"
+    )
+    report = run(Session(cluster(*zones)), workload("Deployment", "web", 4, cpu="100m") + service)
+    assert row(report, "Deployment default/web").nodes == {"n0": 1, "n1": 1, "n2": 1, "n3": 1}
+
+
+# --- an update is not an addition ------------------------------------------------------------------------
+
+
+def running(count: int) -> Session:
+    """A cluster in which that Deployment has run for long, with so many pods."""
+    text = workload("Deployment", "web", count)
+    before = run(Session(cluster(node("n1"), node("n2"))), text)
+    made = read_manifest_set(["-"], stdin=io.BytesIO(text.encode()), default_namespace="default").manifests[0].object
+    pods = [
+        pod(each.pod.partition("/")[2]).labels(app="web").owner("ReplicaSet", str(each.owner).rpartition("/")[2])
+        .cpu("1").image("x:1").on(str(each.node))
+        for each in before.decisions
+    ]  # fmt: skip
+    return Session(cluster(node("n1"), node("n2"), made, *pods))
+
+
+def test_what_runs_already_counts_nothing() -> None:
+    report = run(running(3), workload("Deployment", "web", 3))
+    web = row(report, "Deployment default/web")
+    assert (web.update, web.replicas, web.removed, web.message) == ("unchanged", 0, 0, "unchanged")
+    assert report.decisions == ()
+
+
+def test_more_replicas_count_the_difference() -> None:
+    web = row(run(running(3), workload("Deployment", "web", 5)), "Deployment default/web")
+    assert (web.update, web.replicas, web.placed, web.removed) == ("scaled", 2, 2, 0)
+
+
+def test_fewer_replicas_make_room() -> None:
+    report = run(running(7), workload("Deployment", "web", 3) + bare("p", cpu="3"))
+    web = row(report, "Deployment default/web")
+    assert (web.removed, web.message) == (4, "4 removed")
+    assert decision(report, "default/p").outcome == "Placed"
+
+
+def test_another_template_replaces_the_pods() -> None:
+    text = workload("Deployment", "web", 4, cpu="2")
+    web = row(run(running(4), text), "Deployment default/web")
+    assert (web.update, web.removed, web.placed) == ("changed", 4, 4)
+    assert web.message == "4 removed; all 4 placed on 2 nodes"
+
+
+def test_with_surge_the_old_pods_are_still_there() -> None:
+    text = workload("Deployment", "web", 4, cpu="2")
+    web = row(run(running(4), text, rollout="surge"), "Deployment default/web")
+    assert (web.update, web.removed, web.placed) == ("changed", 1, 2)
+
+
+# --- custom resources ------------------------------------------------------------------------------------
+
+ROLLOUT = workload("Rollout", "web", 2).replace("apps/v1", "example.com/v1")
+
+
+def test_a_custom_resource_is_judged_by_the_path_of_its_template() -> None:
+    report = run(Session(cluster(node("n1"))), ROLLOUT, template_paths={"Rollout": [".spec.template"]})
+    assert row(report, "Rollout default/web").message == "all 2 placed on n1"
+    assert report.caveats == ()
+
+
+def test_a_custom_resource_whose_path_is_not_given_is_a_caveat() -> None:
+    report = run(Session(cluster(node("n1"))), ROLLOUT + bare("p"))
+    assert [row.name for row in report.workloads] == ["Pod default/p"]
+    assert report.caveats == (
+        "Rollout default/web holds a pod template that was not judged: give --pod-template-path Rollout=.spec.template",
+    )
+
+
+def test_a_path_that_leads_nowhere_is_a_problem_of_that_manifest() -> None:
+    report = run(Session(cluster(node("n1"))), bare("p") + ROLLOUT, template_paths={"Rollout": [".spec.pod"]})
+    assert [row.name for row in report.workloads] == ["Pod default/p"]
+    ((problem),) = report.problems
+    assert (problem.message, problem.source and problem.source.object) == (".spec has no 'pod'", "Rollout default/web")
+
+
+def test_running_pods_of_a_custom_resource_are_replaced_and_that_is_said() -> None:
+    old = pod("web-x").cpu("3").on("n1").owner("Rollout", "web", "example.com/v1")
+    report = run(Session(cluster(node("n1"), old)), ROLLOUT, template_paths={"Rollout": [".spec.template"]})
+    web = row(report, "Rollout default/web")
+    assert (web.removed, web.placed) == (1, 2)
+    assert report.caveats == ("Rollout default/web: its controller is not known, so all its pods count as replaced",)
+
+
+# --- judged by the policy --------------------------------------------------------------------------------
+
+
+def test_the_annotation_on_the_object_suppresses() -> None:
+    meta = "annotations: {kwhatif.dev/ignore: 'unschedulable: not before May'}"
+    report = run(Session(cluster(node("n1"))), workload("Deployment", "web", 5, meta=meta))
+    assert report.policy is not None
+    assert [(found.rule, found.suppressed) for found in report.policy.findings] == [("unschedulable", "not before May")]
+    assert report.policy.verdict == "pass"
+
+
+def test_placement_is_judged_by_the_labels_of_nodes() -> None:
+    rule = {"name": "gpu", "nodes": {"matchLabels": {"pool": "gpu"}}}
+    book = build_rulebook({"apiVersion": "kwhatif.dev/v1", "kind": "Policy", "placement": [rule]}, "p.yaml")
+    report = run(Session(cluster(node("n1").labels(pool="gpu"))), bare("p"), book=book)
+    assert report.policy is not None
+    assert [found.rule for found in report.policy.findings] == ["placement/gpu"]
+
+
+@pytest.mark.parametrize(("strict", "verdict"), [(True, "fail"), (False, "pass")])
+def test_missing_information_fails_a_strict_gate_only(strict: bool, verdict: str) -> None:
+    session = Session(cluster(node("n1")), caveats=[Missing("no budgets"), "something else"])
+    report = run(session, bare("p"), strict=strict)
+    assert report.policy is not None
+    assert report.policy.verdict == verdict
+    assert report.caveats == ("no budgets", "something else")
+
+
+def test_a_finding_points_into_the_file() -> None:
+    report = run(Session(cluster()), bare("a") + bare("b"))
+    assert report.policy is not None
+    places = [(found.source.file, found.source.line) for found in report.policy.findings if found.source]
+    assert places == [("standard input", 2), ("standard input", 7)]
+
+
+# --- sentences -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (bare("p"), "placed on n1"),
+        (bare("p", cpu="9"), "stays pending"),
+        (bare("p", spec="schedulingGates: [{name: g}],"), "is not queued"),
+        (bare("p", spec="schedulerName: other,"), "is not judged"),
+        (bare("p", spec="priorityClassName: none,"), "is refused"),
+        (workload("Deployment", "p", 0), "makes no pods"),
+        (workload("Deployment", "p", 2), "all 2 placed on n1"),
+        (workload("Deployment", "p", 2, cpu="9"), "all 2 stay pending"),
+    ],
+)
+def test_sentences(text: str, message: str) -> None:
+    assert run(Session(cluster(node("n1"))), text).workloads[0].message == message

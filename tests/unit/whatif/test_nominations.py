@@ -1,0 +1,27 @@
+"""Nominated pods count only where the scheduler's queue has them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.model.pod import PodResourceClaim
+from kwhatif.whatif.session import Session
+from tests.builders import PodBuilder, cluster, node, pod
+
+CASES = {
+    "a waiting pod counts": (pod("promised"), True),
+    "a pod of this scheduler by name counts": (pod("promised").spec(scheduler_name=DEFAULT_SCHEDULER), True),
+    "a gated pod does not": (pod("promised").gates("example.com/wait"), False),
+    "a pod of a scheduler that has no profile does not": (pod("promised").spec(scheduler_name="other"), False),
+    "a pod whose claim is missing does not": (
+        pod("promised").spec(resource_claims=(PodResourceClaim(name="gpu", resource_claim_name="gone"),)),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("promised", "counts"), CASES.values(), ids=CASES)
+def test_a_nomination_is_known_when_the_pod_enters_the_queue(promised: PodBuilder, counts: bool) -> None:
+    session = Session(cluster(node("n1"), promised.nominated("n1")))
+    assert [info.name for info in session.snapshot.nominated["n1"]] == (["promised"] if counts else [])

@@ -1,0 +1,80 @@
+"""Pod templates in custom resources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwhatif.model.cluster import Cluster
+from kwhatif.workloads.custom import TemplatePathError, pods_from_template_path
+
+TEMPLATE = {
+    "metadata": {"labels": {"app": "x"}, "creationTimestamp": None},
+    "spec": {"containers": [{"name": "main", "image": "app:1", "resources": {"requests": {"cpu": 1}}}]},
+}
+
+
+def resource(**spec: Any) -> dict[str, Any]:
+    meta = {"name": "train", "namespace": "ml", "generation": 3}
+    return {"apiVersion": "example.com/v1", "kind": "Training", "metadata": meta, "spec": spec}
+
+
+PATHS = {
+    "a field": (resource(template=TEMPLATE), ".spec.template", 1),
+    "without the leading dot": (resource(template=TEMPLATE), "spec.template", 1),
+    "replicas beside the template": (resource(replicas=3, template=TEMPLATE), ".spec.template", 3),
+    "no replicas": (resource(replicas=0, template=TEMPLATE), ".spec.template", 0),
+    "an entry of a list": (resource(groups=[{"template": TEMPLATE}]), ".spec.groups[0].template", 1),
+    "every entry of a list": (
+        resource(groups=[{"template": TEMPLATE}, {"replicas": 2, "template": TEMPLATE}]),
+        ".spec.groups[*].template",
+        3,
+    ),
+    "every entry of a map": (
+        resource(roles={"Worker": {"replicas": 4, "template": TEMPLATE}, "Master": {"template": TEMPLATE}}),
+        ".spec.roles.*.template",
+        5,
+    ),
+    "a name in quotes": (resource(**{"a.b": {"template": TEMPLATE}}), '.spec["a.b"].template', 1),
+}
+
+
+@pytest.mark.parametrize(("raw", "path", "number"), PATHS.values(), ids=PATHS.keys())
+def test_path(raw: dict[str, Any], path: str, number: int) -> None:
+    pods = pods_from_template_path(raw, path, Cluster()).pods
+    assert len({pod.metadata.name for pod in pods}) == number
+    for pod in pods:
+        (owner,) = pod.metadata.owner_references
+        assert (owner.kind, owner.name, owner.api_version) == ("Training", "train", "example.com/v1")
+        assert pod.metadata.namespace == "ml"
+        assert pod.metadata.labels == {"app": "x"}
+        assert pod.metadata.name.startswith("train-")
+        assert pod.spec.containers[0].resources.requests == {"cpu": 1}
+
+
+WRONG = {
+    "leads nowhere": (".spec.pod", ".spec has no 'pod'"),
+    "leads to something else": (".metadata", ".metadata is no pod template: it has no spec.containers"),
+    "leads to a scalar": (".metadata.name", ".metadata.name cannot be read: Expected `object`, got `str`"),
+    "is no path": (".spec..template", "'.spec..template' is not a path of fields such as .spec.template"),
+    "an index where there is no list": (".spec[0]", ".spec has no 0"),
+    "an amount that is none": (".spec.much", ".spec.much holds what is no quantity: quantities must match"),
+    "another type within": (".spec.broken", "Expected `array`, got `int` - at `$.spec.containers`"),
+}
+
+
+@pytest.mark.parametrize(("path", "message"), WRONG.values(), ids=WRONG.keys())
+def test_wrong_path(path: str, message: str) -> None:
+    much = {"spec": {"containers": [{"name": "main", "resources": {"limits": {"cpu": "much"}}}]}}
+    raw = resource(template=TEMPLATE, broken={"spec": {"containers": 3}}, much=much)
+    with pytest.raises(TemplatePathError) as caught:
+        pods_from_template_path(raw, path, Cluster())
+    assert message in str(caught.value)
+
+
+def test_the_uid_of_the_resource_is_kept() -> None:
+    raw = resource(template=TEMPLATE)
+    raw["metadata"]["uid"] = "42"
+    (pod,) = pods_from_template_path(raw, ".spec.template", Cluster()).pods
+    assert pod.metadata.owner_references[0].uid == "42"
