@@ -1,0 +1,108 @@
+"""Both sides judge a case, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kwhatif import api
+from kwhatif.errors import InputError
+from tests.conformance.compare import Difference, differences
+
+Json = dict[str, Any]
+
+#: How often the scheduler is asked again where both sides differ: some of its answers are left to chance.
+ASK_AGAIN = 24
+
+
+class Verdict(NamedTuple):
+    """What the comparison of one case came to."""
+
+    #: What the scheduler does: fits, evicts, nowhere, held back, fails, refuses.
+    outcome: str
+    expected: Json
+    differences: list[Difference]
+    #: The scheduler's answer changes from time to time; kwhatif's is one of them.
+    by_chance: bool = False
+
+
+def decide(directory: Path) -> Json:
+    """kwhatif's decision; `{"refused": …}` when it does not accept the input."""
+    config = directory / "config.yaml"
+    try:
+        session = api.load(directory / "cluster.yaml", scheduler_config=config if config.exists() else None)
+        report = api.schedule(session, directory / "pod.yaml")
+    except InputError as refused:
+        return {"refused": str(refused)}
+    (decision,) = json.loads(report.to_json())["decisions"]
+    return dict(decision)
+
+
+def outcome(expected: Json) -> str:
+    """What the scheduler does with the pod, in one word."""
+    if "error" in expected:
+        return "refuses" if _is_refusal(expected["error"]) else "fails"
+    if expected.get("preEnqueue"):
+        return "held back"
+    if expected["feasible"]:
+        return "fits"
+    if (_as_it_happens(expected).get("preemption") or {}).get("chosen"):
+        return "evicts"
+    return "nowhere"
+
+
+def compare(expected: Json, decision: Json) -> list[Difference]:
+    """Everything in which the two differ."""
+    if "refused" in decision:
+        return [] if outcome(expected) == "refuses" else [("refused", None, decision["refused"])]
+    if "error" in expected:
+        return list(_compare_failure(expected["error"], decision))
+    wanted = _as_it_happens(expected)
+    event, message = wanted.get("event"), decision["message"]
+    if event and _errors_sorted(event) == _errors_sorted(message):
+        message = event
+    return list(differences(wanted, {**decision, "message": message}))
+
+
+def _as_it_happens(expected: Json) -> Json:
+    """Where DynamicResources ends PostFilter with an error, the oracle tells what eviction could have done."""
+    if expected.get("preemption") and expected.get("event") == f"{expected['message']} not found":
+        eligible = {"eligible": expected["preemption"]["eligible"], "candidates": [], "chosen": []}
+        return {**expected, "preemption": eligible}
+    return expected
+
+
+def _errors_sorted(text: str) -> str:
+    """What preemption failed with on each node stands in the message in any order: `[running …, running …]`."""
+    before, bracket, errors = text.partition("preemption: [running ")
+    return (
+        before + bracket + ", running ".join(sorted(errors.removesuffix("]").split(", running "))) if bracket else text
+    )
+
+
+def _is_refusal(error: str) -> bool:
+    """Whether the input was refused, by the API or the configuration: then the text names the file or the class."""
+    return bool(re.match(r"/\S+\.yaml: ", error)) or error.startswith("no PriorityClass with name")
+
+
+def _compare_failure(error: str, decision: Json) -> Iterable[Difference]:
+    """An attempt that the scheduler ends with an error: kwhatif must say so, in the same words."""
+    if error.startswith("profile not found"):
+        if decision["outcome"] != "Ignored":
+            yield "outcome", "Ignored", decision["outcome"]
+    elif _IN_SCORING.match(error) and len(decision["feasible"]) == 1:
+        # The scheduler does not score a single node; the oracle always does.
+        pass
+    elif _words(error) != _words(decision["message"]):
+        yield "error", error, decision["message"]
+
+
+_IN_SCORING = re.compile(r"(running (PreScore|Score) plugin|plugin .* failed with|applying score)")
+
+
+def _words(text: str) -> str:
+    """An error's text without what differs from run to run."""
+    return re.sub(r"\s+", " ", text)

@@ -1,0 +1,67 @@
+"""kube-scheduler's side: the program in `tests/oracle`, kept running."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+ORACLE = Path(__file__).parents[1] / "oracle"
+BINARY = ORACLE / "bin" / "oracle"
+
+#: So many paths fit into a pipe that nobody reads yet.
+_AT_ONCE = 200
+
+
+class OracleMissing(Exception):
+    """The oracle is not built."""
+
+
+def version() -> str:
+    """The Kubernetes version that it is linked with."""
+    return _run("--version").split()[-1]
+
+
+def _run(*arguments: str) -> str:
+    if not BINARY.exists():
+        raise OracleMissing("the oracle is not built: make oracle")
+    return subprocess.run([BINARY, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+class Oracle:
+    """One process that answers case after case."""
+
+    def __init__(self) -> None:
+        if not BINARY.exists():
+            raise OracleMissing("the oracle is not built: make oracle")
+        self._process = subprocess.Popen(
+            [BINARY, "--stdout", "-j", "1", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ask(self, directories: Sequence[Path]) -> list[dict[str, Any]]:
+        """An answer per case: as in `expected.json`, or with a field `error` alone."""
+        answers: list[dict[str, Any]] = []
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        for start in range(0, len(directories), _AT_ONCE):
+            batch = directories[start : start + _AT_ONCE]
+            stdin.write("".join(f"{directory}\n" for directory in batch))
+            stdin.flush()
+            for directory in batch:
+                line = json.loads(stdout.readline())
+                assert line["case"] == str(directory), line["case"]
+                answers.append(line["expected"])
+        return answers
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=60)
