@@ -1,0 +1,1 @@
+"""How fast kwhatif is: `python -m benchmarks` measures and writes docs/performance.md."""

@@ -1,0 +1,265 @@
+"""Seeded dumps of large clusters, with everything that `kubectl get -o json` prints and scheduling does not read."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+
+ZONES = ("eu-1a", "eu-1b", "eu-1c")
+TIME = "2026-11-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}Z"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the cluster looks like."""
+
+    nodes: int = 5_000
+    pods_per_node: int = 22
+    budgets: int = 4_000
+    #: Share of pods with preferred anti-affinity, with required anti-affinity, with a spread constraint.
+    preferred_anti_affinity: float = 0.2
+    required_anti_affinity: float = 0.02
+    spread: float = 0.15
+    #: Milli-CPU that stay free on every node.
+    free_cpu: int = 300
+    seed: int = 1
+
+    @property
+    def apps(self) -> int:
+        """How many workloads the pods belong to; every budget guards one."""
+        return max(self.budgets, 1)
+
+
+class Generator:
+    """One cluster."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.random = random.Random(shape.seed)
+
+    def objects(self) -> Iterator[Json]:
+        """All objects, in the order in which kubectl prints them: by kind, namespace and name."""
+        shape = self.shape
+        used = [0] * shape.nodes
+        pods = [self._pod(number, used) for number in range(shape.nodes * shape.pods_per_node)]
+        for number in range(shape.nodes):
+            yield self._node(number, used[number] + shape.free_cpu)
+        for value, name in ((0, "low"), (100, "medium"), (1_000_000, "high")):
+            yield {
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": name},
+                "value": value,
+            }
+        yield from sorted(pods, key=_place)
+        yield from sorted(map(self._budget, range(shape.budgets)), key=_place)
+
+    def _time(self, number: int) -> str:
+        return TIME.format(day=1 + number % 20, hour=number % 24, minute=number % 60, second=number * 7 % 60)
+
+    def _node(self, number: int, cpu: int) -> Json:
+        name = f"node-{number:05d}"
+        resources = {"cpu": f"{cpu}m", "ephemeral-storage": "94492560486", "memory": "64Gi", "pods": "110"}
+        images = [
+            {"names": [f"registry.example.com/team/app-{(number + step) % 400}:1.0"], "sizeBytes": 40_000_000 + step}
+            for step in range(10)
+        ]
+        return {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": name,
+                "uid": f"node-{number}",
+                "creationTimestamp": "2026-11-01T00:00:00Z",
+                "labels": {
+                    "kubernetes.io/arch": "amd64",
+                    "kubernetes.io/hostname": name,
+                    "topology.kubernetes.io/zone": ZONES[number % len(ZONES)],
+                    "topology.kubernetes.io/region": "eu-1",
+                    "pool": f"pool-{number % 10}",
+                },
+            },
+            "spec": {"podCIDR": "10.0.0.0/24"},
+            "status": {
+                "allocatable": resources,
+                "capacity": resources,
+                "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+                "images": images,
+            },
+        }
+
+    def _pod(self, number: int, used: list[int]) -> Json:
+        shape, pick = self.shape, self.random.random()
+        app = number % shape.apps
+        namespace, name = f"team-{app % 40}", f"app-{app}-7c9f8d6b5-{number:06x}"
+        cpu, memory = self.random.choice((250, 500, 750)), self.random.choice(("256Mi", "512Mi", "1Gi"))
+        node = number % shape.nodes
+        used[node] += cpu
+        resources = {"limits": {"memory": memory}, "requests": {"cpu": f"{cpu}m", "memory": memory}}
+        labels = {"app": f"app-{app}", "pod-template-hash": "7c9f8d6b5", "team": namespace}
+        spec = _spec(app, resources) | {
+            "nodeName": f"node-{node:05d}",
+            "priority": (number % 2) * 100,
+            "priorityClassName": ("low", "medium")[number % 2],
+        }
+        selector = {"matchLabels": {"app": f"app-{app}"}}
+        term = {"labelSelector": selector, "topologyKey": "kubernetes.io/hostname"}
+        if pick < shape.preferred_anti_affinity:
+            weighted = [{"weight": 100, "podAffinityTerm": term}]
+            spec["affinity"] = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": weighted}}
+        elif pick < shape.preferred_anti_affinity + shape.required_anti_affinity:
+            spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        if self.random.random() < shape.spread:
+            spec["topologySpreadConstraints"] = [
+                {
+                    "labelSelector": selector,
+                    "maxSkew": 1,
+                    "topologyKey": "topology.kubernetes.io/zone",
+                    "whenUnsatisfiable": "ScheduleAnyway",
+                }
+            ]
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "annotations": {"prometheus.io/scrape": "true"},
+                "creationTimestamp": self._time(number),
+                "generateName": f"app-{app}-7c9f8d6b5-",
+                "labels": labels,
+                "name": name,
+                "namespace": namespace,
+                "ownerReferences": [_owner(app)],
+                "resourceVersion": str(1000 + number),
+                "uid": f"{number:08x}-135a-463e-a895-d411e37b5985",
+            },
+            "spec": spec,
+            "status": _status(number, app, resources, self._time(number)),
+        }
+
+    def _budget(self, number: int) -> Json:
+        return {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": f"app-{number}", "namespace": f"team-{number % 40}", "uid": f"budget-{number}"},
+            "spec": {"minAvailable": "50%", "selector": {"matchLabels": {"app": f"app-{number}"}}},
+            "status": {
+                "currentHealthy": 27,
+                "desiredHealthy": 14,
+                "disruptionsAllowed": number % 4,
+                "expectedPods": 27,
+                "observedGeneration": 1,
+            },
+        }
+
+
+def _place(obj: Json) -> tuple[str, str]:
+    return obj["metadata"]["namespace"], obj["metadata"]["name"]
+
+
+def _owner(app: int) -> Json:
+    return {
+        "apiVersion": "apps/v1",
+        "blockOwnerDeletion": True,
+        "controller": True,
+        "kind": "ReplicaSet",
+        "name": f"app-{app}-7c9f8d6b5",
+        "uid": f"{app:08x}-0000-463e-a895-d411e37b5985",
+    }
+
+
+def _spec(app: int, resources: Json) -> Json:
+    container = {
+        "env": [{"name": "LOG", "value": "info"}, {"name": "TEAM", "value": f"team-{app % 40}"}],
+        "image": f"registry.example.com/team/app-{app % 400}:1.0",
+        "imagePullPolicy": "IfNotPresent",
+        "name": "main",
+        "ports": [{"containerPort": 8080, "name": "http", "protocol": "TCP"}],
+        "readinessProbe": {"httpGet": {"path": "/healthz", "port": 8080, "scheme": "HTTP"}, "periodSeconds": 10},
+        "resources": resources,
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+        "volumeMounts": [
+            {"mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "name": "kube-api-access", "readOnly": True}
+        ],
+    }
+    sources = [
+        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+        {"configMap": {"items": [{"key": "ca.crt", "path": "ca.crt"}], "name": "kube-root-ca.crt"}},
+        {"downwardAPI": {"items": [{"fieldRef": {"fieldPath": "metadata.namespace"}, "path": "namespace"}]}},
+    ]
+    return {
+        "containers": [container],
+        "dnsPolicy": "ClusterFirst",
+        "enableServiceLinks": True,
+        "preemptionPolicy": "PreemptLowerPriority",
+        "restartPolicy": "Always",
+        "schedulerName": "default-scheduler",
+        "securityContext": {},
+        "serviceAccountName": "default",
+        "terminationGracePeriodSeconds": 30,
+        "tolerations": [
+            {"effect": "NoExecute", "key": key, "operator": "Exists", "tolerationSeconds": 300}
+            for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+        ],
+        "volumes": [{"name": "kube-api-access", "projected": {"defaultMode": 420, "sources": sources}}],
+    }
+
+
+def _status(number: int, app: int, resources: Json, time: str) -> Json:
+    kinds = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+    return {
+        "conditions": [
+            {"lastProbeTime": None, "lastTransitionTime": time, "status": "True", "type": kind} for kind in kinds
+        ],
+        "containerStatuses": [
+            {
+                "allocatedResources": resources["requests"],
+                "containerID": f"containerd://{number:064x}",
+                "image": f"registry.example.com/team/app-{app % 400}:1.0",
+                "imageID": f"registry.example.com/team/app@sha256:{app:064x}",
+                "lastState": {},
+                "name": "main",
+                "ready": True,
+                "resources": resources,
+                "restartCount": 0,
+                "started": True,
+                "state": {"running": {"startedAt": time}},
+            }
+        ],
+        "hostIP": "10.0.0.1",
+        "phase": "Running",
+        "podIP": f"10.{number % 256}.1.1",
+        "podIPs": [{"ip": f"10.{number % 256}.1.1"}],
+        "qosClass": "Burstable",
+        "startTime": time,
+    }
+
+
+def write_json(path: Path, shape: Shape) -> None:
+    """A `v1 List` as the API server prints it: compact."""
+    with path.open("w") as file:
+        file.write('{"apiVersion":"v1","kind":"List","items":[')
+        for number, item in enumerate(Generator(shape).objects()):
+            file.write("," if number else "")
+            json.dump(item, file, separators=(",", ":"))
+        file.write("]}")
+
+
+def write_yaml(path: Path, shape: Shape) -> None:
+    """The same as YAML, as `kubectl get -o yaml` prints it."""
+    import yaml
+
+    items = list(Generator(shape).objects())
+    with path.open("w") as file:
+        yaml.dump(
+            {"apiVersion": "v1", "items": items, "kind": "List"},
+            file,
+            Dumper=type("Dumper", (yaml.CSafeDumper,), {"ignore_aliases": lambda *_: True}),
+            sort_keys=True,
+        )
