@@ -144,6 +144,14 @@ class TestClusterInfo:
         }
         assert described(dumps.as_folder(tmp_path, files)).kinds["Node"] == 12
 
+    def test_one_that_was_printed_is_told_how_to_be_read(self, tmp_path: Path) -> None:
+        logs = b"==== START logs for container web of pod shop/web ====\nhello\n"
+        (tmp_path / "dump.json").write_bytes(dumps.to_json(dumps.listing("Node", [])) + b"\n" + logs)
+        with pytest.raises(
+            kwhatif.InputError, match=r"has logs between its lists .kubectl cluster-info dump writes files"
+        ):
+            kwhatif.load(tmp_path / "dump.json")
+
 
 class TestMustGather:
     def test_of_two_files_of_a_pod_the_list_counts(self, tmp_path: Path) -> None:

@@ -186,3 +186,9 @@ class TestWhatWasKnown:
         (saved,) = kwhatif.describe(tmp_path / "s.json").saved
         assert (saved.taken_at, saved.anonymized) == ("2026-11-21T07:20:00Z", True)
         assert "saved 2026-11-21T07:20:00Z, anonymized" in run(f"kwhatif snapshot info {tmp_path}/s.json").stdout
+
+    def test_a_snapshot_of_an_earlier_version_is_read(self) -> None:
+        witness = dumps.DEMO.parents[1] / "dumps" / "anonymized.json.gz"
+        found = kwhatif.describe(witness)
+        assert (sum(found.kinds.values()), found.saved[0].anonymized, found.unread) == (101, True, {})
+        assert kwhatif.load(witness).namespace == "default"
