@@ -33,5 +33,5 @@ def test_prose_gives_way_to_names(width):
 def test_nothing_is_lost_where_not_even_words_fit(width):
     shown = _shown(width)
     assert max(map(len, shown.splitlines())) <= width
-    _, _, body = shown.partition("─\n")
+    _, _, body = shown.rpartition("─")
     assert sorted("".join(body.split())) == sorted((NAME + "-100" + PROSE).replace(" ", ""))
