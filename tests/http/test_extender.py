@@ -364,7 +364,7 @@ def test_connections_that_break(
     started = time.monotonic()
     asked = extender(url, http_timeout="300ms")
     assert failure(lambda: asked.prioritize(POD, [A])) == message.format(url=url)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 40
 
 
 def test_after_a_failure_it_can_be_asked_again(server: FakeExtender, url: str) -> None:
