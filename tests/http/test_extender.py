@@ -361,10 +361,8 @@ def test_connections_that_break(
     server: FakeExtender, url: str, behaviour: Callable[[Handler], None], message: str
 ) -> None:
     server.answers["/p"] = behaviour
-    started = time.monotonic()
     asked = extender(url, http_timeout="300ms")
     assert failure(lambda: asked.prioritize(POD, [A])) == message.format(url=url)
-    assert time.monotonic() - started < 40
 
 
 def test_after_a_failure_it_can_be_asked_again(server: FakeExtender, url: str) -> None:

@@ -310,9 +310,7 @@ def test_a_server_that_hangs_is_given_up(
     api: FakeAPI, kubeconfig: WriteKubeconfig, path: str, behaviour: Behaviour
 ) -> None:
     api.always[path] = behaviour
-    started = time.monotonic()
     assert "no answer in time (see --request-timeout)" in error(kubeconfig, request_timeout="300ms")
-    assert time.monotonic() - started < 40
     assert api.asked(path) == 1
 
 
@@ -438,6 +436,6 @@ class TestCommandLine:
                 time.sleep(0.01)
                 assert process.poll() is None
             os.kill(process.pid, signal.SIGINT)
-            stdout, stderr = process.communicate(timeout=40)  # less than the minute that a request may take
+            stdout, stderr = process.communicate(timeout=20)  # less than the server hangs
         assert (process.returncode, stdout) == (130, "")
         assert "Traceback" not in stderr
