@@ -6,7 +6,6 @@ import gzip
 import json
 import socket
 import ssl
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
