@@ -18,6 +18,7 @@ RESOURCES: tuple[Resource, ...] = tuple(
     )
 )
 BY_KIND = {resource.kind: resource for resource in RESOURCES}
+BY_PLURAL = {resource.plural: resource for resource in RESOURCES}
 
 #: Without these there is no answer at all.
 ESSENTIAL = frozenset({"Node", "Pod"})
