@@ -429,7 +429,9 @@ class TestCommandLine:
 
     def test_ctrl_c_ends_it_at_once(self, api: FakeAPI, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
         api.always[PODS] = hang
-        program = "from kwhatif.cli import main; main()"
+        # A shell starts what runs in the background with SIGINT ignored; the tests may run there.
+        heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+        program = f"{heeding}; from kwhatif.cli import main; main()"
         command = [sys.executable, "-c", program, "schedule", str(CHECKOUT), "--kubeconfig", kubeconfig()]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             while not api.asked(PODS):
