@@ -119,7 +119,7 @@ def _apiserver(programs: Path, folder: Path, etcd: str, port: int) -> list[str]:
         f"--tls-cert-file={certificate}",
         f"--tls-private-key-file={key}",
         "--endpoint-reconciler-type=none",
-        "--service-cluster-ip-range=10.0.0.0/24",
+        "--service-cluster-ip-range=10.96.0.0/24",
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={certificate}",
         f"--service-account-signing-key-file={key}",

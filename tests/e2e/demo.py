@@ -16,7 +16,10 @@ DEMO = ROOT / "fixtures" / "demo"
 CLUSTER = DEMO / "cluster.yaml"
 PODS = sorted((DEMO / "pods").glob("*.yaml"))
 #: What the server decides itself.
-_SERVERS_OWN = ("uid", "resourceVersion", "creationTimestamp", "generation")
+_SERVERS_OWN = {
+    "metadata": ("uid", "resourceVersion", "creationTimestamp", "generation"),
+    "spec": ("clusterIP", "clusterIPs"),
+}
 _AT_ONCE = {"gracePeriodSeconds": 0}
 
 
@@ -76,8 +79,9 @@ class Demo:
     def _create(self, wanted: dict[str, Any]) -> None:
         new = copy.deepcopy(wanted)
         uid = new["metadata"].get("uid")
-        for field in _SERVERS_OWN:
-            new["metadata"].pop(field, None)
+        for part, fields in _SERVERS_OWN.items():
+            for field in fields:
+                new.get(part, {}).pop(field, None)
         for owner in new["metadata"].get("ownerReferences", ()):
             owner["uid"] = self._uids[owner["uid"]]
         # Some namespaces, priority classes and a service are the server's own, and there already.
