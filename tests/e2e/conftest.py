@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import yaml
 from tests.e2e.api import home_of
 from tests.e2e.control_plane import ControlPlane, control_plane
 from tests.e2e.demo import Demo
+from tests.e2e.processes import NotStarted
 
 #: Where `make e2e` has built the programs.
 PROGRAMS = os.environ.get("KWHATIF_E2E", "")
@@ -48,11 +50,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
 @pytest.fixture(scope="session")
 def plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
     """An API server with the demo, which user `kwhatif` may read as `kwhatif rbac` says, and no further."""
-    with control_plane(Path(PROGRAMS), pytestconfig.stash[_FOLDER]) as plane:
+    with ExitStack() as stack:
+        try:
+            plane = stack.enter_context(control_plane(Path(PROGRAMS), pytestconfig.stash[_FOLDER]))
+        except NotStarted as failure:  # said once, not for every test
+            pytest.exit(str(failure), returncode=1)
         role = yaml.safe_load(subprocess.run([KWHATIF, "rbac"], check=True, capture_output=True).stdout)
         for obj in (role, _binding(role["metadata"]["name"])):
             plane.api.send("POST", home_of(obj), obj)
-        plane.kubeconfig("kwhatif")
         yield plane
 
 

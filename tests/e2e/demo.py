@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -41,13 +41,17 @@ class Demo:
 
     @contextmanager
     def without_limits(self) -> Iterator[None]:
-        """Remove what would keep the API server from taking the demo's pods; kube-scheduler does not read it."""
+        """Remove what would keep the API server from taking the demo's pods; in the end all is as before.
+
+        kube-scheduler does not read limits.
+        """
         limits = [obj for obj in self._objects if obj["kind"] in {"LimitRange", "ResourceQuota"}]
         for obj in limits:
             self._api.send("DELETE", path_of(obj))
         try:
             yield
         finally:
+            self.restore()
             for obj in limits:
                 self._create(obj)
 
@@ -64,6 +68,12 @@ class Demo:
             self._api.send("DELETE", path, _AT_ONCE, accept=(404,))
         for path in evicted:
             self._create(pods[path])
+
+    def bury(self, victims: Iterable[str]) -> None:
+        """End pods, `namespace/name` each, as their kubelets would have done by now."""
+        for victim in victims:
+            namespace, name = victim.split("/")
+            self._api.send("DELETE", f"{collection('Pod', 'v1', namespace)}/{name}", _AT_ONCE)
 
     def versions(self) -> dict[str, str]:
         """The version of every object: it changes with each change."""
