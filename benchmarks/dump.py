@@ -60,8 +60,12 @@ class Generator:
         yield from sorted(pods, key=_place)
         yield from sorted(map(self._budget, range(shape.budgets)), key=_place)
 
-    def _time(self, number: int) -> str:
-        return TIME.format(day=1 + number % 20, hour=number % 24, minute=number % 60, second=number * 7 % 60)
+    def _time(self) -> str:
+        """Of 20 days any second: hardly two pods agree."""
+        moment = self.random.randrange(20 * 86_400)
+        return TIME.format(
+            day=1 + moment // 86_400, hour=moment // 3600 % 24, minute=moment // 60 % 60, second=moment % 60
+        )
 
     def _node(self, number: int, cpu: int) -> Json:
         name = f"node-{number:05d}"
@@ -124,12 +128,13 @@ class Generator:
                     "whenUnsatisfiable": "ScheduleAnyway",
                 }
             ]
+        created = self._time()
         return {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {
                 "annotations": {"prometheus.io/scrape": "true"},
-                "creationTimestamp": self._time(number),
+                "creationTimestamp": created,
                 "generateName": f"app-{app}-7c9f8d6b5-",
                 "labels": labels,
                 "name": name,
@@ -139,7 +144,7 @@ class Generator:
                 "uid": f"{number:08x}-135a-463e-a895-d411e37b5985",
             },
             "spec": spec,
-            "status": _status(number, app, resources, self._time(number)),
+            "status": _status(number, app, resources, self._time()),
         }
 
     def _budget(self, number: int) -> Json:
