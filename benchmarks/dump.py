@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,10 @@ from typing import Any
 Json = dict[str, Any]
 
 ZONES = ("eu-1a", "eu-1b", "eu-1c")
+#: Text that YAML reads as text without quotes.
+_PLAIN = re.compile(r"[A-Za-z/][-\w./]*(:[-\w./]+)*")
+#: ... unless it is one of these.
+_WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
 TIME = "2026-11-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}Z"
 
 
@@ -252,19 +257,43 @@ def write_json(path: Path, shape: Shape) -> None:
         file.write('{"apiVersion":"v1","kind":"List","items":[')
         for number, item in enumerate(Generator(shape).objects()):
             file.write("," if number else "")
-            json.dump(item, file, separators=(",", ":"))
+            file.write(json.dumps(item, separators=(",", ":")))
         file.write("]}")
 
 
 def write_yaml(path: Path, shape: Shape) -> None:
     """The same as YAML, as `kubectl get -o yaml` prints it."""
-    import yaml
-
-    items = list(Generator(shape).objects())
     with path.open("w") as file:
-        yaml.dump(
-            {"apiVersion": "v1", "items": items, "kind": "List"},
-            file,
-            Dumper=type("Dumper", (yaml.CSafeDumper,), {"ignore_aliases": lambda *_: True}),
-            sort_keys=True,
-        )
+        file.write("apiVersion: v1\nitems:\n")
+        for item in Generator(shape).objects():
+            file.write("".join(_entry(item, "")))
+        file.write("kind: List\n")
+
+
+def _block(value: Json, indent: str) -> Iterator[str]:
+    for key, item in sorted(value.items()):
+        if isinstance(item, dict) and item:
+            yield f"{indent}{key}:\n"
+            yield from _block(item, f"{indent}  ")
+        elif isinstance(item, list) and item:
+            yield f"{indent}{key}:\n"
+            for entry in item:
+                yield from _entry(entry, indent)
+        else:
+            yield f"{indent}{key}: {_scalar(item)}\n"
+
+
+def _entry(value: object, indent: str) -> Iterator[str]:
+    """An entry of a list: its first line begins with a dash."""
+    if not isinstance(value, dict):
+        yield f"{indent}- {_scalar(value)}\n"
+        return
+    text = "".join(_block(value, f"{indent}  "))
+    yield f"{indent}- {text.removeprefix(f'{indent}  ')}"
+
+
+def _scalar(value: object) -> str:
+    """As Go's printer writes it: text is quoted where it would be read as something else."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    return json.dumps(value)
