@@ -25,6 +25,8 @@ BARE_TIMES = times(2.5)
 PEAK = at_most(1.3)
 #: What noise may add where nothing else should.
 NOISE = 1.1
+#: Less than this cannot be told apart, in seconds.
+TICK = 0.01
 #: A multiple of linear growth that caches explain; quadratic would be 10.
 GROWTH = 2
 
@@ -117,7 +119,7 @@ def _growth(context: Context) -> Iterator[Row]:
         context.runs,
         {name: (*KWHATIF, "preempt", pod, "--from", context.json(shape)) for name, shape in shapes.items()},
     )
-    small, large = (costs[name].seconds - costs["start"].seconds for name in ("small", "large"))
+    small, large = (max(costs[name].seconds - costs["start"].seconds, TICK) for name in ("small", "large"))
     scale = context.large.nodes / context.small.nodes
     what = f"`preempt`, {context.large.nodes:,} nodes, without the start"
     yield Row(what, large, "s", f"{scale:.0f} times {context.small.nodes} nodes", small * scale, times(GROWTH))
