@@ -1,7 +1,4 @@
-"""What a cluster is asked for: the API's lists of the kinds that scheduling reads.
-
-CronJobs are missing on purpose: no rule asks what CronJobs a cluster has.
-"""
+"""What a cluster is asked for: the API's lists of the kinds that scheduling reads."""
 
 from __future__ import annotations
 
@@ -24,6 +21,7 @@ from kwhatif.model.storage import (
     VolumeAttachment,
 )
 from kwhatif.model.workload import (
+    CronJob,
     DaemonSet,
     Deployment,
     Job,
@@ -78,7 +76,7 @@ _BY_GROUP: Mapping[str, Mapping[type[Model], str]] = {
         Deployment: "deployments",
         DaemonSet: "daemonsets",
     },
-    "batch": {Job: "jobs"},
+    "batch": {Job: "jobs", CronJob: "cronjobs"},
     "policy": {PodDisruptionBudget: "poddisruptionbudgets"},
     "scheduling.k8s.io": {PriorityClass: "priorityclasses"},
     "node.k8s.io": {RuntimeClass: "runtimeclasses"},
