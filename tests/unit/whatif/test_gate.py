@@ -11,7 +11,7 @@ import pytest
 
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.missing import Missing
-from kwhatif.model.policy import PriorityClass
+from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.policy.build import build_rulebook, default_rulebook
 from kwhatif.report import Decision, Report, WorkloadRow
 from kwhatif.sources.applied import as_applied, as_row
@@ -188,6 +188,27 @@ def test_a_pod_of_a_namespace_that_is_not_there_is_refused_unless_the_manifests_
     assert row(run(session, text), "Deployment new/web").denied == 1
     made = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: new}\n"
     assert row(run(session, text + made), "Deployment new/web").placed == 1
+
+
+def test_a_new_namespace_says_nothing_about_the_others_where_the_dump_has_none() -> None:
+    made = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: new}\n"
+    report = run(Session(cluster(node("n1"))), made + workload("Deployment", "web", 1, ns="old"))
+    assert row(report, "Deployment old/web").placed == 1
+
+
+def test_a_quota_that_changes_is_counted_anew() -> None:
+    def quota(pods: int) -> str:
+        return f"---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {{name: q, namespace: default}}\nspec: {{hard: {{pods: '{pods}'}}}}\n"
+
+    known = ResourceQuota(
+        metadata=ObjectMeta(name="q", namespace="default"),
+        spec=ResourceQuotaSpec(hard={"pods": "3"}),
+        status=ResourceQuotaStatus(hard={"pods": "3"}, used={"pods": "3"}),
+    )
+    session = Session(cluster(node("n1"), pod("there").cpu("1").on("n1"), known))
+    assert row(run(session, quota(3) + bare("p")), "Pod default/p").denied == 1  # as its status says
+    assert row(run(session, quota(2) + bare("p")), "Pod default/p").placed == 1  # as it will be counted
+    assert row(run(session, quota(1) + bare("p")), "Pod default/p").denied == 1
 
 
 def test_a_new_budget_guards_the_pods_that_run() -> None:

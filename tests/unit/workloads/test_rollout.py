@@ -31,6 +31,7 @@ from kwhatif.model.workload import (
     StatefulSetSpec,
     UpdateStrategy,
 )
+from kwhatif.sources.saving.redact import redact
 from kwhatif.workloads.rolling.update import Update, resolved
 from kwhatif.workloads.rollout import plan_update
 from tests.builders import PodBuilder, node, pod
@@ -186,6 +187,21 @@ def test_who_goes_first() -> None:
     update = plan_update(deployment(1), around(known, replica_set(), *pods))
     names = [gone.metadata.name for gone in update.removed]
     assert names == ["nowhere", "pending", "unready", "other-twin", "twin", "young", "old"]
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [(deployment(), "unchanged"), (deployment(6), "scaled"), (deployment(cpu="2"), "changed")],
+    ids=["the same", "more", "another template"],
+)
+def test_a_snapshot_without_images_cannot_tell_whether_they_change(new: Deployment, expected: str) -> None:
+    objects = [redact(each, images=False) for each in around(*FOUR).all(Deployment).values()]
+    sets = [redact(each, images=False) for each in around(*FOUR).all(ReplicaSet).values()]
+    update = plan_update(new, around(*objects, *sets, *running(4)))
+    assert update.kind == expected
+    assert bool(update.caveat) is (expected != "changed")
+    if expected == "scaled":
+        assert update.added.pods[0].metadata.owner_references[0].name == "web-66"
 
 
 # --- ReplicaSets -------------------------------------------------------------------------------------
