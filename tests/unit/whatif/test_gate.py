@@ -369,6 +369,18 @@ def test_with_surge_the_old_pods_are_still_there() -> None:
     assert (web.update, web.removed, web.placed) == ("changed", 1, 2)
 
 
+def test_a_workload_that_the_api_server_refuses_is_told_once() -> None:
+    report = run(
+        Session(cluster(node("n1"))), workload("Deployment", "web", 5).replace("image: 'x:1', ", "") + bare("p")
+    )
+    web = row(report, "Deployment default/web")
+    assert (web.denied, web.message) == (1, "is refused")
+    assert decision(report, "default/web").message == (
+        'Deployment.apps "web" is invalid: spec.template.spec.containers[0].image: Required value'
+    )
+    assert decision(report, "default/p").outcome == "Placed"
+
+
 # --- custom resources ------------------------------------------------------------------------------------
 
 ROLLOUT = workload("Rollout", "web", 2).replace("apps/v1", "example.com/v1")
