@@ -47,7 +47,8 @@ def plan_update(workload: Workload, cluster: Cluster, rollout: Rollout = "final"
         return Update("new", added=expand(workload, cluster)) if update is None else _without_images(update, known)
     pods = pods_of(workload, cluster)
     if known is not None:
-        return _without_images(_update(workload, pods, cluster, rollout), known)
+        update = _without_images(_update(workload, pods, cluster, rollout), known)
+        return update if update.caveat else replace(update, caveat=_kept_replicas(workload, known))
     if not pods:
         return Update("new", added=expand(workload, cluster))
     name = f"{type(workload).__name__} {key_of(workload)}"
@@ -61,6 +62,21 @@ def _without_images(update: Update, known: object) -> Update:
     if update.kind == "changed" or spec is None or not lacks_images(spec):
         return update
     return replace(update, caveat=_NO_IMAGES)
+
+
+_SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
+
+
+def _kept_replicas(new: Workload, known: object) -> str:
+    """An autoscaler may own the number; but if the manifest that was applied before had one, one pod is left."""
+    if not (isinstance(new, _SCALED) and isinstance(known, _SCALED)) or new.spec.replicas is not None:
+        return ""
+    if known.spec.replicas in (None, 1):
+        return ""
+    return (
+        f"{type(new).__name__} {key_of(new)} leaves spec.replicas out: it keeps the {known.spec.replicas} that it has,"
+        " as kubectl apply does unless the manifest applied before named a number"
+    )
 
 
 def _spec_of(workload: object) -> PodSpec | None:
