@@ -139,19 +139,10 @@ class Source(NamedTuple):
             "call_extenders": self.call_extenders,
             "plugins": self.plugin or (),
         }
-<<<<<<< HEAD
-        if self.where.from_:
-            return kwhatif.load(*self.where.from_, strict=strict, **scheduler)
-        from kwhatif.cli.progress import progress
-
-        with progress() as tell:
-            return kwhatif.load_live(**self.where.live(), strict=strict, progress=tell, **scheduler)
-=======
         with self.where.progress() as tell:
             if self.where.from_:
-                return kwhatif.load(*self.where.from_, strict=self.strict, progress=tell, **scheduler)
-            return kwhatif.load_live(**self.where.live(), strict=self.strict, progress=tell, **scheduler)
->>>>>>> main
+                return kwhatif.load(*self.where.from_, strict=strict, progress=tell, **scheduler)
+            return kwhatif.load_live(**self.where.live(), strict=strict, progress=tell, **scheduler)
 
 
 def _keep(session: Session) -> None:
