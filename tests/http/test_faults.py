@@ -19,7 +19,8 @@ import pytest
 from urllib3.exceptions import NewConnectionError
 
 import kwhatif
-from kwhatif.sources.live import lists, read, request
+from kwhatif.sources.live import LiveOptions, lists, read, request
+from kwhatif.sources.live.connection import connect
 from kwhatif.sources.resources import ESSENTIAL, RESOURCES
 from tests.cli.running import run
 from tests.http.conftest import WriteKubeconfig
@@ -328,6 +329,16 @@ def test_a_failure_after_the_end_is_nobodys() -> None:
     stop = Event()
     stop.set()
     read._work(Failing(), todo, Queue(), stop)  # type: ignore[arg-type]
+
+
+def test_nothing_is_asked_after_the_end(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+    """A connection that is made when all are closed would stay open."""
+    stop = Event()
+    stop.set()
+    connection = connect(LiveOptions.of(kubeconfig=kubeconfig()))
+    with pytest.raises(request.Cancelled):
+        request.Client(connection, 1.0, stop).get(PODS, json.loads)
+    assert not api.requests
 
 
 class TestNoConnection:

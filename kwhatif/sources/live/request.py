@@ -73,6 +73,8 @@ class Client:
         what = self.describe(path)
         pause = _FIRST_PAUSE
         for attempt in range(1, MAX_TRIES + 1):
+            if self._stop.is_set():  # the connections are closed, or about to be: a new one would be left open
+                raise Cancelled
             try:
                 return self._try(what, path, read)
             except _Transient as failure:

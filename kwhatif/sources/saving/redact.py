@@ -13,17 +13,18 @@ from msgspec.structs import replace
 
 from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, PodSpec
-from kwhatif.model.volume import Volume
+from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.workload import (
+    CronJob,
     DaemonSet,
     Deployment,
     Job,
+    JobTemplateSpec,
     ReplicaSet,
     ReplicationController,
     StatefulSet,
 )
-from kwhatif.workloads.template import has_images, without_images
+from kwhatif.workloads.redacted import has_images, without_images, without_unread_volumes
 
 #: Annotations that are rules. Everything else may hold anything.
 READ_ANNOTATIONS = frozenset(
@@ -53,10 +54,11 @@ def redact(obj: T, *, images: bool) -> T:
             return replace(obj, status=replace(obj.status, images=()))
         case Pod():
             spec = obj.spec if images else without_images(obj.spec)
-            return replace(obj, spec=spec if controller_of(meta) is None else _without_unread_volumes(spec))
-    if isinstance(obj, _WITH_TEMPLATE) and obj.spec.template is not None and not images:
-        template = replace(obj.spec.template, spec=without_images(obj.spec.template.spec))
-        return replace(obj, spec=replace(obj.spec, template=template))
+            return replace(obj, spec=spec if controller_of(meta) is None else without_unread_volumes(spec))
+        case CronJob():
+            return replace(obj, spec=replace(obj.spec, job_template=_run(obj.spec.job_template, images=images)))
+    if isinstance(obj, _WITH_TEMPLATE) and obj.spec.template is not None:
+        return replace(obj, spec=replace(obj.spec, template=_template(obj.spec.template, images=images)))
     return obj
 
 
@@ -67,9 +69,17 @@ def holds_images(obj: Model) -> bool:
             return bool(obj.status.images)
         case Pod():
             return has_images(obj.spec)
+        case CronJob():
+            template = obj.spec.job_template.spec.template
+            return template is not None and has_images(template.spec)
     return isinstance(obj, _WITH_TEMPLATE) and obj.spec.template is not None and has_images(obj.spec.template.spec)
 
 
-def _without_unread_volumes(spec: PodSpec) -> PodSpec:
-    volumes = tuple(volume for volume in spec.volumes if replace(volume, name="") != Volume())
-    return spec if len(volumes) == len(spec.volumes) else replace(spec, volumes=volumes)
+def _run(run: JobTemplateSpec, *, images: bool) -> JobTemplateSpec:
+    if run.spec.template is None:
+        return run
+    return replace(run, spec=replace(run.spec, template=_template(run.spec.template, images=images)))
+
+
+def _template(template: PodTemplateSpec, *, images: bool) -> PodTemplateSpec:
+    return template if images else replace(template, spec=without_images(template.spec))

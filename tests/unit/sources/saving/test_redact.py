@@ -176,19 +176,23 @@ def test_the_gate_judges_a_snapshot_as_its_cluster(tmp_path: Path, options: dict
     assert reports[0] == reports[1]
 
 
-def test_what_is_applied_again_is_no_change(source: Path, tmp_path: Path) -> None:
-    """Though images, and what its volumes are, are not in the snapshot."""
-    kwhatif.save_snapshot(tmp_path / "saved.json", source)
+@pytest.mark.parametrize("images", [True, False])
+def test_what_is_applied_again_is_no_change(source: Path, tmp_path: Path, images: bool) -> None:
+    """Though what volumes are is not in the snapshot; nor what is in images, perhaps."""
+    kwhatif.save_snapshot(tmp_path / "saved.json", source, images=images)
     deployment = next(doc for doc in yaml.safe_load_all(POD) if doc["kind"] == "Deployment")
-    for image, told in (("IMAGE-web:1", "unchanged"), ("IMAGE-web:2", "unchanged")):
-        deployment["spec"]["template"]["spec"]["containers"][0]["image"] = image
+    spec = deployment["spec"]["template"]["spec"]
+
+    def update() -> str:
         (tmp_path / "web.json").write_text(json.dumps(deployment))
         report = json.loads(kwhatif.gate(kwhatif.load(tmp_path / "saved.json"), tmp_path / "web.json").to_json())
-        assert [workload["update"] for workload in report["workloads"]] == [told]
-    deployment["spec"]["template"]["spec"]["volumes"] = []
-    (tmp_path / "web.json").write_text(json.dumps(deployment))
-    report = json.loads(kwhatif.gate(kwhatif.load(tmp_path / "saved.json"), tmp_path / "web.json").to_json())
-    assert [workload["update"] for workload in report["workloads"]] == ["changed"]
+        return report["workloads"][0]["update"]
+
+    assert update() == "unchanged"
+    spec["containers"][0]["image"] = "IMAGE-web:2"
+    assert update() == ("changed" if images else "unchanged")
+    spec["containers"][0] |= {"image": "IMAGE-web:1", "resources": {"requests": {"cpu": "1"}}}
+    assert update() == "changed"
 
 
 def test_the_default_class_of_claims_stays_the_default(tmp_path: Path) -> None:
