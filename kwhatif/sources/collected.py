@@ -42,7 +42,7 @@ class LoadedCluster(msgspec.Struct, frozen=True):
             ClusterUnreadable: information is missing that a live cluster has.
         """
         if self.missing and self.live:
-            raise ClusterUnreadable("the cluster could not be read in full:\n" + "\n".join(self.missing))
+            raise ClusterUnreadable("the cluster could not be read in full: " + "; ".join(self.missing))
         if self.missing:
             raise InputError([Problem(", ".join(self.sources), caveat) for caveat in self.missing])
 
