@@ -22,7 +22,6 @@ from kwhatif.sources.registry import Registry
 from kwhatif.sources.resources import BY_KIND
 from kwhatif.sources.validate import CANDIDATES, validate_batch
 
-
 _AUTOSCALER = "HorizontalPodAutoscaler"
 
 
