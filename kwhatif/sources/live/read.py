@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import NamedTuple
@@ -111,7 +111,8 @@ def _work(client: Client, todo: Queue[Resource], happened: Queue[lists.Event | B
     except (Empty, Cancelled):
         pass
     except BaseException as failure:  # noqa: BLE001 - it is raised again where somebody listens
-        _put(failure, happened, stop)
+        with suppress(Cancelled):  # nobody listens any more: another list has failed before
+            _put(failure, happened, stop)
 
 
 def _put(event: lists.Event | BaseException, happened: Queue[lists.Event | BaseException], stop: Event) -> None:

@@ -1,7 +1,8 @@
 """What a saved snapshot leaves out.
 
 The model is the redaction: environment, commands, arguments, probes, managed fields have no place in it. What is left
-to drop are annotations that no rule reads, images, and the names of volumes that no rule reads.
+to drop are annotations that no rule reads, images, and, of pods that a controller has made, volumes that no rule reads.
+(Templates keep the names of theirs: `kwhatif gate` tells by the template whether a workload changes.)
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta
+from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Container, Pod, PodSpec, PodTemplateSpec
+from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.volume import Volume
 from kwhatif.model.workload import (
     DaemonSet,
@@ -22,6 +23,7 @@ from kwhatif.model.workload import (
     ReplicationController,
     StatefulSet,
 )
+from kwhatif.workloads.template import has_images, without_images
 
 #: Annotations that are rules. Everything else may hold anything.
 READ_ANNOTATIONS = frozenset(
@@ -29,6 +31,8 @@ READ_ANNOTATIONS = frozenset(
         "pv.kubernetes.io/bind-completed",
         "resource.kubernetes.io/extended-resource-claim",
         "storage.alpha.kubernetes.io/migrated-plugins",
+        "storageclass.beta.kubernetes.io/is-default-class",
+        "storageclass.kubernetes.io/is-default-class",
         "volume.beta.kubernetes.io/storage-class",
         "volume.kubernetes.io/selected-node",
     }
@@ -48,31 +52,24 @@ def redact(obj: T, *, images: bool) -> T:
         case Node() if obj.status.images and not images:
             return replace(obj, status=replace(obj.status, images=()))
         case Pod():
-            return replace(obj, spec=_spec(obj.spec, images=images))
-    if isinstance(obj, _WITH_TEMPLATE) and obj.spec.template is not None:
-        return replace(obj, spec=replace(obj.spec, template=_template(obj.spec.template, images=images)))
+            spec = obj.spec if images else without_images(obj.spec)
+            return replace(obj, spec=spec if controller_of(meta) is None else _without_unread_volumes(spec))
+    if isinstance(obj, _WITH_TEMPLATE) and obj.spec.template is not None and not images:
+        template = replace(obj.spec.template, spec=without_images(obj.spec.template.spec))
+        return replace(obj, spec=replace(obj.spec, template=template))
     return obj
 
 
-def _template(template: PodTemplateSpec, *, images: bool) -> PodTemplateSpec:
-    return replace(template, spec=_spec(template.spec, images=images))
+def holds_images(obj: Model) -> bool:
+    """Whether `redact` has images to drop."""
+    match obj:
+        case Node():
+            return bool(obj.status.images)
+        case Pod():
+            return has_images(obj.spec)
+    return isinstance(obj, _WITH_TEMPLATE) and obj.spec.template is not None and has_images(obj.spec.template.spec)
 
 
-def _spec(spec: PodSpec, *, images: bool) -> PodSpec:
-    volumes = tuple(volume for volume in spec.volumes if _is_read(volume, images=images))
-    if len(volumes) < len(spec.volumes):
-        spec = replace(spec, volumes=volumes)
-    if images:
-        return spec
-    return replace(
-        spec, containers=_without_image(spec.containers), init_containers=_without_image(spec.init_containers)
-    )
-
-
-def _without_image(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-    return tuple(replace(container, image="") if container.image else container for container in containers)
-
-
-def _is_read(volume: Volume, *, images: bool) -> bool:
-    source = replace(volume, name="", image=volume.image if images else None)
-    return source != Volume()
+def _without_unread_volumes(spec: PodSpec) -> PodSpec:
+    volumes = tuple(volume for volume in spec.volumes if replace(volume, name="") != Volume())
+    return spec if len(volumes) == len(spec.volumes) else replace(spec, volumes=volumes)

@@ -12,14 +12,14 @@ from kwhatif.workloads.expand import expand
 from kwhatif.workloads.job import expand_job, wanted_pods
 from kwhatif.workloads.rolling.removal import active, removed_first
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update
-from kwhatif.workloads.template import content_of
+from kwhatif.workloads.template import same_template
 
 
 def update_job(new: Job, known: Job | None, pods: Sequence[Pod], cluster: Cluster) -> Update:
     """The template of a Job cannot be changed; how many pods it runs at once can."""
     if known is None:
         return UNCHANGED
-    if content_of(known.spec.template) != content_of(new.spec.template) and not known.spec.suspend:
+    if not same_template(known.spec.template, new.spec.template) and not known.spec.suspend:
         # The API server adds the whole template, printed as Go does.
         message = f'Job.batch "{new.metadata.name}" is invalid: spec.template: Invalid value: field is immutable'
         return Update("changed", denied=Denied(message))
@@ -36,7 +36,7 @@ def update_cron_job(
     """Another template shows at the next run; the one that is under way goes on, and in the end is over."""
     if known is not None:
         before, after = known.spec.job_template.spec, new.spec.job_template.spec
-        same = content_of(before.template) == content_of(after.template) and wanted_pods(before) == wanted_pods(after)
+        same = same_template(before.template, after.template) and wanted_pods(before) == wanted_pods(after)
         if new.spec.suspend or (same and not known.spec.suspend):
             return UNCHANGED
     removed = tuple(pods) if rollout == "final" else ()
