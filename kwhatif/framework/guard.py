@@ -157,6 +157,9 @@ class _GuardedFilter(NodeFilter):
 class _GuardedFollower(_GuardedFilter):
     """A filter that keeps up with pods; only these are forked for every candidate node."""
 
+    def heeds(self, pod: PodInfo) -> bool:
+        return self._site._replace(point=f"Filter (heeds {pod.key})").call(self._inner.heeds, pod, returns=bool)
+
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         site = self._site._replace(point=f"AddPod of {pod.key}", node=node.name)
         site.call(self._inner.add_pod, pod, node, returns=object)

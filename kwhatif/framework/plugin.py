@@ -82,6 +82,14 @@ class NodeFilter:
         """A copy whose `add_pod`/`remove_pod` leave this one untouched; cheap, called once per candidate node."""
         return self
 
+    def heeds(self, pod: PodInfo) -> bool:
+        """Of a CLUSTER filter: whether its answer can change when the pod comes to a node or leaves it.
+
+        Where it cannot, `add_pod` and `remove_pod` need not be called.
+        """
+        del pod
+        return True
+
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """The pod was added to the node (upstream's PreFilterExtensions.AddPod)."""
 

@@ -121,9 +121,12 @@ class Budgets:
             names = self.of(pod)
             if names:
                 counting[pod] = names
+                over: Names = ()
                 for name in names:
-                    left[name] = (left[name] if name in left else self.allowed(name)) - 1
-                over = tuple([name for name in names if left[name] < 0])
+                    before = left[name] if name in left else self.allowed(name)
+                    left[name] = before - 1
+                    if before <= 0:
+                        over += (name,)
                 if over:
                     broken[pod] = over
                     continue

@@ -97,6 +97,13 @@ class AffinityFilter(NodeFilter):
         other._existing = {key: tally.fork() for key, tally in self._existing.items()}
         return other
 
+    def heeds(self, pod: PodInfo) -> bool:
+        """Whether a term of either pod speaks of the other."""
+        incoming = self._incoming
+        if incoming.match_pod(pod) is not None:
+            return True
+        return pod.pod.spec.affinity is not None and bool(incoming.refused_by(pod.affinity_terms))
+
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """Count the pod."""
         self._update(pod, node, 1)

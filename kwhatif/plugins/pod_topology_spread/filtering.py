@@ -124,6 +124,10 @@ class SpreadFilter(NodeFilter):
         other._domains = [(rule, tally.fork(), paths.fork()) for rule, tally, paths in self._domains]
         return other
 
+    def heeds(self, pod: PodInfo) -> bool:
+        """Whether a constraint speaks of the pod."""
+        return bool(self._matches.of(pod))
+
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """Count the pod."""
         self._update(pod, node, 1)
