@@ -90,7 +90,7 @@ def gate(
     files = parse_reports(report or ())
     try:
         answer = kwhatif.gate(
-            cluster.load(),
+            cluster.load(lenient=True),
             *pods,
             policy=policy or _found_policy(),
             rollout=rollout.value,

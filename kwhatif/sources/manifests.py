@@ -28,6 +28,8 @@ class ManifestSet(NamedTuple):
     manifests: tuple[Manifest, ...]
     problems: tuple[Problem, ...] = ()
     caveats: tuple[str, ...] = ()
+    #: The kinds of all objects, also of those that are not read.
+    kinds: tuple[str, ...] = ()
 
 
 def read_manifests(
@@ -41,8 +43,11 @@ def read_manifests(
         InputError: with every problem of every file; also when no object is a pod or makes pods.
     """
     found = read_manifest_set(paths, stdin=stdin, default_namespace=default_namespace, originals=originals)
-    if found.problems:
-        raise InputError(found.problems)
+    problems = list(found.problems)
+    if not problems and not any(isinstance(manifest.object, POD_KINDS) for manifest in found.manifests):
+        problems.append(_no_pod(paths, found.kinds))
+    if problems:
+        raise InputError(problems)
     return list(found.manifests)
 
 
@@ -57,20 +62,25 @@ def read_manifest_set(
     """The same, with the problems beside what is fine; custom resources of `custom_kinds` are read, too.
 
     Raises:
-        InputError: there is nothing to judge.
+        InputError: nothing could be read, or there is no object in what was.
     """
     problems = Problems()
     inputs = find_inputs(paths, stdin, problems)
     reader = _Reader(problems, ObjectDecoder(problems, default_namespace, originals), custom_kinds, default_namespace)
+    was_read = False
     for name, text in read_inputs(inputs, problems):
+        was_read = True
         for document in documents(name, text, problems):
             reader.read(document)
-    if not any(isinstance(manifest.object, (*POD_KINDS, CustomResource)) for manifest in reader.manifests):
-        if not problems:
-            what = reader.said()
-            problems.add(", ".join(paths) or "the input", f"holds no pod: {what}", "give a Pod, Deployment, Job, …")
-        problems.raise_if_any()
-    return ManifestSet(tuple(reader.manifests), problems.found, tuple(reader.caveats))
+    kinds = reader.kinds()
+    if not was_read or not (kinds or problems):
+        raise InputError(problems.found or [_no_pod(paths, kinds)])
+    return ManifestSet(tuple(reader.manifests), problems.found, tuple(reader.caveats), kinds)
+
+
+def _no_pod(paths: Sequence[str], kinds: Sequence[str]) -> Problem:
+    found = f"found only {', '.join(kinds)}" if kinds else "found no object at all"
+    return Problem(", ".join(paths) or "the input", f"holds no pod: {found}", hint="give a Pod, Deployment, Job, …")
 
 
 class _Reader:
@@ -87,11 +97,11 @@ class _Reader:
         self._custom_kinds = custom_kinds
         self._namespace = namespace
 
-    def said(self) -> str:
-        """What there was, in words."""
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of all objects that there were."""
         skipped = self._decoder.skipped + self._decoder.outdated
         found = [type(manifest.object).__name__ for manifest in self.manifests] + list(skipped)
-        return f"found only {', '.join(dict.fromkeys(found))}" if found else "found no object at all"
+        return tuple(dict.fromkeys(found))
 
     def read(self, document: Document) -> None:
         """Take in the objects of a document."""

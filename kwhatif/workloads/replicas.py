@@ -47,13 +47,13 @@ def replica_set_for(deployment: Deployment, cluster: Cluster) -> tuple[OwnerRefe
 
 def _present_replica_set(deployment: Deployment, cluster: Cluster) -> tuple[OwnerReference, str] | None:
     """One in the cluster; where the input has none, the one that most pods name, if the template is still the same."""
-    meta = deployment.metadata
-    for candidate in owned_by(deployment, meta, ReplicaSet, cluster):
-        if same_template(candidate.spec.template, deployment.spec.template):
+    template = deployment.spec.template
+    for candidate in owned_by(deployment, deployment.metadata, ReplicaSet, cluster):
+        if same_template(candidate.spec.template, template):
             labels = candidate.spec.template.metadata.labels if candidate.spec.template else {}
             return reference_to(candidate, cluster), labels.get(HASH_LABEL) or _end(candidate.metadata.name)
     known = cluster.get(Deployment, key_of(deployment))
-    if known is None or not same_template(known.spec.template, deployment.spec.template):
+    if known is None or not same_template(known.spec.template, template):
         return None
     owners = Counter(owner for pod in pods_of(deployment, cluster) if (owner := controller_of(pod.metadata)))
     if not owners:

@@ -7,15 +7,16 @@ to drop are annotations that no rule reads, images, and, of pods that a controll
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, PodSpec
+from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
 from kwhatif.model.volume import Volume
 from kwhatif.model.workload import (
+    CronJob,
     DaemonSet,
     Deployment,
     Job,
@@ -54,10 +55,19 @@ def redact(obj: T, *, images: bool) -> T:
         case Pod():
             spec = obj.spec if images else without_images(obj.spec)
             return replace(obj, spec=spec if controller_of(meta) is None else _without_unread_volumes(spec))
-    if isinstance(obj, _WITH_TEMPLATE) and obj.spec.template is not None and not images:
-        template = replace(obj.spec.template, spec=without_images(obj.spec.template.spec))
-        return replace(obj, spec=replace(obj.spec, template=template))
+        case CronJob() if not images:
+            run = obj.spec.job_template
+            return replace(obj, spec=replace(obj.spec, job_template=replace(run, spec=_imageless(run.spec))))
+    if isinstance(obj, _WITH_TEMPLATE) and not images:
+        return replace(obj, spec=_imageless(obj.spec))
     return obj
+
+
+def _imageless(spec: Any) -> Any:
+    template: PodTemplateSpec | None = spec.template
+    if template is None:
+        return spec
+    return replace(spec, template=replace(template, spec=without_images(template.spec)))
 
 
 def holds_images(obj: Model) -> bool:
@@ -67,7 +77,11 @@ def holds_images(obj: Model) -> bool:
             return bool(obj.status.images)
         case Pod():
             return has_images(obj.spec)
-    return isinstance(obj, _WITH_TEMPLATE) and obj.spec.template is not None and has_images(obj.spec.template.spec)
+        case CronJob():
+            template = obj.spec.job_template.spec.template
+        case _:
+            template = obj.spec.template if isinstance(obj, _WITH_TEMPLATE) else None
+    return template is not None and has_images(template.spec)
 
 
 def _without_unread_volumes(spec: PodSpec) -> PodSpec:
