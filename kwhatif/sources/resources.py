@@ -102,6 +102,7 @@ RESOURCES = tuple(
     Resource(type_, group, plural) for group, kinds in _BY_GROUP.items() for type_, plural in kinds.items()
 )
 BY_KIND = {resource.kind: resource for resource in RESOURCES}
+BY_PLURAL = {resource.plural: resource for resource in RESOURCES}
 
 #: Without these there is no answer at all.
 ESSENTIAL = frozenset({"Node", "Pod"})
