@@ -32,7 +32,13 @@ _EMPTY_SPEC: Object = {
     "preemptionPolicy": (None,),
     "ephemeralContainers": (None, [], [{"name": "debug", "image": "busybox:1"}]),
     "notInvented": ("yet", None, [1, {"a": None}]),
-    "restartPolicy": ("Always", None),
+    "restartPolicy": ("Always", "Never", None),
+    "hostname": ("web-0",),
+    "subdomain": ("web",),
+    "enableServiceLinks": (True,),
+    "serviceAccountName": ("default",),
+    "os": ({"name": "linux"},),
+    "terminationGracePeriodSeconds": (0, 30),
 }
 _EMPTY_CONTAINER: Object = {
     "ports": (None, []),
