@@ -118,25 +118,12 @@ def defaults(dice: Dice, obj: Object) -> None:
             inner["spec"].setdefault("attachRequired", True)
 
 
-def older(dice: Dice, obj: Object) -> None:
+def older(_dice: Dice, obj: Object) -> None:
     """Beta versions that are still served, or were until lately."""
     if obj["apiVersion"] == "resource.k8s.io/v1":
-        if obj["kind"] in ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"):
-            obj["apiVersion"] = "resource.k8s.io/v1beta2"
-            if dice.chance(0.5) and "extendedResourceName" not in obj.get("spec", {}):
-                _flatten(obj)
-                obj["apiVersion"] = "resource.k8s.io/v1beta1"
-        elif obj["kind"] == "ResourceSlice":
-            obj["apiVersion"] = "resource.k8s.io/v1beta2"
+        obj["apiVersion"] = "resource.k8s.io/v1beta2"
     elif obj["kind"] == "CSIStorageCapacity":
         obj["apiVersion"] = "storage.k8s.io/v1beta1"
-
-
-def _flatten(obj: Object) -> None:
-    """v1beta1 has no `exactly`."""
-    spec = obj["spec"].get("spec", obj["spec"])
-    for request in spec.get("devices", {}).get("requests", []):
-        request.update(request.pop("exactly", {}))
 
 
 def _maps(value: Any, names: tuple[str, ...]) -> Iterator[Object]:
