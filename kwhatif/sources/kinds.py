@@ -86,6 +86,8 @@ def _table(types: Mapping[type[Model], tuple[str, ...]], *, namespaced: bool) ->
     }
 
 
+#: v1 is v1beta2 word for word; v1beta1 is laid out otherwise.
+_DEVICES = ("resource.k8s.io/v1", "resource.k8s.io/v1beta2")
 _STORAGE = ("storage.k8s.io/v1", "storage.k8s.io/v1beta1")
 
 _NAMESPACED = _table(
@@ -101,8 +103,8 @@ _NAMESPACED = _table(
         PodDisruptionBudget: ("policy/v1",),
         ReplicaSet: ("apps/v1",),
         ReplicationController: ("v1",),
-        ResourceClaim: ("resource.k8s.io/v1",),
-        ResourceClaimTemplate: ("resource.k8s.io/v1",),
+        ResourceClaim: _DEVICES,
+        ResourceClaimTemplate: _DEVICES,
         ResourceQuota: ("v1",),
         Service: ("v1",),
         StatefulSet: ("apps/v1",),
@@ -113,12 +115,12 @@ _OF_CLUSTER = _table(
     {
         CSIDriver: _STORAGE,
         CSINode: _STORAGE,
-        DeviceClass: ("resource.k8s.io/v1",),
+        DeviceClass: _DEVICES,
         Namespace: ("v1",),
         Node: ("v1",),
         PersistentVolume: ("v1",),
         PriorityClass: ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1"),
-        ResourceSlice: ("resource.k8s.io/v1",),
+        ResourceSlice: _DEVICES,
         RuntimeClass: ("node.k8s.io/v1", "node.k8s.io/v1beta1"),
         SavedSnapshot: (SAVED_API_VERSION,),
         StorageClass: _STORAGE,
