@@ -1,7 +1,7 @@
 """A live cluster: `kwhatif schedule` against fetching the same lists raw and decoding the same bytes from a file.
 
 The API server is the tests' fake one, on loopback, with TLS, a client certificate and pages of 500, in a process of its
-own; its answers are encoded beforehand. `python -m benchmarks.live` prints what `measure` finds.
+own; its answers are encoded beforehand.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.context import Context
 from benchmarks.dump import Generator, Shape
-from benchmarks.process import KWHATIF, ROOT, Cost, best_of
+from benchmarks.process import KWHATIF, ROOT, costs_of
+from benchmarks.rows import Row, times
 
 PAGE = 500
 #: 10,000 pods.
@@ -30,42 +31,33 @@ _MORE = re.compile(rb'"continue":"([^"]+)"')
 POD = ROOT / "fixtures" / "demo" / "pods" / "small.yaml"
 
 
-@dataclass(frozen=True)
-class Result:
-    """What the parts cost."""
-
-    live: Cost
-    fetch: Cost
-    decode: Cost
-    size: int
-
-    @property
-    def ratio(self) -> float:
-        """How much more the live answer takes than fetching and decoding."""
-        return self.live.seconds / (self.fetch.seconds + self.decode.seconds)
-
-    @property
-    def cpu_ratio(self) -> float:
-        """The same in time on a processor, of which a machine that is busy otherwise takes less away."""
-        return self.live.cpu / (self.fetch.cpu + self.decode.cpu)
+TITLE = "A live cluster"
 
 
-def measure(runs: int = 5) -> Result:
-    """Everything at once, each the best of several runs."""
-    with tempfile.TemporaryDirectory() as name, _serving(Path(name)) as kubeconfig:
-        body = Path(name) / "bodies.json"
-        fetch = best_of(runs, (sys.executable, "-m", "benchmarks.live", "fetch", str(kubeconfig), str(body)))
-        decode = best_of(runs, (sys.executable, "-m", "benchmarks.live", "decode", str(body)))
-        live = best_of(runs, (*KWHATIF, "schedule", str(POD), "--kubeconfig", str(kubeconfig), "-o", "json"))
-        return Result(live, fetch, decode, body.stat().st_size)
+def rows(context: Context) -> Iterator[Row]:
+    """The whole command, beside its unavoidable parts."""
+    shape = replace(SHAPE, nodes=5) if context.quick else SHAPE
+    body = context.folder / "bodies.json"
+    module = (sys.executable, "-m", "benchmarks.live")
+    with _serving(context.folder, shape) as kubeconfig:
+        fetched = costs_of(context.runs, {"fetch": (*module, "fetch", kubeconfig, body)})
+        costs = fetched | costs_of(
+            context.runs,
+            {
+                "decode": (*module, "decode", body),
+                "live": (*KWHATIF, "schedule", POD, "--kubeconfig", kubeconfig, "-o", "json"),
+            },
+        )
+    bare = costs["fetch"].seconds + costs["decode"].seconds
+    what = f"`schedule`, {shape.nodes * shape.pods_per_node:,} pods in lists of {PAGE}"
+    yield Row(what, costs["live"].seconds, "s", "fetching raw, and decoding the bytes", bare, times(1.5))
 
 
 @contextmanager
-def _serving(folder: Path) -> Iterator[Path]:
+def _serving(folder: Path, shape: Shape) -> Iterator[Path]:
     """A kubeconfig for a server that runs meanwhile."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.live", "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
-    ) as server:
+    command = [sys.executable, "-m", "benchmarks.live", "serve", str(shape.nodes)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         url = server.stdout.readline().decode().strip()
@@ -85,14 +77,14 @@ def _serving(folder: Path) -> Iterator[Path]:
             server.stdin.close()  # it ends with its input
 
 
-def serve() -> None:
+def serve(nodes: int) -> None:
     """The server, until its input ends."""
     from kwhatif.sources.resources import BY_KIND
     from tests.http.fake_api import FakeAPI
 
     api = FakeAPI()
     objects: dict[str, list[Any]] = {kind: [] for kind in BY_KIND}
-    for obj in Generator(SHAPE).objects():
+    for obj in Generator(replace(SHAPE, nodes=nodes)).objects():
         objects[obj["kind"]].append(obj)
     for kind, found in objects.items():
         api.pages[BY_KIND[kind].path] = dict(_pages(BY_KIND[kind].api_version, kind, found))
@@ -171,15 +163,9 @@ def decode(source: Path) -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["serve"]:
-            serve()
+        case ["serve", nodes]:
+            serve(int(nodes))
         case ["fetch", kubeconfig, target]:
             fetch(Path(kubeconfig), Path(target))
         case ["decode", source]:
             decode(Path(source))
-        case _:
-            result = measure()
-            print(f"{result.size / 1e6:.0f} MB in lists of {PAGE}")
-            for name, cost in (("live", result.live), ("fetch", result.fetch), ("decode", result.decode)):
-                print(f"{name:6} {cost.seconds:.2f} s, {cost.cpu:.2f} s on a processor, {cost.gigabytes:.2f} GB")
-            print(f"ratio {result.ratio:.2f}, {result.cpu_ratio:.2f} on a processor")
