@@ -66,7 +66,7 @@ def save(
 def info(
     where: Where,
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="PATH", help="Dumps, as with --from; else the live cluster.")
+        list[str] | None, typer.Argument(metavar="[PATH]...", help="Dumps, as with --from; else the live cluster.")
     ] = None,
     output: Annotated[InfoOutput, typer.Option("--output", "-o", help="How to print the answer.")] = InfoOutput.TABLE,
     color: ColorOption = Color.AUTO,

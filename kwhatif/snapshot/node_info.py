@@ -81,7 +81,7 @@ class NodeInfo:
     def add_pod(self, pod: PodInfo) -> None:
         """Append the pod and count it."""
         self.pods.append(pod)
-        if pod.pod.spec.affinity is not None:
+        if pod.affinity is not None:
             if pod.has_affinity:
                 self.with_affinity.append(pod)
             if pod.has_required_anti_affinity:
@@ -101,7 +101,7 @@ class NodeInfo:
         present = _remove(self.pods, pod)
         if present is None:
             raise KeyError(f"no corresponding pod {pod.name} in pods of node {self.name}")
-        if present.pod.spec.affinity is not None:
+        if present.affinity is not None:
             _remove(self.with_affinity, pod)
             _remove(self.with_required_anti_affinity, pod)
         if present.ports:
@@ -147,9 +147,9 @@ class NodeInfo:
         for pod in self.pods:
             if pod not in gone:
                 other.add_pod(pod)
-        freed = {port for pod in pods for port in pod.ports}
-        if freed:
-            other._used_ports = self.used_ports() - freed  # QUIRK: see `remove_pod`
+        if self.used_ports():
+            # QUIRK: see `remove_pod`
+            other._used_ports = self.used_ports().difference(*(pod.ports for pod in pods))
         return other
 
     def _bare(self) -> NodeInfo:
