@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 
 from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.pod import Pod
-from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import (
-    CronJob,
-    DaemonSet,
-    Deployment,
-    Job,
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
-)
+from kwhatif.model.kinds import RESOURCES
 
 
 class Denied(msgspec.Struct, frozen=True):
@@ -26,21 +14,20 @@ class Denied(msgspec.Struct, frozen=True):
     message: str
 
 
-_RESOURCES: Mapping[type[KubernetesObject], str] = {
-    CronJob: "cronjobs.batch",
-    DaemonSet: "daemonsets.apps",
-    Deployment: "deployments.apps",
-    Job: "jobs.batch",
-    PersistentVolumeClaim: "persistentvolumeclaims",
-    Pod: "pods",
-    ReplicaSet: "replicasets.apps",
-    ReplicationController: "replicationcontrollers",
-    StatefulSet: "statefulsets.apps",
-}
-
-
 def forbidden(obj: KubernetesObject, reason: str) -> Denied:
     """An admission plugin's refusal (`admission.NewForbidden`)."""
-    resource = _RESOURCES[type(obj)]
+    resource = resource_of(obj)
     name = obj.metadata.name or obj.metadata.generate_name or "Unknown"
     return Denied(f'{resource} "{name}" is forbidden: {reason}')
+
+
+def resource_of(obj: KubernetesObject) -> str:
+    """Plural and group, as refusals by admission name them: `deployments.apps`."""
+    known = RESOURCES[type(obj)]  # type: ignore[index]
+    return f"{known.plural}.{known.group}" if known.group else known.plural
+
+
+def kind_of(obj: KubernetesObject) -> str:
+    """Kind and group, as refusals by validation name them: `Deployment.apps`."""
+    known = RESOURCES[type(obj)]  # type: ignore[index]
+    return f"{known.kind}.{known.group}" if known.group else known.kind

@@ -14,11 +14,12 @@ from kwhatif.model.originals import Originals
 from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.documents import Document, documents
 from kwhatif.sources.files import find_inputs, read_inputs
-from kwhatif.sources.kinds import KINDS, POD_KINDS
+from kwhatif.sources.kinds import KINDS, POD_KINDS, group_of
 from kwhatif.sources.origin import Manifest
 from kwhatif.sources.outline import Outline, outlines
 from kwhatif.sources.problems import Problems
 from kwhatif.sources.registry import Registry
+from kwhatif.sources.resources import BY_KIND
 from kwhatif.sources.validate import CANDIDATES, validate_batch
 
 
@@ -94,6 +95,8 @@ class _Reader:
         self._problems = problems
         self._decoder = decoder
         self._registry = Registry(problems)
+        #: Where in the document objects stand whose version the API server does not serve any more.
+        self._dropped: set[str] = set()
         self._custom_kinds = custom_kinds
         self._namespace = namespace
 
@@ -106,8 +109,11 @@ class _Reader:
     def read(self, document: Document) -> None:
         """Take in the objects of a document."""
         annotations: dict[str, dict[str, str]] = {}
+        self._dropped.clear()
         for outline in outlines(document):
-            if _is_known(outline):
+            if served := _served_version(outline):
+                self._refuse(outline, served)
+            elif _is_known(outline):
                 annotations[outline.place.origin.pointer] = outline.annotations
             else:
                 self._read_custom(outline)
@@ -118,7 +124,7 @@ class _Reader:
     def _accept(self, single: Batch, annotations: Mapping[str, dict[str, str]]) -> None:
         """Keep the object if nothing is wrong with it, and if it is not there already."""
         (obj,) = single.objects
-        if obj is None:
+        if obj is None or single.place.origin.pointer in self._dropped:
             return
         before = len(self._problems)
         self._registry.add(single)
@@ -127,6 +133,12 @@ class _Reader:
         if is_first and len(self._problems) == before:
             origin = single.place.of()
             self.manifests.append(Manifest(obj, origin, annotations.get(origin.pointer, {})))
+
+    def _refuse(self, outline: Outline, served: str) -> None:
+        """In kubectl's words: the API server has dropped that version, though dumps may still have it."""
+        self._dropped.add(outline.place.origin.pointer)
+        message = f'no matches for kind "{outline.kind}" in version "{outline.version}"'
+        self._problems.at(outline.place, outline.name).add(message, hint=f"write {served}")
 
     def _read_custom(self, outline: Outline) -> None:
         if outline.kind in self._custom_kinds:
@@ -142,8 +154,18 @@ class _Reader:
 
 
 def _is_known(outline: Outline) -> bool:
-    kind, version = KINDS.get(outline.kind), outline.data.get("apiVersion")
-    return kind is not None and isinstance(version, str) and kind.reads(version)
+    kind = KINDS.get(outline.kind)
+    return kind is not None and kind.reads(outline.version)
+
+
+def _served_version(outline: Outline) -> str:
+    """The version to write instead of one that was dropped; "" where nothing was dropped."""
+    resource = BY_KIND.get(outline.kind)
+    if resource is None or outline.version == resource.api_version:
+        return ""
+    group = group_of(outline.version)
+    was_moved = group == "extensions" and resource.group == "apps"
+    return resource.api_version if outline.version and (group == resource.group or was_moved) else ""
 
 
 def _one_by_one(batch: Batch) -> Iterator[Batch]:

@@ -24,10 +24,15 @@ class Outline(NamedTuple):
         return kind if isinstance(kind, str) else ""
 
     @property
+    def version(self) -> str:
+        """Its `apiVersion`; "" where it has none."""
+        version = self.data.get("apiVersion")
+        return version if isinstance(version, str) else ""
+
+    @property
     def entry(self) -> dict[str, str]:
         """What its entries are, if it is a list of one kind."""
-        version = self.data.get("apiVersion")
-        return {"apiVersion": version if isinstance(version, str) else "", "kind": self.kind.removesuffix("List")}
+        return {"apiVersion": self.version, "kind": self.kind.removesuffix("List")}
 
     @property
     def metadata(self) -> Mapping[str, Any]:

@@ -25,7 +25,7 @@ from kwhatif.report import ChangeRow
 from kwhatif.whatif.applied import Applied
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.ephemeral import ephemeral_claims
-from kwhatif.workloads.expand import Workload
+from kwhatif.workloads.expand import Workload, named
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import pods_controlled_by
 from kwhatif.workloads.replicas import HASH_LABEL, free_names
@@ -62,13 +62,15 @@ class Planner:
             TemplatePathError: a custom resource has no pod template where it should have one.
         """
         obj = applied.object
-        update = self._custom(obj) if isinstance(obj, CustomResource) else self._known(cast("Workload", obj))
+        if not isinstance(obj, CustomResource):
+            obj = named(cast("Workload", obj), self._cluster)
+        update = self._custom(obj) if isinstance(obj, CustomResource) else self._known(obj)
         if update.denied is not None:
             return update
         for pod in update.removed:
             self.usage.release(pod)
         if not isinstance(obj, Pod | CustomResource):
-            self._cluster.add(default_object(obj))  # type: ignore[type-var]
+            self._cluster.add(default_object(obj))
         return update
 
     def _known(self, workload: Workload) -> Update:

@@ -57,7 +57,9 @@ def act(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
         for name, value in step["env"].items()
     }
     files_of_runner = {name: str(folder / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
-    return bash(step["run"], folder, GITHUB_ACTION_PATH=str(ROOT), **files_of_runner, **variables)
+    return bash(
+        step["run"], folder, GITHUB_ACTION_PATH=str(ROOT), RUNNER_TEMP=str(folder), **files_of_runner, **variables
+    )
 
 
 def test_the_action_annotates_sums_up_and_leaves_reports(tmp_path: Path) -> None:

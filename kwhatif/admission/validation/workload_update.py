@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.pod_defaults import default_claim_spec
 from kwhatif.admission.validation.errors import FieldErrors
@@ -50,8 +52,8 @@ def _identity(workload: StatefulSet) -> tuple[object, ...]:
 
 def _claim(template: ClaimTemplate) -> tuple[object, ...]:
     spec = default_claim_spec(template.spec)
-    size = sorted((name, str(amount)) for name, amount in amounts(spec.resources.requests).items())
-    return template.metadata.name, sorted(template.metadata.labels.items()), spec.storage_class_name, size
+    requests = {name: str(amount) for name, amount in amounts(spec.resources.requests).items()}
+    return template.metadata, replace(spec, resources=replace(spec.resources, requests=requests))
 
 
 def _validate_job(new: JobSpec, known: JobSpec, errors: FieldErrors) -> None:

@@ -86,6 +86,13 @@ CHANGES: dict[str, tuple[Any, Any, str | None]] = {
         ),
         None,
     ),
+    "how claims of a StatefulSet are used": (
+        workload("StatefulSet", volumeClaimTemplates=[CLAIM]),
+        workload(
+            "StatefulSet", volumeClaimTemplates=[{**CLAIM, "spec": {**CLAIM["spec"], "accessModes": ["ReadWriteMany"]}}]
+        ),
+        f'StatefulSet.apps "web" is invalid: {FORBIDDEN}',
+    ),
     "the service of a StatefulSet": (
         workload("StatefulSet", serviceName="web"),
         workload("StatefulSet", serviceName="db"),

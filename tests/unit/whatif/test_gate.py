@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 from datetime import date
 from typing import Any
@@ -367,6 +368,13 @@ def test_with_surge_the_old_pods_are_still_there() -> None:
     text = workload("Deployment", "web", 4, cpu="2")
     web = row(run(running(4), text, rollout="surge"), "Deployment default/web")
     assert (web.update, web.removed, web.placed) == ("changed", 1, 2)
+
+
+def test_a_job_whose_name_is_yet_to_be_made_makes_its_pods() -> None:
+    text = workload("Job", "etl", spec="restartPolicy: Never,").replace("{name: etl,", "{generateName: etl-,")
+    report = run(Session(cluster(node("n1"))), text)
+    assert [(row.name, row.placed) for row in report.workloads] == [("Job default/etl-", 1)]
+    assert re.fullmatch(r"default/etl-[a-z0-9]{5}-[a-z0-9]{5}", report.decisions[0].pod)
 
 
 def test_a_workload_that_the_api_server_refuses_is_told_once() -> None:
