@@ -77,6 +77,9 @@ def _odd_topology(scene: Scene) -> None:
     dice = scene.dice
     for node in scene.some_nodes(0.4):
         labels = node["metadata"]["labels"]
+        if dice.chance(0.2):
+            labels.clear()
+            continue
         labels |= dice.pick(
             {HOSTNAME: dice.one(scene.node_names())}, {ZONE: ""}, {REGION: "eu-2"}, {ZONE: labels.get(REGION, "eu-1")}
         )

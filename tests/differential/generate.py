@@ -42,9 +42,9 @@ FEATURES: dict[str, Feature] = {
     "images": images.add,
     "preemption": preemption.add,
     "nominated": nominated.add,
-    "config": config.add,
     "dra": dra.add,
     "gates": gates.add,
+    "config": config.add,
     "demo": demo.add,
 }
 FAMILIES = (*FEATURES, "mixed")
@@ -96,7 +96,7 @@ def _features(dice: Dice, family: str) -> list[str]:
     else:
         names = {family}
         if family == "config":
-            names |= set(dice.some([*_SPICE, "volumes", "dra"], 1, 3))
+            names |= {*dice.some([*_SPICE, "volumes", "dra"], 0, 2), *dice.some(["resources", "volumes", "dra"], 0, 1)}
         elif dice.chance(0.3):
             names |= set(dice.some(_SPICE, 1, 2))
     return [name for name in FEATURES if name in names]
