@@ -42,6 +42,9 @@ over a map), and kwhatif's is one of its answers.
 
 The same seed gives the same cases.
 
+Not compared, as no cluster has it: amounts so large that the scheduler's 64-bit scores wrap around (from some 80 PiB on), and CEL
+expressions that the API server would not have accepted.
+
 ## The stored cases
 
 [fixtures/conformance](../fixtures/conformance) holds {stored} cases with the scheduler's answers: {families}.

@@ -91,7 +91,7 @@ def generate(family: str, seed: int, index: int) -> Case:
 def _features(dice: Dice, family: str) -> list[str]:
     """Features in the order in which they are applied: those that look at the others come late."""
     if family == "mixed":
-        names = set(dice.some([*_SPICE, "volumes", "dra"], 2, 5))
+        names = set(dice.some([*_SPICE, *_SPICE, "volumes", "dra"], 2, 4))
         names |= {name for name in ("config", "gates") if dice.chance(0.15)}
     else:
         names = {family}
