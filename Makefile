@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint format generated bench oracle fuzz conformance clean
+.PHONY: help demo test e2e lint format generated bench oracle fuzz conformance clean
 
 # How many random cases of each family to compare; SEED=7 repeats a run, FAMILIES=dra,spread narrows it,
 # CLI=1 asks kwhatif by its command line.
@@ -26,6 +26,9 @@ demo: $(READY) ## set everything up and show the main job on fixtures/demo
 
 test: lint ## set everything up, check style, types and layers, run all tests
 	$(BIN)/python -m pytest -n auto
+
+e2e: $(READY) ## with Go: a real API server, live commands against it, the real scheduler's decisions
+	@$(MAKE) --no-print-directory -C tests/e2e
 
 lint: $(READY) ## style, types and layers
 	$(BIN)/ruff check .
