@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint format generated bench oracle fuzz conformance clean
+.PHONY: help demo test e2e lint format generated bench oracle fuzz conformance clean
 
 # How many random cases of each family to compare; SEED=7 repeats a run, FAMILIES=dra,spread narrows it,
 # CLI=1 asks kwhatif by its command line.
@@ -13,7 +13,7 @@ N ?= 200
 FUZZ := $(BIN)/python -m tests.differential --cases $(N) $(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES)) $(if $(CLI),--command-line)
 
 help: ## show the verbs
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kwhatif needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -26,6 +26,9 @@ demo: $(READY) ## set everything up and show the main job on fixtures/demo
 
 test: lint ## set everything up, check style, types and layers, run all tests
 	$(BIN)/python -m pytest -n auto
+
+e2e: $(READY) ## with Go: a real API server, live commands against it, the real scheduler's decisions
+	@$(MAKE) --no-print-directory -C tests/e2e
 
 lint: $(READY) ## style, types and layers
 	$(BIN)/ruff check .

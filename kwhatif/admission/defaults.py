@@ -10,20 +10,16 @@ from msgspec.structs import replace
 from kwhatif.admission.pod_defaults import default_claim_spec, default_pod, default_rbd
 from kwhatif.admission.same import each
 from kwhatif.model.cluster import NAMESPACE_LABEL
+from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import Model, ObjectMeta
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import (
     LimitRange,
     LimitRangeItem,
-    PodDisruptionBudget,
-    PriorityClass,
-    ResourceQuota,
-    RuntimeClass,
 )
 from kwhatif.model.resource import (
     EXACT_COUNT,
-    DeviceClass,
     DeviceRequest,
     DeviceSubRequest,
     ExactDeviceRequest,
@@ -31,70 +27,20 @@ from kwhatif.model.resource import (
     ResourceClaimSpec,
     ResourceClaimTemplate,
 )
-from kwhatif.model.resource_slice import ResourceSlice
-from kwhatif.model.saved import SavedSnapshot
 from kwhatif.model.storage import (
-    CSIDriver,
-    CSINode,
-    CSIStorageCapacity,
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
-    VolumeAttachment,
 )
 from kwhatif.model.workload import (
-    CronJob,
-    DaemonSet,
     Deployment,
-    Job,
     Namespace,
     ReplicaSet,
     ReplicationController,
-    Service,
     StatefulSet,
 )
 
 DEFAULT_NAMESPACE = "default"
-
-#: Kinds whose objects live in a namespace; one that names none is in `default`.
-NAMESPACED: frozenset[type[Model]] = frozenset(
-    {
-        CSIStorageCapacity,
-        CronJob,
-        DaemonSet,
-        Deployment,
-        Job,
-        LimitRange,
-        PersistentVolumeClaim,
-        Pod,
-        PodDisruptionBudget,
-        ReplicaSet,
-        ReplicationController,
-        ResourceClaim,
-        ResourceClaimTemplate,
-        ResourceQuota,
-        Service,
-        StatefulSet,
-    }
-)
-
-#: Kinds whose objects live in none; a namespace that they name is dropped.
-CLUSTER_SCOPED: frozenset[type[Model]] = frozenset(
-    {
-        CSIDriver,
-        CSINode,
-        DeviceClass,
-        Namespace,
-        Node,
-        PersistentVolume,
-        PriorityClass,
-        ResourceSlice,
-        RuntimeClass,
-        SavedSnapshot,
-        StorageClass,
-        VolumeAttachment,
-    }
-)
 
 T = TypeVar("T", bound=Model)
 
@@ -104,9 +50,10 @@ def default_object(obj: T) -> T:
     rule = _RULES.get(type(obj))
     filled: T = obj if rule is None else rule(obj)
     meta: ObjectMeta = filled.metadata  # type: ignore[attr-defined]
-    if meta.namespace:
-        return _moved(filled, meta, "") if type(obj) in CLUSTER_SCOPED else filled
-    return _moved(filled, meta, DEFAULT_NAMESPACE) if type(obj) in NAMESPACED else filled
+    resource = RESOURCES.get(type(obj))
+    if resource is None or resource.namespaced == bool(meta.namespace):
+        return filled
+    return _moved(filled, meta, DEFAULT_NAMESPACE if resource.namespaced else "")
 
 
 def _moved(obj: T, meta: ObjectMeta, namespace: str) -> T:

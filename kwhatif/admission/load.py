@@ -7,11 +7,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.defaults import CLUSTER_SCOPED, NAMESPACED, default_object
+from kwhatif.admission.defaults import default_object
 from kwhatif.admission.disruption import SyncFailed, budget_status
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.priority import PriorityClasses, resolve_priority
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.missing import Missing
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus, PriorityClass
@@ -22,7 +23,7 @@ def admit(cluster: Cluster) -> list[str]:
 
     Returns the caveats: what had to be assumed, one sentence each.
     """
-    for kind in NAMESPACED | CLUSTER_SCOPED:
+    for kind in RESOURCES:
         _update(cluster, kind, default_object)
     cluster.sort()
     classes = PriorityClasses(cluster.all(PriorityClass).values())

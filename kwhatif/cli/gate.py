@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Manifests, Namespace, Quiet
+from kwhatif.cli.options import Color, ColorOption, Filenames, Manifests, Namespace, Quiet, named
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
 from kwhatif.cli.run import Style, now, print_report
 from kwhatif.errors import ExitCode, InputError, Problem
@@ -64,8 +64,9 @@ GateOutputOption = Annotated[GateOutput, typer.Option("--output", "-o", help="Ho
 
 @reads_cluster
 def gate(
-    manifests: Manifests,
     cluster: Source,
+    manifests: Manifests = None,
+    filename: Filenames = None,
     policy: Policy = None,
     rollout: Rollouts = RolloutOption.FINAL,
     namespace: Namespace = None,
@@ -85,11 +86,12 @@ def gate(
     """
     import kwhatif
 
+    pods = named(manifests, filename)
     files = parse_reports(report or ())
     try:
         answer = kwhatif.gate(
             cluster.load(),
-            *manifests,
+            *pods,
             policy=policy or _found_policy(),
             rollout=rollout.value,
             namespace=namespace,

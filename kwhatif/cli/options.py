@@ -8,7 +8,11 @@ from typing import Annotated
 import typer
 
 Manifests = Annotated[
-    list[str], typer.Argument(metavar="MANIFEST", help="Files, directories, globs, or - for standard input.")
+    list[str] | None, typer.Argument(metavar="MANIFEST", help="Files, directories, globs, or - for standard input.")
+]
+Filenames = Annotated[
+    list[str] | None,
+    typer.Option("--filename", "-f", metavar="MANIFEST", help="The same, as kubectl writes it. Repeatable."),
 ]
 Namespace = Annotated[
     str | None,
@@ -50,3 +54,15 @@ FailOn = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.")]
+
+
+def named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]:
+    """All manifests that the command line names, at least one.
+
+    Raises:
+        typer.BadParameter: None is.
+    """
+    named = [*(manifests or ()), *(filenames or ())]
+    if not named:
+        raise typer.BadParameter("name a file, a directory, a glob, or - for standard input", param_hint="MANIFEST")
+    return named

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, FailOn, Namespace, Output, OutputOption, Quiet
+from kwhatif.cli.options import Color, ColorOption, FailOn, Filenames, Namespace, Output, OutputOption, Quiet
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 
@@ -18,6 +18,7 @@ def preempt(
         list[str] | None,
         typer.Argument(metavar="MANIFEST", help="Without one: all pending pods, in queue order."),
     ] = None,
+    filename: Filenames = None,
     namespace: Namespace = None,
     output: OutputOption = Output.TABLE,
     explain: Annotated[bool, typer.Option("--explain", help="Tell the whole story, step by step.")] = False,
@@ -38,5 +39,5 @@ def preempt(
 
     conditions = parse_conditions(fail_on)
     session = cluster.load()
-    report = kwhatif.preempt(session, *(manifests or ()), namespace=namespace)
+    report = kwhatif.preempt(session, *(manifests or ()), *(filename or ()), namespace=namespace)
     answer(report, Style(output.value, color, quiet, explain), conditions)

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, FailOn, Manifests, Namespace, Output, OutputOption, Quiet
+from kwhatif.cli.options import (
+    Color,
+    ColorOption,
+    FailOn,
+    Filenames,
+    Manifests,
+    Namespace,
+    Output,
+    OutputOption,
+    Quiet,
+    named,
+)
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 
 @reads_cluster
 def schedule(
-    manifests: Manifests,
     cluster: Source,
+    manifests: Manifests = None,
+    filename: Filenames = None,
     namespace: Namespace = None,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "unschedulable",
@@ -28,6 +40,7 @@ def schedule(
     import kwhatif
 
     conditions = parse_conditions(fail_on)
+    pods = named(manifests, filename)
     session = cluster.load()
-    report = kwhatif.schedule(session, *manifests, namespace=namespace)
+    report = kwhatif.schedule(session, *pods, namespace=namespace)
     answer(report, Style(output.value, color, quiet), conditions)

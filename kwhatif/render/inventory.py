@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from kwhatif.render.amounts import amount, plural, some
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
+from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
 from kwhatif.whatif.inventory import Inventory
 
 #: Nodes of a shape of their own, and pending pods, beyond which only the number is told.
@@ -64,9 +64,9 @@ def _pending(inventory: Inventory) -> Iterator[RenderableType]:
     for row in inventory.pending[:_MAX_PENDING]:
         notes = [f"nominated to {row.nominated_node}"] if row.nominated_node else []
         notes += ["gated"] if row.gated else []
-        yield text(f"  {row.pod}, priority {row.priority}" + (f" ({', '.join(notes)})" if notes else ""))
+        yield indented(text(f"{row.pod}, priority {row.priority}" + (f" ({', '.join(notes)})" if notes else "")))
     if len(inventory.pending) > _MAX_PENDING:
-        yield text(f"  … and {len(inventory.pending) - _MAX_PENDING:,} more", FAINT)
+        yield indented(text(f"… and {len(inventory.pending) - _MAX_PENDING:,} more", FAINT))
 
 
 def _missing(inventory: Inventory) -> Iterator[RenderableType]:
@@ -76,6 +76,6 @@ def _missing(inventory: Inventory) -> Iterator[RenderableType]:
         return
     yield text("Missing for a trustworthy answer" if inventory.missing else "Caveats", STRONG)
     for sentence in inventory.missing:
-        yield text(f"  • {sentence}", BAD)
+        yield indented(text(f"• {sentence}", BAD))
     for sentence in inventory.caveats:
-        yield text(f"  • {sentence}", WARN)
+        yield indented(text(f"• {sentence}", WARN))

@@ -11,7 +11,7 @@ from rich.text import Text
 from kwhatif.render.amounts import age, plural, some
 from kwhatif.render.nodes import rejected_table
 from kwhatif.render.sentences import sentence
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, lines, table, text
+from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, lines, table, text
 from kwhatif.report import CandidateRow, Decision, PreemptionRow, ReprieveRow, VictimRow
 
 #: How many candidates are shown unless all are asked for.
@@ -46,7 +46,7 @@ def _rungs(row: CandidateRow) -> Iterator[Text]:
     for rung, value in row.ladder.items():
         content = "now" if rung == "earliestStart" and value is None else str(value)
         decides = rung == row.loses_by
-        yield text(f"◂ {content}" if decides else content, WARN if decides else "")
+        yield text(f"◂{content}" if decides else content, WARN if decides else "")
 
 
 def victims_table(victims: Sequence[VictimRow], candidate: CandidateRow, now: int) -> Table:
@@ -75,12 +75,10 @@ def story(decision: Decision) -> Iterator[RenderableType]:
         return
     yield text("Eligibility", STRONG)
     if not preemption.eligible:
-        yield text(f"  {decision.pod} may not evict: {preemption.message}")
+        yield indented(text(f"{decision.pod} may not evict: {preemption.message}"))
         return
-    yield text(
-        f"  {decision.pod} may evict pods of a priority below {decision.priority}"
-        f" (preemptionPolicy {decision.preemption_policy})."
-    )
+    below = f"pods of a priority below {decision.priority} (preemptionPolicy {decision.preemption_policy})"
+    yield indented(text(f"{decision.pod} may evict {below}."))
     yield from _tried(decision, preemption)
     for row in preemption.candidates[:BEST]:
         yield from _candidate_story(row)
@@ -91,25 +89,24 @@ def _tried(decision: Decision, preemption: PreemptionRow) -> Iterator[Renderable
     tried = len(preemption.candidates) + len(preemption.rejected)
     hopeless = len(decision.rejected) - tried
     yield text("Nodes", STRONG)
-    yield text(
-        f"  {plural(tried, 'node')} tried; on {plural(hopeless, 'node')} evicting cannot help"
-        " (UnschedulableAndUnresolvable)."
-    )
+    cannot = f"on {plural(hopeless, 'node')} evicting cannot help (UnschedulableAndUnresolvable)"
+    yield indented(text(f"{plural(tried, 'node')} tried; {cannot}."))
     if preemption.rejected:
-        yield text("  Without every lower-priority pod the pod would still not fit:")
+        yield indented(text("Without every lower-priority pod the pod would still not fit:"))
         yield rejected_table(preemption.rejected, wide=False)
 
 
 def _candidate_story(row: CandidateRow) -> Iterator[RenderableType]:
     yield text(f"Candidate {row.node}", STRONG)
     removed = [step.pod for step in row.reprieves]
-    yield text(f"  {plural(len(removed), 'pod')} of lower priority removed: the pod fits. Tried back in this order:")
+    count = plural(len(removed), "pod")
+    yield indented(text(f"{count} of lower priority removed: the pod fits. Tried back in this order:"))
     for step in row.reprieves:
-        yield _reprieve(step)
+        yield indented(_reprieve(step), 4)
 
 
 def _reprieve(step: ReprieveRow) -> Text:
-    name = text(f"    {step.pod} (priority {step.priority}) ")
+    name = text(f"{step.pod} (priority {step.priority}) ")
     if step.kept:
         return Text.assemble(name, ("stays", GOOD))
     why = "; ".join([sentence(item) for item in step.evidence] or step.reasons)
@@ -123,12 +120,14 @@ def _choice(preemption: PreemptionRow) -> Iterator[RenderableType]:
     yield text("Choice", STRONG)
     others = [row for row in preemption.candidates if row.node not in preemption.ties]
     if len(preemption.ties) > 1:
-        yield text(f"  {some(list(preemption.ties), 5)} are equally good: kube-scheduler may take any of them.")
+        equal = some(list(preemption.ties), 5)
+        yield indented(text(f"{equal} are equally good: kube-scheduler may take any of them."))
     if others:
         rung = others[0].loses_by
         _, better = RUNGS.get(rung, ("", rung))
-        yield text(f"  {chosen.node} wins over {others[0].node} by {better}.")
+        yield indented(text(f"{chosen.node} wins over {others[0].node} by {better}."))
     elif len(preemption.candidates) == 1:
-        yield text(f"  {chosen.node} is the only candidate.")
+        yield indented(text(f"{chosen.node} is the only candidate."))
     if preemption.cleared_nominations:
-        yield text(f"  Nominations to {chosen.node} that fall: {some(list(preemption.cleared_nominations), 10)}")
+        fall = some(list(preemption.cleared_nominations), 10)
+        yield indented(text(f"Nominations to {chosen.node} that fall: {fall}"))

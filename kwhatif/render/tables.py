@@ -13,7 +13,7 @@ from kwhatif.render.amounts import plural
 from kwhatif.render.gate import gate
 from kwhatif.render.nodes import feasible_table, rejected_table
 from kwhatif.render.preemption import candidates_table, story, victims_table
-from kwhatif.render.text import FAINT, STRONG, WARN, text
+from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
 from kwhatif.render.verdict import verdict
 from kwhatif.report import Decision, Report
 
@@ -110,4 +110,4 @@ def _caveats(report: Report) -> Iterator[RenderableType]:
         yield ""
         yield text("Caveats", STRONG)
         for caveat in report.caveats:
-            yield text(f"  • {caveat}", WARN)
+            yield indented(text(f"• {caveat}", WARN))

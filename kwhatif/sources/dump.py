@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import BinaryIO
 
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
@@ -11,12 +12,11 @@ from kwhatif.model.originals import Originals
 from kwhatif.model.saved import SavedSnapshot
 from kwhatif.sources.collected import Collected, LoadedCluster, no_garbage_collection
 from kwhatif.sources.decode import Batch, ObjectDecoder
-from kwhatif.sources.files import Input, find_inputs, read_inputs
+from kwhatif.sources.files import Input, find_inputs, matches, read_inputs
 from kwhatif.sources.foreign import ForeignDump, find_foreign
-from kwhatif.sources.foreign.simulator import read_export
+from kwhatif.sources.foreign.exports import read_file
 from kwhatif.sources.inflate import Unreadable
 from kwhatif.sources.problems import Problems
-from kwhatif.sources.read import read_text
 from kwhatif.sources.registry import Registry
 from kwhatif.sources.validate import STORED, validate_batch
 
@@ -57,7 +57,7 @@ def collect_dump(paths: Sequence[str], *, stdin: BinaryIO, originals: Originals 
     collected.caveats += _outdated(decoder)
     for saved in cluster.all(SavedSnapshot).values():
         _recall(saved, collected)
-    for read in set(cluster.unread) & {kind.__name__ for kind in cluster.counts()}:
+    for read in cluster.unread.keys() & {kind.__name__ for kind, objects in registry.kinds.items() if objects}:
         del cluster.unread[read]  # one of the dumps cannot hold it, another one does
     return collected
 
@@ -66,11 +66,11 @@ def _sort_out(paths: Sequence[str], problems: Problems) -> tuple[list[ForeignDum
     """The dumps that are trees and archives of other tools, and the paths that are not."""
     foreign: list[ForeignDump] = []
     others: list[str] = []
-    for path in paths:
+    for path in chain.from_iterable(matches(pattern, problems) for pattern in paths):
         try:
             dump = None if path == "-" else find_foreign(path)
         except Unreadable as reason:
-            problems.add(path, str(reason))
+            problems.add(path, str(reason), reason.hint)
             continue
         except OSError:
             dump = None  # whoever reads it says why it cannot be read
@@ -89,8 +89,7 @@ def _batches(
     collected: Collected,
 ) -> Iterator[Batch]:
     for name, text in read_inputs(inputs, problems):
-        export = read_export(name, text, decoder, problems, collected)
-        yield from read_text(name, text, decoder, problems) if export is None else export
+        yield from read_file(name, text, decoder, problems, collected)
     for dump in foreign:
         yield from dump.read(decoder, problems, collected)
 

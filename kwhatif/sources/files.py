@@ -49,18 +49,24 @@ def read_inputs(inputs: Sequence[Input], problems: Problems) -> Iterator[tuple[s
             data = read()
             yield name, as_utf8(inflate(data))
         except Unreadable as reason:
-            problems.add(name, str(reason))
+            problems.add(name, str(reason), reason.hint)
         except OSError as failure:
             problems.add(name, f"cannot be read: {failure.strerror or failure}")
 
 
+def matches(path: str, problems: Problems) -> list[str]:
+    """The paths that a glob matches, sorted; any other path is itself."""
+    if not has_magic(path) or Path(path).exists():
+        return [path]
+    found = sorted(glob(path, recursive=True))  # noqa: PTH207 - Path.glob knows no absolute patterns
+    if not found:
+        problems.add(path, "matches no file")
+    return found
+
+
 def _expand(path: str, problems: Problems) -> list[str]:
-    matches = [path]
-    if has_magic(path) and not Path(path).exists():
-        matches = sorted(glob(path, recursive=True))  # noqa: PTH207 - Path.glob knows no absolute patterns
-        if not matches:
-            problems.add(path, "matches no file")
-    return [name for match in matches for name in (_walk(match, problems) if Path(match).is_dir() else [match])]
+    found = matches(path, problems)
+    return [name for match in found for name in (_walk(match, problems) if Path(match).is_dir() else [match])]
 
 
 def _walk(top: str, problems: Problems) -> list[str]:

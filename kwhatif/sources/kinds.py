@@ -13,31 +13,18 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from kwhatif.model.kinds import RESOURCES, Resource
 from kwhatif.model.meta import Model
-from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
-from kwhatif.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
-from kwhatif.model.resource import DeviceClass, ResourceClaim, ResourceClaimTemplate
-from kwhatif.model.resource_slice import ResourceSlice
+from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
-from kwhatif.model.storage import (
-    CSIDriver,
-    CSINode,
-    CSIStorageCapacity,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
 from kwhatif.model.workload import (
     CronJob,
     DaemonSet,
     Deployment,
     Job,
-    Namespace,
     ReplicaSet,
     ReplicationController,
-    Service,
     StatefulSet,
 )
 
@@ -79,58 +66,26 @@ _CONVERSIONS: Mapping[type[Model], Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-def _table(types: Mapping[type[Model], tuple[str, ...]], *, namespaced: bool) -> dict[str, Kind]:
-    return {
-        type_.__name__: Kind(type_, frozenset(versions), namespaced, _CONVERSIONS.get(type_, {}))
-        for type_, versions in types.items()
-    }
+#: Groups and kinds of which v1beta1 says the same as v1.
+_BETA_GROUPS = {"storage.k8s.io", "scheduling.k8s.io", "node.k8s.io"}
+_BETA_KINDS = {CronJob}
+#: The group whose v1 is v1beta2 word for word, while v1beta1 is laid out otherwise.
+_DEVICES = "resource.k8s.io"
 
 
-#: v1 is v1beta2 word for word; v1beta1 is laid out otherwise.
-_DEVICES = ("resource.k8s.io/v1", "resource.k8s.io/v1beta2")
-_STORAGE = ("storage.k8s.io/v1", "storage.k8s.io/v1beta1")
+def _kind(resource: Resource) -> Kind:
+    versions = {resource.api_version}
+    if resource.group in _BETA_GROUPS or resource.type in _BETA_KINDS:
+        versions.add(f"{resource.group}/v1beta1")
+    elif resource.group == _DEVICES:
+        versions.add(f"{_DEVICES}/v1beta2")
+    return Kind(resource.type, frozenset(versions), resource.namespaced, _CONVERSIONS.get(resource.type, {}))
 
-_NAMESPACED = _table(
-    {
-        CSIStorageCapacity: _STORAGE,
-        CronJob: ("batch/v1", "batch/v1beta1"),
-        DaemonSet: ("apps/v1",),
-        Deployment: ("apps/v1",),
-        Job: ("batch/v1",),
-        LimitRange: ("v1",),
-        PersistentVolumeClaim: ("v1",),
-        Pod: ("v1",),
-        PodDisruptionBudget: ("policy/v1",),
-        ReplicaSet: ("apps/v1",),
-        ReplicationController: ("v1",),
-        ResourceClaim: _DEVICES,
-        ResourceClaimTemplate: _DEVICES,
-        ResourceQuota: ("v1",),
-        Service: ("v1",),
-        StatefulSet: ("apps/v1",),
-    },
-    namespaced=True,
-)
-_OF_CLUSTER = _table(
-    {
-        CSIDriver: _STORAGE,
-        CSINode: _STORAGE,
-        DeviceClass: _DEVICES,
-        Namespace: ("v1",),
-        Node: ("v1",),
-        PersistentVolume: ("v1",),
-        PriorityClass: ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1"),
-        ResourceSlice: _DEVICES,
-        RuntimeClass: ("node.k8s.io/v1", "node.k8s.io/v1beta1"),
-        SavedSnapshot: (SAVED_API_VERSION,),
-        StorageClass: _STORAGE,
-        VolumeAttachment: _STORAGE,
-    },
-    namespaced=False,
-)
 
 #: By name.
-KINDS = _NAMESPACED | _OF_CLUSTER
+KINDS: Mapping[str, Kind] = {resource.kind: _kind(resource) for resource in RESOURCES.values()} | {
+    SavedSnapshot.__name__: Kind(SavedSnapshot, frozenset({SAVED_API_VERSION}), namespaced=False, conversions={})
+}
 
 #: All types as one union, told apart by their `kind`.
 AnyObject: Any = reduce(or_, (kind.type for kind in KINDS.values()))

@@ -6,7 +6,6 @@ import gzip
 import json
 import socket
 import ssl
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -361,10 +360,8 @@ def test_connections_that_break(
     server: FakeExtender, url: str, behaviour: Callable[[Handler], None], message: str
 ) -> None:
     server.answers["/p"] = behaviour
-    started = time.monotonic()
     asked = extender(url, http_timeout="300ms")
     assert failure(lambda: asked.prioritize(POD, [A])) == message.format(url=url)
-    assert time.monotonic() - started < 5
 
 
 def test_after_a_failure_it_can_be_asked_again(server: FakeExtender, url: str) -> None:

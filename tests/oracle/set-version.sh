@@ -1,7 +1,9 @@
 #!/bin/sh
-# Rewrites go.mod and go.sum so that the oracle links the scheduler of one Kubernetes version.
+# Rewrites go.mod and go.sum of a module so that it links one Kubernetes version.
 #
-# usage: set-version.sh vX.Y.Z
+# usage: set-version.sh vX.Y.Z [FOLDER]
+#
+# FOLDER holds the module: its name, and the programs that it names as `tool`, stay. Default: the oracle.
 #
 # k8s.io/kubernetes requires its own staging modules (k8s.io/api and the others) at v0.0.0 and replaces
 # them by folders of its repository. Such replacements do not reach a program that depends on it, so
@@ -9,7 +11,7 @@
 # very release: it changes from one minor version to the next.
 set -eu
 
-version=${1:?usage: set-version.sh vX.Y.Z}
+version=${1:?usage: set-version.sh vX.Y.Z [FOLDER]}
 case $version in
 v1.*.*) staging=v0.${version#v1.} ;;
 *)
@@ -19,7 +21,7 @@ v1.*.*) staging=v0.${version#v1.} ;;
 esac
 
 go=${GO:-go}
-cd "$(dirname "$0")"
+cd "${2:-$(dirname "$0")}"
 export GO111MODULE=on GOFLAGS="${GOFLAGS:-} -mod=mod"
 
 # Asked outside of this module, whose go.mod may still speak of another version.
@@ -30,12 +32,14 @@ if [ -z "$upstream" ]; then
 fi
 
 {
-	echo "module kwhatif.dev/oracle"
+	sed -n '/^module /p' go.mod
 	echo
 	sed -n 's/^go [0-9].*/&/p' "$upstream"
 	echo
 	# The same defaults of the Go runtime as the scheduler's own binary.
 	sed -n 's/^godebug .*/&/p' "$upstream"
+	echo
+	sed -n '/^tool ($/,/^)$/p' go.mod
 	echo
 	echo "require k8s.io/kubernetes $version"
 	echo

@@ -1,37 +1,27 @@
-"""How other tools lay out what they dump: which files hold which kind, and what such a dump never holds."""
+"""How other tools lay out what they dump: which files hold which kind, and what such a dump does not hold.
+
+A path below which nothing is known is never asked for: Secrets, ConfigMaps and logs stay unread.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from kwhatif.model.missing import Missing
 from kwhatif.sources.files import SUFFIXES
-from kwhatif.sources.resources import BY_KIND, RESOURCES
-
-#: Path of a file -> the kind that it holds; "": whatever it says; None: it is not read.
-KindOf = Callable[[str], str | None]
-
-
-class Layout(NamedTuple):
-    """A tree that was recognized."""
-
-    #: What the tool's dump is called, with its article.
-    name: str
-    kind_of: KindOf
-    caveats: tuple[Missing, ...] = ()
-    #: Whether a kind of which there is no file was not dumped (rather than: the cluster has none).
-    says_all: bool = True
+from kwhatif.sources.foreign.layout import Layout
+from kwhatif.sources.foreign.support_bundle import support_bundle
+from kwhatif.sources.resources import BY_PLURAL, RESOURCES
 
 
 def recognize(paths: Sequence[str]) -> Layout:
     """The layout of a tree with these files; plain files if no tool is known that makes such a tree."""
-    for known in (_support_bundle, _must_gather, _cluster_info):
+    for known in (support_bundle, _must_gather, _cluster_info):
         layout = known(paths)
         if layout is not None:
             return layout
-    return Layout("an archive", _plain, says_all=False)
+    return Layout("an archive", _plain, is_whole=False)
 
 
 def _plain(path: str) -> str | None:
@@ -40,54 +30,56 @@ def _plain(path: str) -> str | None:
     return "" if path.endswith(SUFFIXES) and not hidden else None
 
 
-_BY_PLURAL = {resource.plural: resource.kind for resource in RESOURCES}
-
-# --- kubectl cluster-info dump --output-directory ------------------------------------------------------------
-
-_CLUSTER_INFO = re.compile(
-    r"(?:.*/)?(?:nodes|[^/]+/(pods|services|replicasets|deployments|daemonsets|replication-controllers))\.(?:json|yaml)"
-)
-_CLUSTER_INFO_MARK = re.compile(r"(?:.*/)?([^/]+)/replication-controllers\.(?:json|yaml)")
-
-
-def _cluster_info(paths: Sequence[str]) -> Layout | None:
-    namespaces = {match[1] for path in paths if (match := _CLUSTER_INFO_MARK.fullmatch(path))}
-    if not namespaces:
-        return None
-
-    def kind_of(path: str) -> str | None:
-        match = _CLUSTER_INFO.fullmatch(path)
-        return match and (_BY_PLURAL[match[1].replace("-", "")] if match[1] else "Node")
-
-    return Layout(
-        "a kubectl cluster-info dump",
-        kind_of,
-        (
-            Missing(
-                f"a kubectl cluster-info dump holds the namespaces that it was asked for, here {len(namespaces)}: pods"
-                " of others count nowhere, unless it was taken with --all-namespaces"
-            ),
-        ),
+def _some_namespaces(name: str, count: int, hint: str = "") -> Missing:
+    return Missing(
+        f"{name} holds the namespaces that it was asked for, here {count}: pods of others count nowhere{hint}"
     )
 
 
-# --- must-gather ------------------------------------------------------------------------------------------------
+# --- kubectl cluster-info dump --output-directory (`kubectl/pkg/cmd/clusterinfo/clusterinfo_dump.go`) -----------
+
+_CLUSTER_INFO_MARK = re.compile(r"((?:.*/)?)([^/]+)/replication-controllers\.(?:json|yaml)")
+_CLUSTER_INFO = re.compile(
+    r"(?:nodes|([^/]+)/(pods|services|replicasets|deployments|daemonsets|replication-controllers))\.(?:json|yaml)"
+)
+
+
+def _cluster_info(paths: Sequence[str]) -> Layout | None:
+    marks = [match for path in paths if (match := _CLUSTER_INFO_MARK.fullmatch(path))]
+    if not marks:
+        return None
+    top = min((match[1] for match in marks), key=len)
+    namespaces = {match[2] for match in marks if match[1] == top}
+
+    def kind_of(path: str) -> str | None:
+        match = _CLUSTER_INFO.fullmatch(path.removeprefix(top)) if path.startswith(top) else None
+        if match is None or (match[1] and match[1] not in namespaces):
+            return None
+        return BY_PLURAL[match[2].replace("-", "")].kind if match[1] else "Node"
+
+    name = "a kubectl cluster-info dump"
+    hint = ", unless it was taken with --all-namespaces"
+    return Layout(name, kind_of, caveats=lambda _: (_some_namespaces(name, len(namespaces), hint),))
+
+
+# --- must-gather (`oc/pkg/cli/admin/inspect`) ------------------------------------------------------------------
 
 _GATHERED = re.compile(
-    r"(?:.*/)?(?:cluster-scoped-resources|namespaces/(?P<ns>[^/]+))/(?P<group>[^/]+)/(?P<plural>[^/]+?)"
-    r"(?:/[^/]+)?\.(?:yaml|json)"
+    r"(?:.*/)?(?:cluster-scoped-resources|namespaces/[^/]+)/(?P<group>[^/]+)/(?P<plural>[^/]+?)(?:/[^/]+)?\.(?:yaml|json)"
 )
 _GATHERED_NAMESPACE = re.compile(r"(?:.*/)?namespaces/([^/]+)/\1\.yaml")
-_GATHERED_POD = re.compile(r"((?:.*/)?namespaces/[^/]+)/pods/([^/]+)/\2\.yaml")
-_GATHERED_PODS = re.compile(r"((?:.*/)?namespaces/[^/]+)/core/pods\.(?:yaml|json)")
+_GATHERED_POD = re.compile(r"((?:.*/)?namespaces/([^/]+))/pods/([^/]+)/\3\.yaml")
+_GATHERED_PODS = re.compile(r"((?:.*/)?namespaces/([^/]+))/core/pods(?:/[^/]+)?\.(?:yaml|json)")
 _BY_GROUP_AND_PLURAL = {(resource.group or "core", resource.plural): resource.kind for resource in RESOURCES}
 
 
 def _must_gather(paths: Sequence[str]) -> Layout | None:
-    if not any(_GATHERED_PODS.fullmatch(path) or _GATHERED_POD.fullmatch(path) for path in paths):
+    lists = [match for path in paths if (match := _GATHERED_PODS.fullmatch(path))]
+    pods = [match for path in paths if (match := _GATHERED_POD.fullmatch(path))]
+    if not lists and not pods:
         return None
-    #: Namespaces whose pods are all in one file; that of each pod says the same of another moment.
-    listed = {match[1] for path in paths if (match := _GATHERED_PODS.fullmatch(path))}
+    #: Namespaces of which there is a list of pods; the file of each pod says the same of another moment.
+    listed = {match[1] for match in lists}
 
     def kind_of(path: str) -> str | None:
         if _GATHERED_NAMESPACE.fullmatch(path):
@@ -98,35 +90,5 @@ def _must_gather(paths: Sequence[str]) -> Layout | None:
         match = _GATHERED.fullmatch(path)
         return match and _BY_GROUP_AND_PLURAL.get((match["group"], match["plural"]))
 
-    return Layout(
-        "a must-gather",
-        kind_of,
-        (Missing("a must-gather holds the namespaces that it was asked for: pods of others count nowhere"),),
-    )
-
-
-# --- support bundles of troubleshoot.sh -------------------------------------------------------------------------
-
-_BUNDLED = re.compile(r"(?:.*/)?cluster-resources/([^/.]+)(?:(?:/[^/]+)?\.json)?")
-#: QUIRK: (`pkg/collect/cluster_resources.go`) some versions put ReplicaSets there.
-_BUNDLED_REPLICA_SETS = re.compile(r"(?:.*/)?cluster-resources/statefulsets-errors\.json/[^/]+\.json")
-_BUNDLED_AS = {
-    "pod-disruption-budgets": "PodDisruptionBudget",
-    "pvcs": "PersistentVolumeClaim",
-    "pvs": "PersistentVolume",
-    "resource-quota": "ResourceQuota",
-    "storage-classes": "StorageClass",
-} | _BY_PLURAL
-
-
-def _support_bundle(paths: Sequence[str]) -> Layout | None:
-    if not any(_kind_in_bundle(path) == "Pod" for path in paths):
-        return None
-    return Layout("a support bundle", _kind_in_bundle)
-
-
-def _kind_in_bundle(path: str) -> str | None:
-    if _BUNDLED_REPLICA_SETS.fullmatch(path):
-        return BY_KIND["ReplicaSet"].kind
-    match = _BUNDLED.fullmatch(path)
-    return match and _BUNDLED_AS.get(match[1])
+    namespaces = {match[2] for match in (*lists, *pods)}
+    return Layout("a must-gather", kind_of, caveats=lambda _: (_some_namespaces("a must-gather", len(namespaces)),))

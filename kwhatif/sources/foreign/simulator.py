@@ -1,21 +1,27 @@
-"""The export of kube-scheduler-simulator (`simulator/snapshot/snapshot.go`): lists under names of its own."""
+"""The export of kube-scheduler-simulator (`simulator/snapshot/snapshot.go`): lists under names of its own.
+
+Its API answers in JSON, its web page saves the same as `export.yml`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from kwhatif.model.missing import Missing
-from kwhatif.sources.collected import Collected
 from kwhatif.sources.decode import Batch, ObjectDecoder
+from kwhatif.sources.documents import documents
 from kwhatif.sources.listing import Listing, NotPiecesError
 from kwhatif.sources.origin import Origin, Place
 from kwhatif.sources.problems import Problems
-from kwhatif.sources.resources import BY_KIND, RESOURCES
+from kwhatif.sources.resources import BY_KIND
 
-_LISTS = {
+#: Texts of an export's fields.
+Lists = Mapping[str, msgspec.Raw]
+
+_KINDS = {
     "pods": "Pod",
     "nodes": "Node",
     "pvs": "PersistentVolume",
@@ -25,32 +31,31 @@ _LISTS = {
     "namespaces": "Namespace",
 }
 _CONFIG = "schedulerConfig"
-_HEAD = re.compile(rb'\s*\{\s*"(?:' + "|".join((*_LISTS, _CONFIG)).encode() + rb')"\s*:')
-_CONFIG_LEFT_OUT = (
+_FIELDS = "|".join((*_KINDS, _CONFIG)).encode()
+_HEAD = re.compile(rb'\s*\{\s*"(?:' + _FIELDS + rb')"\s*:|(?:---\s*\n)?(?:' + _FIELDS + rb"):\s")
+_CONFIG_LEFT_OUT = Missing(
     "the scheduler configuration in a kube-scheduler-simulator export is not applied: give it as --scheduler-config"
 )
 
 
-def read_export(
-    name: str, text: bytes, decoder: ObjectDecoder, problems: Problems, collected: Collected
-) -> Iterator[Batch] | None:
-    """The objects of an export; None if the text is none."""
+def lists_of(name: str, text: bytes) -> Lists | None:
+    """The lists of an export; None if the text is none."""
     if not _HEAD.match(text):
         return None
-    try:
-        parts = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None  # whoever reads it as JSON says what is wrong with it
-    if "kind" in parts or not parts.keys() & _LISTS.keys():
+    found = list(documents(name, text, Problems()))  # whoever reads it as objects says what is wrong with it
+    if len(found) != 1:
         return None
-    return _read(name, parts, decoder, problems, collected)
+    try:
+        fields = msgspec.json.decode(found[0].json, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return fields if "kind" not in fields and fields.keys() & _KINDS.keys() else None
 
 
-def _read(
-    name: str, parts: dict[str, msgspec.Raw], decoder: ObjectDecoder, problems: Problems, collected: Collected
-) -> Iterator[Batch]:
-    for field, kind in _LISTS.items():
-        text = bytes(parts.get(field, b"null"))
+def read_lists(name: str, lists: Lists, decoder: ObjectDecoder, problems: Problems) -> Iterator[Batch]:
+    """The objects of all lists."""
+    for field, kind in _KINDS.items():
+        text = bytes(lists.get(field, b"null"))
         if text == b"null":
             continue
         listing = Listing(BY_KIND[kind].api_version, f"{kind}List", iter((text,)))
@@ -58,7 +63,14 @@ def _read(
             yield from decoder.listing(listing, Place(Origin(f"{name}: {field}")))
         except NotPiecesError:
             problems.add(f"{name}: {field}", "is not a list")
-    absent = {resource.kind for resource in RESOURCES} - {kind for field, kind in _LISTS.items() if field in parts}
-    collected.cluster.unread |= dict.fromkeys(sorted(absent), "a kube-scheduler-simulator export has no")
-    if bytes(parts.get(_CONFIG, b"null")) != b"null":
-        collected.caveats.append(Missing(_CONFIG_LEFT_OUT))
+
+
+def kinds_of(lists: Lists) -> set[str]:
+    """The kinds that the export holds, if only an empty list."""
+    return {kind for field, kind in _KINDS.items() if field in lists}
+
+
+def caveats(lists: Lists) -> Iterator[Missing]:
+    """What is to be said about an export besides the kinds that it does not hold."""
+    if bytes(lists.get(_CONFIG, b"null")) != b"null":
+        yield _CONFIG_LEFT_OUT

@@ -8,9 +8,10 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from kwhatif.model.kinds import Resource
 from kwhatif.sources.live.failures import refusal, unreadable
 from kwhatif.sources.live.request import Client, Refused
-from kwhatif.sources.resources import ESSENTIAL, Resource
+from kwhatif.sources.resources import ESSENTIAL
 
 PAGE = 500
 #: How often a list is begun again, or goes on with a newer state, before it counts as unreadable.

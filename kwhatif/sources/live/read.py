@@ -14,6 +14,7 @@ import msgspec
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.errors import InputError
 from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.kinds import Resource
 from kwhatif.model.originals import Originals
 from kwhatif.sources.collected import Collected, no_garbage_collection
 from kwhatif.sources.decode import Batch, ObjectDecoder
@@ -26,7 +27,7 @@ from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.request import Cancelled, Client
 from kwhatif.sources.origin import Origin, Place
 from kwhatif.sources.problems import Problems
-from kwhatif.sources.resources import RESOURCES, Resource
+from kwhatif.sources.resources import RESOURCES
 from kwhatif.sources.unread import FORBIDDEN
 from kwhatif.sources.validate import STORED, validate_batch
 

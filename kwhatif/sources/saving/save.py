@@ -72,6 +72,8 @@ def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymiz
 
 def _sorted(cluster: Cluster) -> Iterator[Any]:
     for resource in RESOURCES:
+        if resource.kind in cluster.unread:
+            continue  # what there is of it is in every cluster; saved, it would look as if that were all
         found: Mapping[str, Any] = cluster.all(resource.type)
         for obj in sorted(found.values(), key=lambda obj: (obj.metadata.namespace, obj.metadata.name)):
             # Of whatever version it was: what is read of others has been converted.

@@ -10,8 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 import kwhatif.model
-from kwhatif.admission.defaults import CLUSTER_SCOPED, NAMESPACED, default_object
+from kwhatif.admission.defaults import default_object
 from kwhatif.model.disks import RBD
+from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import Model, ObjectMeta
 from kwhatif.model.node import Node, NodeStatus
 from kwhatif.model.pod import Container, ContainerPort, PodSpec, PodTemplateSpec, ResourceRequirements
@@ -26,6 +27,7 @@ from kwhatif.model.resource import (
     ResourceClaimTemplate,
     ResourceClaimTemplateSpec,
 )
+from kwhatif.model.saved import SavedSnapshot
 from kwhatif.model.storage import (
     PersistentVolume,
     PersistentVolumeClaim,
@@ -302,8 +304,7 @@ def test_every_kind_is_known_to_live_in_a_namespace_or_in_none() -> None:
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, Model) and value.__struct_config__.tag_field == "kind"
     }
-    assert kinds == NAMESPACED | CLUSTER_SCOPED
-    assert not NAMESPACED & CLUSTER_SCOPED
+    assert kinds == {*RESOURCES, SavedSnapshot}
 
 
 def test_objects_are_copied_not_changed() -> None:

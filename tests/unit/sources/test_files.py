@@ -3,9 +3,11 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import random
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from kwhatif.errors import InputError
 from kwhatif.sources.files import find_inputs, read_inputs
@@ -63,6 +65,12 @@ def test_gzip_is_known_by_its_first_bytes_and_may_have_members(tmp_path: Path) -
     assert read(tmp_path / "dump")[0] == [(str(tmp_path / "dump"), b"one two")]
 
 
+def test_zstd_is_known_by_its_first_bytes_and_may_have_frames(tmp_path: Path) -> None:
+    large = random.Random(1).randbytes(100_000).hex().encode()
+    (tmp_path / "dump").write_bytes(zstandard.compress(b"one ") + zstandard.compress(large))
+    assert read(tmp_path / "dump")[0] == [(str(tmp_path / "dump"), b"one " + large)]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_byte_order_marks_are_dropped(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "a.yaml").write_bytes("kind: é".encode(encoding))
@@ -84,7 +92,26 @@ def bomb() -> bytes:
             id="no gzip",
         ),
         pytest.param(b"\xff\xfea\x00b", "is not valid UTF-16: truncated data", id="cut UTF-16"),
-        pytest.param(bomb(), "inflates to a suspicious size, and was not read", id="a bomb"),
+        pytest.param(
+            bomb(),
+            "inflates to a suspicious size, and was not read (if you trust it, unpack it yourself)",
+            id="a bomb",
+        ),
+        pytest.param(
+            zstandard.compress(b"a" * (65 << 20)),
+            "inflates to a suspicious size, and was not read (if you trust it, unpack it yourself)",
+            id="a bomb in zstd",
+        ),
+        pytest.param(
+            zstandard.compress(random.Random(1).randbytes(1000))[:900],
+            "is not a whole zstd file: the end is missing",
+            id="cut zstd",
+        ),
+        pytest.param(
+            zstandard.compress(b"text") + b"more",
+            "is not a valid zstd file: zstd decompressor error: Unknown frame descriptor",
+            id="no zstd",
+        ),
     ],
 )
 def test_what_is_no_text_is_a_problem(tmp_path: Path, content: bytes, message: str) -> None:

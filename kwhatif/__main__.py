@@ -1,0 +1,5 @@
+"""`python -m kwhatif`."""
+
+from kwhatif.cli import main
+
+main()

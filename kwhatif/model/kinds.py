@@ -1,0 +1,106 @@
+"""The kinds of the API that kwhatif knows: type, group, plural, and whether their objects live in a namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kwhatif.model.meta import Model
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
+from kwhatif.model.resource import DeviceClass, ResourceClaim, ResourceClaimTemplate
+from kwhatif.model.resource_slice import ResourceSlice
+from kwhatif.model.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from kwhatif.model.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    Namespace,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+)
+
+
+class Resource(NamedTuple):
+    """One kind as the API serves it, in version v1 of its group."""
+
+    type: type[Model]
+    #: API group; "" is the core group.
+    group: str
+    #: The name in URLs and in roles.
+    plural: str
+    namespaced: bool
+
+    @property
+    def kind(self) -> str:
+        """The kind of its objects."""
+        return self.type.__name__
+
+    @property
+    def api_version(self) -> str:
+        """Group and version, as objects write them."""
+        return f"{self.group}/v1" if self.group else "v1"
+
+    @property
+    def path(self) -> str:
+        """Where the API serves the objects of all namespaces."""
+        return f"/apis/{self.group}/v1/{self.plural}" if self.group else f"/api/v1/{self.plural}"
+
+
+_OF_CLUSTER: Mapping[str, Mapping[type[Model], str]] = {
+    "": {Node: "nodes", Namespace: "namespaces", PersistentVolume: "persistentvolumes"},
+    "scheduling.k8s.io": {PriorityClass: "priorityclasses"},
+    "node.k8s.io": {RuntimeClass: "runtimeclasses"},
+    "storage.k8s.io": {
+        StorageClass: "storageclasses",
+        CSINode: "csinodes",
+        CSIDriver: "csidrivers",
+        VolumeAttachment: "volumeattachments",
+    },
+    "resource.k8s.io": {DeviceClass: "deviceclasses", ResourceSlice: "resourceslices"},
+}
+_NAMESPACED: Mapping[str, Mapping[type[Model], str]] = {
+    "": {
+        Pod: "pods",
+        Service: "services",
+        ReplicationController: "replicationcontrollers",
+        PersistentVolumeClaim: "persistentvolumeclaims",
+        LimitRange: "limitranges",
+        ResourceQuota: "resourcequotas",
+    },
+    "apps": {
+        ReplicaSet: "replicasets",
+        StatefulSet: "statefulsets",
+        Deployment: "deployments",
+        DaemonSet: "daemonsets",
+    },
+    "batch": {Job: "jobs", CronJob: "cronjobs"},
+    "policy": {PodDisruptionBudget: "poddisruptionbudgets"},
+    "storage.k8s.io": {CSIStorageCapacity: "csistoragecapacities"},
+    "resource.k8s.io": {ResourceClaim: "resourceclaims", ResourceClaimTemplate: "resourceclaimtemplates"},
+}
+
+
+def _resources() -> list[Resource]:
+    return [
+        Resource(type_, group, plural, namespaced)
+        for table, namespaced in ((_OF_CLUSTER, False), (_NAMESPACED, True))
+        for group, kinds in table.items()
+        for type_, plural in kinds.items()
+    ]
+
+
+#: By type.
+RESOURCES: Mapping[type[Model], Resource] = {resource.type: resource for resource in _resources()}

@@ -1,0 +1,68 @@
+"""Zip archives, read file by file and never unpacked to disk."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kwhatif.sources.foreign.trees import Budget, File, counted, safe, unfit
+from kwhatif.sources.inflate import SUSPICIOUS, TRUST, Unreadable, limit_of
+
+_ENCRYPTED = 1
+_FAILURES = (zipfile.BadZipFile, OSError, EOFError, zlib.error, RuntimeError, NotImplementedError, UnicodeDecodeError)
+
+
+def is_zip(head: bytes) -> bool:
+    """Whether a file that begins so is a zip archive, if only an empty one."""
+    return head.startswith((b"PK\x03\x04", b"PK\x05\x06"))
+
+
+class ZipArchive:
+    """A zip file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def files(self) -> list[File]:
+        """All files and links."""
+        with self._archive() as archive:
+            found = [File(safe(entry.filename), _unfit(entry)) for entry in counted(_entries(archive))]
+        if not found:
+            raise Unreadable("is an archive without files")
+        return found
+
+    def read(self, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+        """Path and content of the wanted files."""
+        budget = Budget(limit_of(self._path.stat().st_size))
+        with self._archive() as archive:
+            for entry in _entries(archive):
+                path = safe(entry.filename)
+                if _unfit(entry) or not wanted(path):
+                    continue
+                budget.spend(entry.file_size, path)
+                if entry.file_size > limit_of(entry.compress_size):
+                    raise Unreadable(f"{path} {SUSPICIOUS}", TRUST)
+                with archive.open(entry) as content:  # ends where the entry said it would, whatever is inflated
+                    yield path, content.read()
+
+    @contextmanager
+    def _archive(self) -> Iterator[zipfile.ZipFile]:
+        try:
+            with zipfile.ZipFile(self._path) as archive:
+                yield archive
+        except _FAILURES as failure:
+            raise Unreadable(f"is not a valid archive: {failure}") from failure
+
+
+def _entries(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
+    return (entry for entry in archive.infolist() if not entry.is_dir())
+
+
+def _unfit(entry: zipfile.ZipInfo) -> str:
+    mode = entry.external_attr >> 16  # 0 where it was made on a system without modes
+    if entry.flag_bits & _ENCRYPTED:
+        return "is encrypted"
+    return unfit(mode) if mode & 0o170000 else ""

@@ -1,0 +1,103 @@
+"""A control plane for the whole run, with the demo in it. Nothing is collected here without `make e2e`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.e2e.api import home_of
+from tests.e2e.control_plane import ControlPlane, control_plane
+from tests.e2e.demo import Demo
+from tests.e2e.processes import NotStarted
+
+#: Where `make e2e` has built the programs.
+PROGRAMS = os.environ.get("KWHATIF_E2E", "")
+KWHATIF = Path(sys.executable).with_name("kwhatif")
+collect_ignore_glob = [] if PROGRAMS else ["test_*.py"]
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+_FOLDER = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if PROGRAMS:
+        config.stash[_FOLDER] = Path(tempfile.mkdtemp(prefix="kwhatif-e2e-"))
+        # Whoever ends this run otherwise than by Ctrl-C gets the same order: fixtures stop what they started.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
+    if not PROGRAMS:
+        return
+    folder = config.stash[_FOLDER]
+    if exitstatus == pytest.ExitCode.OK:
+        shutil.rmtree(folder)
+    else:
+        terminalreporter.write_line(f"The logs of etcd, kube-apiserver and kube-scheduler are in {folder}")
+
+
+@pytest.fixture(scope="session")
+def plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
+    """An API server with the demo, which user `kwhatif` may read as `kwhatif rbac` says, and no further."""
+    with ExitStack() as stack:
+        try:
+            plane = stack.enter_context(control_plane(Path(PROGRAMS), pytestconfig.stash[_FOLDER]))
+        except NotStarted as failure:  # said once, not for every test
+            pytest.exit(str(failure), returncode=1)
+        role = yaml.safe_load(subprocess.run([KWHATIF, "rbac"], check=True, capture_output=True).stdout)
+        for obj in (role, _binding(role["metadata"]["name"])):
+            plane.api.send("POST", home_of(obj), obj)
+        yield plane
+
+
+@pytest.fixture(scope="session")
+def demo(plane: ControlPlane) -> Demo:
+    demo = Demo(plane.api)
+    demo.load()
+    return demo
+
+
+@pytest.fixture(scope="session")
+def kwhatif(plane: ControlPlane) -> Run:
+    """Run the command line in a process of its own, as user `kwhatif`."""
+    environment = os.environ | {"KUBECONFIG": str(plane.kubeconfig("kwhatif"))}
+
+    def run(*argv: object) -> subprocess.CompletedProcess[str]:
+        command = [str(KWHATIF), *map(str, argv)]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        assert ran.returncode in {0, 1}, f"{' '.join(command)}\n{ran.stderr}"
+        return ran
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def report(kwhatif: Run) -> Callable[..., dict]:
+    """The report that a command prints."""
+
+    def answer(*argv: object) -> dict:
+        return json.loads(kwhatif(*argv, "-o", "json").stdout)
+
+    return answer
+
+
+def _binding(role: str) -> dict:
+    rbac = "rbac.authorization.k8s.io"
+    return {
+        "apiVersion": f"{rbac}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": role},
+        "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": rbac, "kind": "User", "name": "kwhatif"}],
+    }

@@ -1,0 +1,131 @@
+"""etcd, kube-apiserver and kube-scheduler on loopback, with every file in one folder."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.e2e.api import Api
+from tests.e2e.processes import answers, free_port, running
+from tests.http.fake_api import CERTS
+
+#: User -> its groups.
+USERS = {"admin": "system:masters", "kwhatif": "", "system:kube-scheduler": ""}
+_SERVING = (CERTS / "server.crt", CERTS / "server.key")
+#: The demo's pods come without service accounts, and its nodes are ready from the start.
+_WITHOUT = "ServiceAccount,TaintNodesByCondition"
+_AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"]} | {
+    "rules": [{"level": "Metadata"}]
+}
+
+
+class ControlPlane(NamedTuple):
+    """A running API server."""
+
+    programs: Path
+    folder: Path
+    server: str
+    tokens: dict[str, str]
+    api: Api
+
+    def kubeconfig(self, user: str) -> Path:
+        """Write a kubeconfig with which that user reaches the server."""
+        path = self.folder / f"{user.replace(':', '-')}.kubeconfig"
+        cluster = {"server": self.server, "certificate-authority": str(CERTS / "ca.crt")}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "e2e",
+            "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": user}}],
+            "clusters": [{"name": "e2e", "cluster": cluster}],
+            "users": [{"name": user, "user": {"token": self.tokens[user]}}],
+        }
+        path.write_text(json.dumps(config))
+        return path
+
+    def audit(self) -> list[dict[str, Any]]:
+        """Everything that was asked of the server so far."""
+        return [json.loads(line) for line in (self.folder / "audit.log").read_text().splitlines()]
+
+    @contextmanager
+    def scheduler(self) -> Iterator[None]:
+        """Let kube-scheduler work, with its default configuration."""
+        port = free_port()
+        kubeconfig = self.kubeconfig("system:kube-scheduler")
+        argv = [
+            str(self.programs / "kube-scheduler"),
+            f"--kubeconfig={kubeconfig}",
+            f"--authentication-kubeconfig={kubeconfig}",
+            f"--authorization-kubeconfig={kubeconfig}",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={port}",
+            f"--cert-dir={self.folder / 'scheduler'}",
+            "--leader-elect=false",
+        ]
+        with running(argv, self.folder / "kube-scheduler.log", lambda: answers(port)):
+            yield
+
+
+@contextmanager
+def control_plane(programs: Path, folder: Path) -> Iterator[ControlPlane]:
+    """Run etcd and an API server."""
+    tokens = {user: secrets.token_hex(16) for user in USERS}
+    rows = (f'{tokens[user]},{user},{user},"{groups}"\n' for user, groups in USERS.items())
+    (folder / "tokens.csv").write_text("".join(rows))
+    (folder / "audit-policy.yaml").write_text(json.dumps(_AUDIT))
+    port = free_port()
+    server = f"https://127.0.0.1:{port}"
+    api = Api(server, tokens["admin"])
+    with _etcd(programs, folder) as etcd:
+        argv = _apiserver(programs, folder, etcd, port)
+        with running(argv, folder / "kube-apiserver.log", api.ready):
+            try:
+                yield ControlPlane(programs, folder, server, tokens, api)
+            finally:
+                api.close()
+
+
+@contextmanager
+def _etcd(programs: Path, folder: Path) -> Iterator[str]:
+    client, peer = free_port(), free_port()
+    url, peer_url = f"http://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
+    argv = [
+        str(programs / "etcd"),
+        f"--data-dir={folder / 'etcd'}",
+        f"--listen-client-urls={url}",
+        f"--advertise-client-urls={url}",
+        f"--listen-peer-urls={peer_url}",
+        f"--initial-advertise-peer-urls={peer_url}",
+        f"--initial-cluster=default={peer_url}",
+        "--unsafe-no-fsync",
+    ]
+    with running(argv, folder / "etcd.log", lambda: answers(client)):
+        yield url
+
+
+def _apiserver(programs: Path, folder: Path, etcd: str, port: int) -> list[str]:
+    certificate, key = _SERVING
+    return [
+        str(programs / "kube-apiserver"),
+        f"--etcd-servers={etcd}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--cert-dir={folder / 'apiserver'}",
+        f"--tls-cert-file={certificate}",
+        f"--tls-private-key-file={key}",
+        "--endpoint-reconciler-type=none",
+        "--service-cluster-ip-range=10.96.0.0/24",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={certificate}",
+        f"--service-account-signing-key-file={key}",
+        f"--token-auth-file={folder / 'tokens.csv'}",
+        "--authorization-mode=RBAC",
+        f"--disable-admission-plugins={_WITHOUT}",
+        f"--audit-policy-file={folder / 'audit-policy.yaml'}",
+        f"--audit-log-path={folder / 'audit.log'}",
+    ]

@@ -1,0 +1,37 @@
+"""Tables in narrow terminals: names stay whole as long as there is room, and nothing is lost when there is not."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from kwhatif.render.text import table, text
+
+NAME = "team-a/checkout-7c9d4b6f5-x2x9v"
+PROSE = "the budget allows no disruption at this moment and the scheduler prefers other nodes"
+
+
+def _shown(width: int) -> str:
+    made = table("VICTIM", "PRIORITY", "WHY", right=("PRIORITY",))
+    made.add_row(text(NAME), text(-100), text(PROSE))
+    console = Console(file=io.StringIO(), width=width)
+    console.print(made)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_prose_gives_way_to_names(width):
+    shown = _shown(width)
+    assert NAME in shown
+    assert "-100" in shown
+    assert max(map(len, shown.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [20, 30, 45])
+def test_nothing_is_lost_where_not_even_words_fit(width):
+    shown = _shown(width)
+    assert max(map(len, shown.splitlines())) <= width
+    _, _, body = shown.rpartition("─")
+    assert sorted("".join(body.split())) == sorted((NAME + "-100" + PROSE).replace(" ", ""))
