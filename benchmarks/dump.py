@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,10 @@ from typing import Any
 Json = dict[str, Any]
 
 ZONES = ("eu-1a", "eu-1b", "eu-1c")
+#: Text that YAML reads as text without quotes.
+_PLAIN = re.compile(r"[A-Za-z/][-\w./]*(:[-\w./]+)*")
+#: ... unless it is one of these.
+_WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
 TIME = "2026-11-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}Z"
 
 
@@ -60,8 +65,12 @@ class Generator:
         yield from sorted(pods, key=_place)
         yield from sorted(map(self._budget, range(shape.budgets)), key=_place)
 
-    def _time(self, number: int) -> str:
-        return TIME.format(day=1 + number % 20, hour=number % 24, minute=number % 60, second=number * 7 % 60)
+    def _time(self) -> str:
+        """Of 20 days any second: hardly two pods agree."""
+        moment = self.random.randrange(20 * 86_400)
+        return TIME.format(
+            day=1 + moment // 86_400, hour=moment // 3600 % 24, minute=moment // 60 % 60, second=moment % 60
+        )
 
     def _node(self, number: int, cpu: int) -> Json:
         name = f"node-{number:05d}"
@@ -124,12 +133,13 @@ class Generator:
                     "whenUnsatisfiable": "ScheduleAnyway",
                 }
             ]
+        created = self._time()
         return {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {
                 "annotations": {"prometheus.io/scrape": "true"},
-                "creationTimestamp": self._time(number),
+                "creationTimestamp": created,
                 "generateName": f"app-{app}-7c9f8d6b5-",
                 "labels": labels,
                 "name": name,
@@ -139,7 +149,7 @@ class Generator:
                 "uid": f"{number:08x}-135a-463e-a895-d411e37b5985",
             },
             "spec": spec,
-            "status": _status(number, app, resources, self._time(number)),
+            "status": _status(number, app, resources, self._time()),
         }
 
     def _budget(self, number: int) -> Json:
@@ -247,19 +257,43 @@ def write_json(path: Path, shape: Shape) -> None:
         file.write('{"apiVersion":"v1","kind":"List","items":[')
         for number, item in enumerate(Generator(shape).objects()):
             file.write("," if number else "")
-            json.dump(item, file, separators=(",", ":"))
+            file.write(json.dumps(item, separators=(",", ":")))
         file.write("]}")
 
 
 def write_yaml(path: Path, shape: Shape) -> None:
     """The same as YAML, as `kubectl get -o yaml` prints it."""
-    import yaml
-
-    items = list(Generator(shape).objects())
     with path.open("w") as file:
-        yaml.dump(
-            {"apiVersion": "v1", "items": items, "kind": "List"},
-            file,
-            Dumper=type("Dumper", (yaml.CSafeDumper,), {"ignore_aliases": lambda *_: True}),
-            sort_keys=True,
-        )
+        file.write("apiVersion: v1\nitems:\n")
+        for item in Generator(shape).objects():
+            file.write("".join(_entry(item, "")))
+        file.write("kind: List\n")
+
+
+def _block(value: Json, indent: str) -> Iterator[str]:
+    for key, item in sorted(value.items()):
+        if isinstance(item, dict) and item:
+            yield f"{indent}{key}:\n"
+            yield from _block(item, f"{indent}  ")
+        elif isinstance(item, list) and item:
+            yield f"{indent}{key}:\n"
+            for entry in item:
+                yield from _entry(entry, indent)
+        else:
+            yield f"{indent}{key}: {_scalar(item)}\n"
+
+
+def _entry(value: object, indent: str) -> Iterator[str]:
+    """An entry of a list: its first line begins with a dash."""
+    if not isinstance(value, dict):
+        yield f"{indent}- {_scalar(value)}\n"
+        return
+    text = "".join(_block(value, f"{indent}  "))
+    yield f"{indent}- {text.removeprefix(f'{indent}  ')}"
+
+
+def _scalar(value: object) -> str:
+    """As Go's printer writes it: text is quoted where it would be read as something else."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    return json.dumps(value)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks.dump import Shape, write_json
+from benchmarks.context import Context
+from benchmarks.dump import Shape
+from benchmarks.rows import Row, at_most, times
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.pod import (
@@ -23,8 +23,9 @@ from kwhatif.model.pod import (
     TopologySpreadConstraint,
 )
 from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.sources.dump import read_cluster
 from kwhatif.whatif.session import Session
+
+TITLE = "The engine, on a snapshot that is loaded"
 
 SELECTOR = LabelSelector(match_labels={"app": "app-1"})
 
@@ -60,12 +61,18 @@ QUESTIONS: dict[str, Callable[[], PodInfo]] = {
 def loaded(shape: Shape) -> Session:
     """A session on a generated dump."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "dump.json"
-        write_json(path, shape)
-        session = Session(read_cluster([str(path)], stdin=sys.stdin.buffer).cluster)
-    gc.collect()
-    gc.freeze()
-    return session
+        return Context(Path(folder)).session(shape)
+
+
+#: Milliseconds that a question may take.
+LIMITS = {
+    "filter and score": 60,
+    "preemption": 800,
+    "preemption, zone spread": 2500,
+    "preemption, anti-affinity": 2500,
+}
+#: A multiple of linear growth that caches and luck explain; quadratic would be 10.
+GROWTH = 2
 
 
 def seconds(session: Session, question: Callable[[], PodInfo], runs: int = 5) -> float:
@@ -74,9 +81,9 @@ def seconds(session: Session, question: Callable[[], PodInfo], runs: int = 5) ->
 
     def once() -> float:
         info = question()
-        started = time.perf_counter()
+        started = time.process_time()
         result: Attempt = attempt(profile, info, session.snapshot)
-        took = time.perf_counter() - started
+        took = time.process_time() - started
         assert result.scores or result.post_filter
         return took
 
@@ -84,11 +91,16 @@ def seconds(session: Session, question: Callable[[], PodInfo], runs: int = 5) ->
     return min(once() for _ in range(runs))
 
 
-def growth(sizes: tuple[int, ...] = (500, 5_000)) -> dict[str, list[float]]:
-    """Seconds per question for each cluster size."""
-    table: dict[str, list[float]] = {name: [] for name in QUESTIONS}
-    for nodes in sizes:
-        session = loaded(Shape(nodes=nodes, budgets=nodes * 4 // 5))
-        for name, question in QUESTIONS.items():
-            table[name].append(seconds(session, question))
-    return table
+def rows(context: Context) -> Iterator[Row]:
+    """Every question on the large cluster, and against the small one."""
+    for name, question in QUESTIONS.items():
+        small, large = (seconds(context.session(shape), question) for shape in (context.small, context.large))
+        nodes = f"{context.large.nodes:,} nodes"
+        yield Row(f"{name}, {nodes}", large * 1e3, "ms", target=at_most(LIMITS[name]))
+        yield _growth(name, context, small, large)
+
+
+def _growth(name: str, context: Context, small: float, large: float) -> Row:
+    scale = context.large.nodes / context.small.nodes
+    against = f"{scale:.0f} times {context.small.nodes} nodes"
+    return Row(f"{name}: growth", large * 1e3, "ms", against, small * scale * 1e3, times(GROWTH))

@@ -1,43 +1,155 @@
-"""Whole processes: time and peak memory as the operating system accounts them."""
+"""Whole processes on a generated dump, as the operating system accounts them."""
 
 from __future__ import annotations
 
+import gzip
 import os
+import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.context import Context, cluster_of
+from benchmarks.rows import Row, at_most, times
+
+TITLE = "From a dump to the answer"
+
 ROOT = Path(__file__).parents[1]
 KWHATIF = (sys.executable, "-c", "from kwhatif.cli import main; main()")
+BARE = (sys.executable, "-m", "benchmarks.bare")
+ORACLE = ROOT / "tests" / "oracle" / "bin" / "oracle"
+
+BARE_TIMES = times(2.5)
+PEAK = at_most(1.3)
+#: What noise may add where nothing else should.
+NOISE = 1.1
+#: Less than this cannot be told apart, in seconds.
+TICK = 0.01
+#: A multiple of linear growth that caches explain; quadratic would be 10.
+GROWTH = 2
 
 
 class Cost(NamedTuple):
-    """Wall time in seconds, peak resident memory in bytes."""
+    """Processor time in seconds (user and system), peak resident memory in GB."""
 
     seconds: float
-    peak: int
-
-    @property
-    def gigabytes(self) -> float:
-        """Peak memory in GB."""
-        return self.peak / 1e9
+    peak: float
 
 
-def cost_of(argv: Sequence[str]) -> Cost:
+def cost_of(argv: Sequence[object]) -> Cost:
     """Run a command to its end, its output thrown away; a "no" (exit 1) is an answer, too."""
-    started = time.perf_counter()
     with Path(os.devnull).open("w") as nowhere:
-        child = subprocess.Popen(argv, stdout=nowhere, cwd=ROOT)
+        child = subprocess.Popen(list(map(str, argv)), stdout=nowhere, cwd=ROOT)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode not in (0, 1):
         raise RuntimeError(f"{argv} ended with {child.returncode}")
-    return Cost(time.perf_counter() - started, usage.ru_maxrss * 1024)
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e9)
 
 
-def best_of(count: int, argv: Sequence[str]) -> Cost:
-    """The fastest of several runs: noise of a shared machine only ever adds."""
-    return min(cost_of(argv) for _ in range(count))
+def costs_of(runs: int, commands: Mapping[str, Sequence[object]]) -> dict[str, Cost]:
+    """The fastest run of each command. They take turns: what disturbs one of them disturbs the others as well."""
+    rounds = [{name: cost_of(argv) for name, argv in commands.items()} for _ in range(runs)]
+    return {name: min(each[name] for each in rounds) for name in commands}
+
+
+def rows(context: Context) -> Iterator[Row]:
+    """Everything about whole processes."""
+    yield from _json(context)
+    yield from _compressed(context)
+    yield from _growth(context)
+    yield from _yaml(context)
+    yield from _oracle(context)
+
+
+def _json(context: Context) -> Iterator[Row]:
+    dump, pod = context.json(context.large), context.manifest()
+    source = ("--from", dump)
+    costs = costs_of(
+        context.runs,
+        {
+            "bare": (*BARE, "json", dump),
+            "`schedule`": (*KWHATIF, "schedule", pod, *source),
+            "`preempt`, all candidates": (*KWHATIF, "preempt", pod, *source),
+        },
+    ) | costs_of(
+        1,
+        {
+            "`preempt --explain`": (*KWHATIF, "preempt", "--explain", pod, *source),
+            "`gate`": (*KWHATIF, "gate", pod, *source),
+            "`snapshot info`": (*KWHATIF, "snapshot", "info", dump),
+        },
+    )
+    bare = costs.pop("bare")
+    yield Row(f"bare msgspec decode of {dump.stat().st_size / 2**20:.0f} MiB of JSON", bare.seconds, "s")
+    for name, cost in costs.items():
+        target = BARE_TIMES if name in ("`schedule`", "`preempt`, all candidates") else None
+        yield Row(name, cost.seconds, "s", "bare decode", bare.seconds, target)
+    for name, cost in costs.items():
+        target = PEAK if name in ("`schedule`", "`preempt`, all candidates") else None
+        yield Row(f"{name}: memory", cost.peak, "GB", "bare decode", bare.peak, target)
+
+
+def _compressed(context: Context) -> Iterator[Row]:
+    dump, pod = context.json(context.small), context.manifest()
+    packed = dump.with_suffix(".json.gz")
+    with dump.open("rb") as plain, gzip.open(packed, "wb", compresslevel=1) as file:
+        shutil.copyfileobj(plain, file)
+    inflate = "import sys, zlib; zlib.decompress(open(sys.argv[1], 'rb').read(), 31)"
+    costs = costs_of(
+        context.runs,
+        {
+            "gzip": (*KWHATIF, "schedule", pod, "--from", packed),
+            "plain": (*KWHATIF, "schedule", pod, "--from", dump),
+            "inflate": (sys.executable, "-c", inflate, packed),
+        },
+    )
+    together = costs["plain"].seconds + costs["inflate"].seconds
+    what = f"`schedule` from gzip, {context.small.nodes} nodes"
+    yield Row(what, costs["gzip"].seconds, "s", "plain, and zlib alone", together, times(NOISE))
+
+
+def _growth(context: Context) -> Iterator[Row]:
+    """A tenth of the cluster takes a tenth of the time, what every process takes left out."""
+    pod = context.manifest()
+    shapes = {"start": cluster_of(1), "small": context.small, "large": context.large}
+    costs = costs_of(
+        context.runs,
+        {name: (*KWHATIF, "preempt", pod, "--from", context.json(shape)) for name, shape in shapes.items()},
+    )
+    small, large = (max(costs[name].seconds - costs["start"].seconds, TICK) for name in ("small", "large"))
+    scale = context.large.nodes / context.small.nodes
+    what = f"`preempt`, {context.large.nodes:,} nodes, without the start"
+    yield Row(what, large, "s", f"{scale:.0f} times {context.small.nodes} nodes", small * scale, times(GROWTH))
+
+
+def _yaml(context: Context) -> Iterator[Row]:
+    shape = cluster_of(context.small.nodes if context.quick else 909)  # 20,000 pods
+    dump, pod = context.yaml(shape), context.manifest()
+    ours = costs_of(context.runs, {"": (*KWHATIF, "schedule", pod, "--from", dump)})[""]
+    reference = cost_of((*BARE, "yaml", dump))
+    what = f"`schedule`, YAML of {shape.nodes * shape.pods_per_node:,} pods"
+    yield Row(what, ours.seconds, "s", "PyYAML's C loader alone", reference.seconds, times(1 / 12))
+
+
+def _oracle(context: Context) -> Iterator[Row]:
+    """kube-scheduler's own code with the same question and dump, where `make -C tests/oracle build` was done."""
+    if not ORACLE.exists():
+        return
+    shape = context.small
+    case = context.folder / "case"
+    case.mkdir(exist_ok=True)
+    context.manifest("case/pod.yaml")
+    shutil.copyfile(context.json(shape), case / "cluster.yaml")
+    costs = costs_of(
+        1,
+        {
+            "ours": (*KWHATIF, "schedule", case / "pod.yaml", "--from", case / "cluster.yaml"),
+            "go": (ORACLE, "--stdout", "-j", 1, case),
+        },
+    )
+    what = f"`schedule`, {shape.nodes} nodes"
+    yield Row(what, costs["ours"].seconds, "s", "kube-scheduler's packages", costs["go"].seconds, times(1))
+    yield Row(f"{what}: memory", costs["ours"].peak, "GB", "kube-scheduler's packages", costs["go"].peak, times(1))

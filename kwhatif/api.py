@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.report import Report
 from kwhatif.sources.candidates import Candidates, read_candidates
-from kwhatif.sources.collected import LoadedCluster, no_garbage_collection
-from kwhatif.sources.dump import read_cluster
+from kwhatif.sources.collected import Collected, LoadedCluster, no_garbage_collection
+from kwhatif.sources.dump import collect_dump
 from kwhatif.sources.manifests import read_manifest_set
+from kwhatif.sources.progress import Progress, Teller
 from kwhatif.whatif.session import Session
 
 if TYPE_CHECKING:
-    from kwhatif.sources.live import Progress
     from kwhatif.sources.plugins import PluginSource
     from kwhatif.sources.scheduler import Scheduler
     from kwhatif.workloads.rolling.update import Rollout
@@ -46,8 +46,16 @@ class SchedulerOptions(TypedDict, total=False):
     plugins: Sequence[PluginSource]
 
 
-def load(*paths: PathLike, strict: bool = False, **scheduler: Unpack[SchedulerOptions]) -> Session:
+def load(
+    *paths: PathLike, strict: bool = False, progress: Progress | None = None, **scheduler: Unpack[SchedulerOptions]
+) -> Session:
     """Read a cluster from dumps: files, directories, archives, or "-" for standard input.
+
+    Args:
+        paths: what to read.
+        strict: fail where information is missing, instead of a caveat in the report.
+        progress: is told how far each file is, in bytes and objects.
+        scheduler: which scheduler is asked, see `SchedulerOptions`.
 
     Raises:
         InputError: with every problem of the input; with `strict` also where information is missing.
@@ -55,10 +63,10 @@ def load(*paths: PathLike, strict: bool = False, **scheduler: Unpack[SchedulerOp
     asked, originals = _read_scheduler(scheduler)
     stored = None if originals is None else originals.stored
     with no_garbage_collection():
-        loaded = read_cluster([str(path) for path in paths], stdin=sys.stdin.buffer, originals=stored)
-        if strict:
-            loaded.require_complete()
-        return _session(loaded, asked, originals)
+        collected = collect_dump(
+            [str(path) for path in paths], stdin=sys.stdin.buffer, originals=stored, progress=progress
+        )
+        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
 
 
 def load_live(
@@ -99,10 +107,8 @@ def load_live(
         request_timeout=request_timeout,
     )
     asked, originals = _read_scheduler(scheduler)
-    loaded = read_live(options, progress, None if originals is None else originals.stored).admitted()
-    if strict:
-        loaded.require_complete()
-    return _session(loaded, asked, originals)
+    collected = read_live(options, progress, None if originals is None else originals.stored)
+    return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
 
 
 def _read_scheduler(options: SchedulerOptions) -> tuple[Scheduler | None, SessionOriginals | None]:
@@ -117,8 +123,23 @@ def _read_scheduler(options: SchedulerOptions) -> tuple[Scheduler | None, Sessio
     return read_scheduler(path, plugins, originals, stdin=sys.stdin.buffer), originals
 
 
-def _session(loaded: LoadedCluster, scheduler: Scheduler | None, originals: SessionOriginals | None) -> Session:
-    return Session(
+def _admitted(collected: Collected, progress: Progress | None, *, strict: bool) -> LoadedCluster:
+    teller = Teller(progress)
+    loaded = collected.admitted()
+    teller.tell("admission", sum(loaded.cluster.counts().values()), done=True)
+    if strict:
+        loaded.require_complete()
+    return loaded
+
+
+def _session(
+    loaded: LoadedCluster,
+    progress: Progress | None,
+    scheduler: Scheduler | None,
+    originals: SessionOriginals | None,
+) -> Session:
+    teller = Teller(progress)
+    session = Session(
         loaded.cluster,
         profiles=scheduler.profiles if scheduler else None,
         sources=loaded.sources,
@@ -126,6 +147,8 @@ def _session(loaded: LoadedCluster, scheduler: Scheduler | None, originals: Sess
         namespace=loaded.namespace,
         originals=originals,
     )
+    teller.tell("snapshot", len(session.snapshot.pods) + len(session.snapshot.nodes), done=True)
+    return session
 
 
 def read_pods(session: Session, manifests: Sequence[PathLike], namespace: str | None = None) -> Candidates:

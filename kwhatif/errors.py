@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-
-import msgspec
+from typing import NamedTuple
 
 
 class ExitCode(IntEnum):
@@ -30,7 +29,7 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-class Problem(msgspec.Struct, frozen=True):
+class Problem(NamedTuple):
     """One thing that is wrong with the input, and where.
 
     `where` names file, document and object ("cluster.yaml, document 3 (Pod shop/web)"), `field` the path within it

@@ -13,8 +13,8 @@ from kwhatif.sources.saving import save
 from kwhatif.whatif.inventory import Inventory, inventory
 
 if TYPE_CHECKING:
-    from kwhatif.sources.live import Progress
     from kwhatif.sources.live.options import LiveArguments
+    from kwhatif.sources.progress import Progress
 
 PathLike = str | Path
 
@@ -69,7 +69,7 @@ def describe(
 
 def _collect(paths: tuple[PathLike, ...], progress: Progress | None, live: LiveArguments) -> Collected:
     if paths:
-        return collect_dump([str(path) for path in paths], stdin=sys.stdin.buffer)
+        return collect_dump([str(path) for path in paths], stdin=sys.stdin.buffer, progress=progress)
     from kwhatif.sources.live import LiveOptions, read_live
 
     return read_live(LiveOptions.of(**live), progress)

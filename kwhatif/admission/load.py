@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -23,14 +23,20 @@ def admit(cluster: Cluster) -> list[str]:
 
     Returns the caveats: what had to be assumed, one sentence each.
     """
-    for kind in RESOURCES:
+    for kind in RESOURCES.keys() - {Pod}:
         _update(cluster, kind, default_object)
-    cluster.sort()
     classes = PriorityClasses(cluster.all(PriorityClass).values())
-    caveats = list(_unknown_classes(cluster, classes))
-    _update(cluster, Pod, lambda pod: resolve_priority(merge_label_keys(pod), classes))
-    caveats.extend(fill_budgets(cluster))
-    return caveats
+    unknown: dict[str, str] = {}
+
+    def stored(pod: Pod) -> Pod:
+        pod = merge_label_keys(default_object(pod))
+        if classes.lacks(pod):
+            unknown[key_of(pod)] = pod.spec.priority_class_name
+        return resolve_priority(pod, classes)
+
+    _update(cluster, Pod, stored)  # all at once: every walk over a hundred thousand pods takes its time
+    cluster.sort()
+    return [*_unknown_classes(cluster, unknown), *fill_budgets(cluster)]
 
 
 def _update(cluster: Cluster, kind: type[Any], change: Callable[[Any], Any]) -> None:
@@ -43,11 +49,12 @@ def _update(cluster: Cluster, kind: type[Any], change: Callable[[Any], Any]) -> 
         cluster.add(changed)
 
 
-def _unknown_classes(cluster: Cluster, classes: PriorityClasses) -> Iterator[str]:
+def _unknown_classes(cluster: Cluster, unknown: Mapping[str, str]) -> Iterator[str]:
+    """`unknown`: pods by key -> the class that they name."""
     users: dict[str, list[str]] = {}
-    for key, pod in cluster.all(Pod).items():
-        if classes.lacks(pod):
-            users.setdefault(pod.spec.priority_class_name, []).append(key)
+    for key in cluster.all(Pod) if unknown else ():
+        if key in unknown:
+            users.setdefault(unknown[key], []).append(key)
     for name, pods in users.items():
         others = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
         yield Missing(

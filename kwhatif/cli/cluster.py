@@ -5,14 +5,18 @@ from __future__ import annotations
 import gc
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from kwhatif.cli.stages import Stages
+
 if TYPE_CHECKING:
     from kwhatif.api import SchedulerOptions
     from kwhatif.sources.live.options import LiveArguments
+    from kwhatif.sources.progress import Progress
     from kwhatif.whatif.session import Session
 
 From = Annotated[
@@ -45,7 +49,9 @@ Plugin = Annotated[
     typer.Option("--plugin", metavar="MODULE:CLASS", help="Add a plugin of your own to every profile. Repeatable."),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Fail where information is missing, instead of a caveat.")]
-
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Say on standard error what took how long, and how much memory.")
+]
 
 #: An answer, too, is made of many objects that stay: so many new ones before it is worthwhile to look for garbage.
 _MANY = 200_000
@@ -61,6 +67,18 @@ class Where(NamedTuple):
     as_group: list[str] | None
     request_timeout: str
     strict: bool
+    stages: Stages
+
+    @contextmanager
+    def progress(self) -> Iterator[Progress | None]:
+        """Whom to tell how far the reading is."""
+        if self.stages.verbose:
+            yield self.stages.tell
+            return
+        from kwhatif.cli.progress import progress
+
+        with progress() as tell:
+            yield tell
 
     def live(self) -> LiveArguments:
         """What the library is told about a live cluster."""
@@ -121,11 +139,9 @@ class Source(NamedTuple):
             "call_extenders": self.call_extenders,
             "plugins": self.plugin or (),
         }
-        if self.where.from_:
-            return kwhatif.load(*self.where.from_, strict=self.strict, **scheduler)
-        from kwhatif.cli.progress import progress
-
-        with progress() as tell:
+        with self.where.progress() as tell:
+            if self.where.from_:
+                return kwhatif.load(*self.where.from_, strict=self.strict, progress=tell, **scheduler)
             return kwhatif.load_live(**self.where.live(), strict=self.strict, progress=tell, **scheduler)
 
 
@@ -149,8 +165,10 @@ def _where(
     as_group: AsGroup = None,
     request_timeout: RequestTimeout = "1m",
     strict: Strict = False,
+    verbose: Verbose = False,
 ) -> Where:
-    where = Where(from_, kubeconfig, context, as_user, as_group, request_timeout, strict)
+    stages = Stages(verbose=verbose)
+    where = Where(from_, kubeconfig, context, as_user, as_group, request_timeout, strict, stages)
     where.check()
     return where
 
@@ -177,7 +195,10 @@ def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**values: Any) -> None:
-        command(**_gathered(own, values))
+        arguments = _gathered(own, values)
+        where = arguments["where"] if "where" in arguments else arguments["cluster"].where
+        with where.stages:
+            command(**arguments)
 
     # Keywords only: options with defaults may then stand before those without.
     keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]

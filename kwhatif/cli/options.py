@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 Manifests = Annotated[
-    list[str] | None, typer.Argument(metavar="MANIFEST", help="Files, directories, globs, or - for standard input.")
+    list[str] | None,
+    typer.Argument(metavar="[MANIFEST]...", help="Files, directories, globs, or - for standard input."),
 ]
 Filenames = Annotated[
     list[str] | None,

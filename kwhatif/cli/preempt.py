@@ -16,7 +16,7 @@ def preempt(
     cluster: Source,
     manifests: Annotated[
         list[str] | None,
-        typer.Argument(metavar="MANIFEST", help="Without one: all pending pods, in queue order."),
+        typer.Argument(metavar="[MANIFEST]...", help="Without one: all pending pods, in queue order."),
     ] = None,
     filename: Filenames = None,
     namespace: Namespace = None,

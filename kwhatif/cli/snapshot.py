@@ -41,14 +41,13 @@ def save(
       kwhatif snapshot save bug.yaml --anonymize --from cluster.yaml
     """
     import kwhatif
-    from kwhatif.cli.progress import progress
     from kwhatif.sources.saving.formats import format_of
 
     try:
         format_of(file)
     except ValueError as wrong:
         raise typer.BadParameter(f"{file} {wrong}", param_hint="FILE") from wrong
-    with progress() as tell:
+    with where.progress() as tell:
         count = kwhatif.save_snapshot(
             file,
             *(where.from_ or ()),
@@ -67,7 +66,7 @@ def save(
 def info(
     where: Where,
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="PATH", help="Dumps, as with --from; else the live cluster.")
+        list[str] | None, typer.Argument(metavar="[PATH]...", help="Dumps, as with --from; else the live cluster.")
     ] = None,
     output: Annotated[InfoOutput, typer.Option("--output", "-o", help="How to print the answer.")] = InfoOutput.TABLE,
     color: ColorOption = Color.AUTO,
@@ -80,10 +79,9 @@ def info(
       kwhatif snapshot info must-gather.tar.gz -o json
     """
     import kwhatif
-    from kwhatif.cli.progress import progress
     from kwhatif.render.inventory import inventory_tables, to_json
 
-    with progress() as tell:
+    with where.progress() as tell:
         dumps = [*(paths or ()), *(where.from_ or ())]
         inventory = kwhatif.describe(*dumps, strict=where.strict, progress=tell, **where.live())
     if output is InfoOutput.JSON:

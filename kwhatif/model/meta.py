@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from calendar import timegm
-from functools import lru_cache
+from datetime import UTC, datetime
 from typing import dataclass_transform
 
 import msgspec
@@ -91,13 +91,24 @@ def controller_of(meta: ObjectMeta) -> OwnerReference | None:
 _RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))")
 
 
-@lru_cache(maxsize=65536)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
 def parse_time(text: str) -> int:
     """Nanoseconds since the epoch of an RFC 3339 time.
 
     Raises:
         ValueError: when the text is no such time.
     """
+    if len(text) != len("2026-01-31T12:00:00Z") or (text[7], text[10], text[19]) != ("-", "T", "Z"):
+        return _parse_any_time(text)
+    # As the API server writes them, of which there are a hundred thousand different ones in a cluster.
+    since = datetime.fromisoformat(text) - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000_000
+
+
+def _parse_any_time(text: str) -> int:
+    """The same with fractions of seconds, and an offset."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not an RFC 3339 time")

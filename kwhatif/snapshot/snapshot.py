@@ -36,11 +36,10 @@ class Snapshot:
         self.pending: dict[str, PodInfo] = {}
         #: Pods nominated to a node, in the order of nomination; kept by the queue's nominator upstream.
         self.nominated: dict[str, list[PodInfo]] = {}
-        #: `namespace/claim` -> number of pods on nodes that use it (`PVCRefCounts`).
-        self.used_claims: Counter[str] = Counter()
         #: Pods assigned to nodes that do not exist.
         self.stray: list[PodInfo] = []
         self._index: PodIndex | None = None
+        self._used_claims: Counter[str] | None = None
         #: Nodes whose NodeInfo another snapshot has as well: it is cloned before it is changed.
         self._shared: set[str] = set()
         #: Where the nodes are in `nodes`, by name.
@@ -82,10 +81,12 @@ class Snapshot:
         node.add_pod(pod)
         if self._index is not None:
             self._index.add(pod, node_name)
-        for volume in pod.pod.spec.volumes:
-            claim = volume.persistent_volume_claim
-            if claim is not None:
-                self.used_claims[f"{pod.namespace}/{claim.claim_name}"] += 1
+        self._count_claims(pod, 1)
+
+    def _count_claims(self, pod: PodInfo, amount: int) -> None:
+        if self._used_claims is not None:
+            for name in pod.claim_names:
+                self._used_claims[f"{pod.namespace}/{name}"] += amount
 
     def forget(self, pod: PodInfo, node_name: str) -> None:
         """Take the pod off the node and out of the cluster.
@@ -113,8 +114,7 @@ class Snapshot:
         if self._index is not None:
             self._index.remove(pod, node_name)
         del self.pods[pod.key]
-        for name in pod.claim_names:
-            self.used_claims[f"{pod.namespace}/{name}"] -= 1
+        self._count_claims(pod, -1)
 
     def nominate(self, pod: PodInfo, node_name: str) -> None:
         """Reserve room on the node for the pod, in place of an earlier nomination."""
@@ -135,6 +135,16 @@ class Snapshot:
             self._index = PodIndex(self.nodes)
         return self._index
 
+    @property
+    def used_claims(self) -> Counter[str]:
+        """`namespace/claim` -> number of pods on nodes that use it (`PVCRefCounts`)."""
+        if self._used_claims is None:
+            self._used_claims = Counter()
+            for node in self.nodes:
+                for pod in node.pods:
+                    self._count_claims(pod, 1)
+        return self._used_claims
+
     def nodes_where(self, holds: Callable[[NodeInfo], object]) -> Iterator[NodeInfo]:
         """The nodes for which `holds` is true, in order."""
         return (node for node in self.nodes if holds(node))
@@ -150,7 +160,7 @@ class Snapshot:
         other.pods = self.pods.copy()
         other.pending = self.pending.copy()
         other.nominated = {name: pods.copy() for name, pods in self.nominated.items()}
-        other.used_claims = self.used_claims.copy()
+        other._used_claims = None if self._used_claims is None else self._used_claims.copy()
         other.stray = self.stray.copy()
         other._index = None if self._index is None else self._index.fork(other.nodes)
         other._places = self._places
@@ -224,4 +234,4 @@ class Snapshot:
         if self._index is not None:
             self._index.add(pod, node_name)
         self.pods[pod.key] = pod
-        self.used_claims.update(f"{pod.namespace}/{name}" for name in pod.claim_names)
+        self._count_claims(pod, 1)

@@ -34,6 +34,8 @@ class Batch(NamedTuple):
     place: Place
     start: int
     objects: Sequence[KubernetesObject | None]
+    #: How much of a list's text was read with them, in bytes; 0: nobody knows.
+    read: int = 0
 
     def place_of(self, index: int) -> Place:
         """Where an object of the batch stands."""
@@ -116,9 +118,10 @@ class ObjectDecoder:
         start = 0
         try:
             for piece in listing.pieces:
-                entries = _decode_piece(piece, entry)
-                self._keep(piece, entry)
-                yield from self._entries(entries, entry, place, start)
+                entries = _decode_piece(piece.json, entry)
+                self._keep(piece.json, entry)
+                for batch in self._entries(entries, entry, place, start):
+                    yield batch._replace(read=piece.end)
                 start += len(entries)
         except NotPiecesError:
             self.skipped, self.outdated, told = before

@@ -17,6 +17,7 @@ from kwhatif.sources.foreign import ForeignDump, find_foreign
 from kwhatif.sources.foreign.exports import read_file
 from kwhatif.sources.inflate import Unreadable
 from kwhatif.sources.problems import Problems
+from kwhatif.sources.progress import Progress, Teller
 from kwhatif.sources.registry import Registry
 from kwhatif.sources.validate import STORED, validate_batch
 
@@ -30,7 +31,9 @@ def read_cluster(paths: Sequence[str], *, stdin: BinaryIO, originals: Originals 
     return collect_dump(paths, stdin=stdin, originals=originals).admitted()
 
 
-def collect_dump(paths: Sequence[str], *, stdin: BinaryIO, originals: Originals | None = None) -> Collected:
+def collect_dump(
+    paths: Sequence[str], *, stdin: BinaryIO, originals: Originals | None = None, progress: Progress | None = None
+) -> Collected:
     """The same, with nothing filled in yet.
 
     Raises:
@@ -43,7 +46,7 @@ def collect_dump(paths: Sequence[str], *, stdin: BinaryIO, originals: Originals 
     foreign, others = _sort_out(paths, problems)
     inputs = find_inputs(others, stdin, problems)
     with no_garbage_collection():
-        for batch in _batches(inputs, foreign, decoder, problems, collected):
+        for batch in _batches(inputs, foreign, decoder, problems, collected, Teller(progress)):
             registry.add(batch)
             validate_batch(batch, problems, STORED)
     if registry.is_empty and not (problems or decoder.skipped or decoder.outdated):
@@ -87,11 +90,22 @@ def _batches(
     decoder: ObjectDecoder,
     problems: Problems,
     collected: Collected,
+    teller: Teller,
 ) -> Iterator[Batch]:
     for name, text in read_inputs(inputs, problems):
-        yield from read_file(name, text, decoder, problems, collected)
+        yield from _watched(read_file(name, text, decoder, problems, collected), teller, name, len(text))
     for dump in foreign:
-        yield from dump.read(decoder, problems, collected)
+        yield from _watched(dump.read(decoder, problems, collected), teller, dump.path)
+
+
+def _watched(batches: Iterator[Batch], teller: Teller, name: str, size: int = 0) -> Iterator[Batch]:
+    """The same; `size` is that of the file that they come from."""
+    objects = 0
+    for batch in batches:
+        yield batch
+        objects += len(batch.objects)
+        teller.tell(name, objects, read=batch.read, size=size)
+    teller.tell(name, objects, done=True, read=size, size=size)
 
 
 def _outdated(decoder: ObjectDecoder) -> Iterator[Missing]:

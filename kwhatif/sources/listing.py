@@ -32,15 +32,28 @@ class NotPiecesError(Exception):
     """A list was not cut where its entries begin."""
 
 
+class Piece(NamedTuple):
+    """Some entries of a list, as a JSON list."""
+
+    json: bytes
+    #: Where they end in the text, in bytes; 0: there is no text that is all of the list.
+    end: int = 0
+
+
 class Listing(NamedTuple):
-    """A list of objects: what it says of itself, and its entries as JSON lists, one after the other.
+    """A list of objects: what it says of itself, and its entries, one piece after the other.
 
     Iterating over `pieces` raises `NotPiecesError` where one is no list.
     """
 
     api_version: str
     kind: str
-    pieces: Iterator[bytes]
+    pieces: Iterator[Piece]
+
+
+def one_piece(api_version: str, kind: str, json: bytes) -> Listing:
+    """A list that was not taken apart."""
+    return Listing(api_version, kind, iter((Piece(json),)))
 
 
 class _Envelope(msgspec.Struct, rename="camel"):
@@ -58,7 +71,7 @@ def split_json(text: bytes) -> Listing | None:
     if len(text) - end > _MAX_TAIL:
         return None
     pieces = _pieces(text, head.end() - 1, end, _between(text, head))
-    return _listing(text[:start] + text[end:], (b"".join((b"[", piece, b"]")) for piece in pieces))
+    return _listing(text[:start] + text[end:], (Piece(b"".join((b"[", view, b"]")), at) for view, at in pieces))
 
 
 def split_yaml(text: bytes) -> Listing | None:
@@ -74,7 +87,7 @@ def split_yaml(text: bytes) -> Listing | None:
     except NotSimpleError:
         return None
     pieces = _pieces(text, start, end, re.compile(rb"\n" + head[1] + rb"(?=- )"))
-    return _listing(envelope, map(_yaml_piece, pieces))
+    return _listing(envelope, (Piece(_yaml_piece(view), at) for view, at in pieces))
 
 
 def _yaml_piece(piece: memoryview) -> bytes:
@@ -91,7 +104,7 @@ def _yaml_piece(piece: memoryview) -> bytes:
         raise NotPiecesError from failure
 
 
-def _listing(envelope: bytes, pieces: Iterator[bytes]) -> Listing | None:
+def _listing(envelope: bytes, pieces: Iterator[Piece]) -> Listing | None:
     try:
         says = msgspec.json.decode(envelope, type=_Envelope)
     except msgspec.DecodeError:
@@ -121,10 +134,10 @@ def _between(text: bytes, head: re.Match[bytes]) -> re.Pattern[bytes]:
     return _NOWHERE
 
 
-def _pieces(text: bytes, start: int, end: int, between: re.Pattern[bytes]) -> Iterator[memoryview]:
-    """The text cut where `between` matches; the match itself belongs to neither piece."""
+def _pieces(text: bytes, start: int, end: int, between: re.Pattern[bytes]) -> Iterator[tuple[memoryview, int]]:
+    """The text cut where `between` matches, each with its end; the match itself belongs to neither piece."""
     view = memoryview(text)
     while match := between.search(text, start + PIECE, end):
-        yield view[start : match.start()]
+        yield view[start : match.start()], match.start()
         start = match.end()
-    yield view[start:end]
+    yield view[start:end], end

@@ -13,14 +13,14 @@ from msgspec import inspect
 
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import LabelSelector
-from kwhatif.model.pod import NodeSelector, Pod, PodAffinityTerm, PreferredSchedulingTerm, TopologySpreadConstraint
+from kwhatif.model.pod import NodeSelector, PodAffinityTerm, PreferredSchedulingTerm, TopologySpreadConstraint
 from kwhatif.model.workload import Service
 from kwhatif.sources import validate_selectors as selectors
 from kwhatif.sources import validate_values as values
 from kwhatif.sources.decode import Batch
 from kwhatif.sources.paths import FieldPath
 from kwhatif.sources.problems import Problems
-from kwhatif.sources.validate_pods import is_fine
+from kwhatif.sources.validate_pods import doubtful
 
 Tell = Callable[[str, FieldPath], None]
 Check = Callable[[Any, FieldPath, Tell], None]
@@ -134,8 +134,10 @@ CANDIDATES = Validator(
 
 def validate_batch(batch: Batch, problems: Problems, validator: Validator) -> None:
     """Tell everything that is wrong with objects just decoded."""
-    for index, obj in enumerate(batch.objects):
-        if obj is None or (type(obj) is Pod and validator is STORED and is_fine(obj)):
+    objects = batch.objects
+    for index in doubtful(objects) if validator is STORED else range(len(objects)):
+        obj = objects[index]
+        if obj is None:
             continue
         found: list[tuple[str, FieldPath]] = []
         if not obj.metadata.name and not (validator is CANDIDATES and obj.metadata.generate_name):

@@ -1,75 +1,97 @@
-"""A quick look at the pods of a cluster, of which there are a hundred thousand: most hold nothing new."""
+"""A quick look at the pods of a cluster, of which there are a hundred thousand: most hold nothing new.
+
+What many pods say is thrown together, and then each value that is new is checked once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
+from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.meta import LabelSelector
-from kwhatif.model.pod import Affinity, Container, ContainerStatus, Pod
-from kwhatif.sources.validate_selectors import good_labels
-from kwhatif.sources.validate_values import good_clocks, good_dates, good_quantities
+from kwhatif.model.pod import Container, ContainerStatus, Pod, PodSpec
+from kwhatif.model.quantity import QuantityText
+from kwhatif.sources import validate_selectors as selectors
+from kwhatif.sources import validate_values as values
+from kwhatif.sources.paths import FieldPath
+
+Check = Callable[[Any, FieldPath, Callable[[str, FieldPath], None]], None]
 
 
-def is_fine(pod: Pod) -> bool:
-    """Whether everything in the pod was found to be good before; False means that it must be looked at."""
-    spec, status = pod.spec, pod.status
-    if spec.overhead or spec.resources or status.resources or status.allocated_resources:
-        return False
-    if not (_known_names(pod) and _known_requests(spec.containers) and _known_statuses(status.container_statuses)):
-        return False
-    if spec.init_containers and not (
-        _known_requests(spec.init_containers) and _known_statuses(status.init_container_statuses)
-    ):
-        return False
-    for volume in spec.volumes:
-        if volume.ephemeral is not None:
+def doubtful(objects: Sequence[KubernetesObject | None]) -> Sequence[int]:
+    """The indexes of the objects that must be looked at one by one: those other than pods, and unusual pods.
+
+    Where a value in the usual ones is wrong, all of them.
+    """
+    said = _Said()
+    unusual = [index for index, obj in enumerate(objects) if type(obj) is not Pod or not said.by(obj)]
+    return unusual if said.is_good() else range(len(objects))
+
+
+class _Said:
+    """Distinct values that usual pods hold."""
+
+    def __init__(self) -> None:
+        self._amounts: set[QuantityText] = set()
+        self._times: list[str] = []
+        self._labels: set[tuple[str, str]] = set()
+
+    def by(self, pod: Pod) -> bool:
+        """Take note of what the pod says; False if it has no name, or parts that few pods have."""
+        meta, spec, status = pod.metadata, pod.spec, pod.status
+        if meta.deletion_timestamp or spec.overhead or spec.resources or status.resources or status.allocated_resources:
             return False
-    for constraint in spec.topology_spread_constraints:
-        if not _known_selector(constraint.label_selector):
-            return False
-    return spec.affinity is None or _known_affinity(spec.affinity)
-
-
-def _known_names(pod: Pod) -> bool:
-    """The name is there, and so are good times."""
-    meta = pod.metadata
-    for text in (meta.creation_timestamp, pod.status.start_time, meta.deletion_timestamp):
-        if text is not None and (text[:10] not in good_dates or text[10:] not in good_clocks):
-            return False
-    return meta.name != ""
-
-
-def _known_requests(containers: Iterable[Container]) -> bool:
-    known = good_quantities.issuperset
-    for container in containers:
-        resources = container.resources
-        if not (known(resources.requests.values()) and known(resources.limits.values())):
-            return False
-    return True
-
-
-def _known_statuses(statuses: Iterable[ContainerStatus]) -> bool:
-    known = good_quantities.issuperset
-    for status in statuses:
-        resources = status.resources
-        if resources is not None and not (known(resources.requests.values()) and known(resources.limits.values())):
-            return False
-        if status.allocated_resources and not known(status.allocated_resources.values()):
-            return False
-    return True
-
-
-def _known_selector(selector: LabelSelector | None) -> bool:
-    if selector is None:
-        return True
-    return not selector.match_expressions and good_labels.issuperset(selector.match_labels.items())
-
-
-def _known_affinity(affinity: Affinity) -> bool:
-    for pods in (affinity.pod_affinity, affinity.pod_anti_affinity):
-        if pods is None:
-            continue
-        for term in (*pods.required, *[weighted.pod_affinity_term for weighted in pods.preferred]):
-            if not (_known_selector(term.label_selector) and _known_selector(term.namespace_selector)):
+        for volume in spec.volumes:
+            if volume.ephemeral is not None:
                 return False
-    return True
+        if spec.affinity is not None or spec.topology_spread_constraints:
+            for selector in _selectors(spec):
+                if selector.match_expressions:
+                    return False
+                self._labels.update(selector.match_labels.items())
+        if meta.creation_timestamp is not None:
+            self._times.append(meta.creation_timestamp)
+        if status.start_time is not None:
+            self._times.append(status.start_time)
+        self._note(spec.containers, status.container_statuses)
+        if spec.init_containers or status.init_container_statuses:
+            self._note(spec.init_containers, status.init_container_statuses)
+        return meta.name != ""
+
+    def _note(self, containers: Iterable[Container], statuses: Iterable[ContainerStatus]) -> None:
+        note = self._amounts.update
+        for container in containers:
+            resources = container.resources
+            note(resources.requests.values(), resources.limits.values())
+        for status in statuses:
+            if status.resources is not None:
+                note(status.resources.requests.values(), status.resources.limits.values())
+            if status.allocated_resources is not None:
+                note(status.allocated_resources.values())
+
+    def is_good(self) -> bool:
+        """Whether nothing of it is wrong."""
+        return (
+            _are_good(values.quantity, self._amounts - values.good_quantities)
+            and (not self._times or values.are_times(self._times))
+            and _are_good(selectors.labels, (dict([label]) for label in self._labels - selectors.good_labels))
+        )
+
+
+def _are_good(check: Check, found: Iterable[object]) -> bool:
+    told: list[str] = []
+    for value in found:
+        check(value, (), lambda message, _: told.append(message))
+    return not told
+
+
+def _selectors(spec: PodSpec) -> Iterator[LabelSelector]:
+    """The label selectors that the pod holds."""
+    found = [constraint.label_selector for constraint in spec.topology_spread_constraints]
+    affinity = spec.affinity
+    for pods in (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity is not None else ():
+        if pods is not None:
+            for term in (*pods.required, *[weighted.pod_affinity_term for weighted in pods.preferred]):
+                found += (term.label_selector, term.namespace_selector)
+    return (selector for selector in found if selector is not None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 
 from kwhatif.model.quantity import QuantityText, parse_quantity
@@ -13,10 +13,10 @@ Tell = Callable[[str, FieldPath], None]
 
 good_quantities: set[QuantityText] = set()
 good_dates: set[str] = set()
-good_clocks: set[str] = set()
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_CLOCK = re.compile(r"T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _DATE_LENGTH = 10
+_A_CLOCK = r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
+_CLOCKS = re.compile(rf"{_A_CLOCK}(?:\n{_A_CLOCK})*", re.ASCII)
 _PERCENT = re.compile(r"[0-9]+%")
 
 
@@ -41,13 +41,18 @@ def quantity(amount: QuantityText, path: FieldPath, tell: Tell) -> None:
 
 def time(text: str, path: FieldPath, tell: Tell) -> None:
     """A time as the API server writes it (RFC 3339)."""
-    day, clock = text[:_DATE_LENGTH], text[_DATE_LENGTH:]
-    if day not in good_dates or clock not in good_clocks:
-        if not (_is_date(day) and _CLOCK.fullmatch(clock)):
-            tell(f"{_shown(text)} is not a time such as 2026-01-31T12:00:00Z", path)
-            return
-        good_dates.add(day)
-        good_clocks.add(clock)
+    if not are_times([text]):
+        tell(f"{_shown(text)} is not a time such as 2026-01-31T12:00:00Z", path)
+
+
+def are_times(texts: Sequence[str]) -> bool:
+    """Whether all of them are; few clocks are the same, so all are looked at in one go."""
+    dates = {text[:_DATE_LENGTH] for text in texts}
+    if not (dates <= good_dates or all(map(_is_date, dates))):
+        return False
+    good_dates.update(dates)
+    clocks = "\n".join([text[_DATE_LENGTH:] for text in texts])
+    return clocks.count("\n") < len(texts) and _CLOCKS.fullmatch(clocks) is not None
 
 
 def _is_date(text: str) -> bool:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import kwhatif
-from kwhatif.sources.live import Step
+from kwhatif.sources.progress import Step
 from kwhatif.sources.resources import RESOURCES
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import CERTS, ROOT, TOKEN, FakeAPI, recorded
@@ -58,9 +58,13 @@ def test_pages_are_put_together(kubeconfig: WriteKubeconfig) -> None:
 def test_progress_is_told_per_list(kubeconfig: WriteKubeconfig) -> None:
     steps: list[Step] = []
     kwhatif.load_live(kubeconfig=kubeconfig(), progress=steps.append)
-    pods = [(step.objects, step.total, step.done) for step in steps if step.kind == "Pod"]
+    pods = [(step.objects, step.total, step.done) for step in steps if step.name == "Pod"]
     assert pods == [(20, 49, False), (40, 49, False), (49, None, False), (49, None, True)]
-    assert {step.kind for step in steps if step.done} == {resource.kind for resource in RESOURCES}
+    assert {step.name for step in steps if step.done} == {
+        *(resource.kind for resource in RESOURCES),
+        "admission",
+        "snapshot",
+    }
 
 
 def test_the_report_names_the_context(kubeconfig: WriteKubeconfig) -> None:

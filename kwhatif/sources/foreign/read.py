@@ -17,7 +17,7 @@ from kwhatif.sources.foreign.open_tree import open_tree
 from kwhatif.sources.foreign.seen import Seen
 from kwhatif.sources.foreign.trees import Budget, File, Folder, Tree
 from kwhatif.sources.inflate import MAX_TEXT, Unreadable, inflate
-from kwhatif.sources.listing import Listing, NotPiecesError
+from kwhatif.sources.listing import NotPiecesError, one_piece
 from kwhatif.sources.origin import Origin, Place
 from kwhatif.sources.problems import Problems
 from kwhatif.sources.resources import BY_KIND
@@ -74,7 +74,7 @@ class ForeignDump(NamedTuple):
         if entries is None:
             yield from read_file(name, text, decoder, problems, collected)
             return
-        listing = Listing(BY_KIND[kind].api_version, f"{kind}List", iter((entries,)))
+        listing = one_piece(BY_KIND[kind].api_version, f"{kind}List", entries)
         try:
             yield from decoder.listing(listing, Place(Origin(name)))
         except NotPiecesError:

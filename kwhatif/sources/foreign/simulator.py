@@ -13,7 +13,7 @@ import msgspec
 from kwhatif.model.missing import Missing
 from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.documents import documents
-from kwhatif.sources.listing import Listing, NotPiecesError
+from kwhatif.sources.listing import NotPiecesError, one_piece
 from kwhatif.sources.origin import Origin, Place
 from kwhatif.sources.problems import Problems
 from kwhatif.sources.resources import BY_KIND
@@ -58,7 +58,7 @@ def read_lists(name: str, lists: Lists, decoder: ObjectDecoder, problems: Proble
         text = bytes(lists.get(field, b"null"))
         if text == b"null":
             continue
-        listing = Listing(BY_KIND[kind].api_version, f"{kind}List", iter((text,)))
+        listing = one_piece(BY_KIND[kind].api_version, f"{kind}List", text)
         try:
             yield from decoder.listing(listing, Place(Origin(f"{name}: {field}")))
         except NotPiecesError:

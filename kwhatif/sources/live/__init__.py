@@ -5,6 +5,6 @@ files; its typed models would cost seconds and gigabytes. Nothing but GET is eve
 """
 
 from kwhatif.sources.live.options import LiveOptions
-from kwhatif.sources.live.read import Progress, Step, read_live
+from kwhatif.sources.live.read import read_live
 
-__all__ = ["LiveOptions", "Progress", "Step", "read_live"]
+__all__ = ["LiveOptions", "read_live"]

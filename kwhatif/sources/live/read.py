@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import NamedTuple
 
 import msgspec
 
@@ -18,7 +16,7 @@ from kwhatif.model.kinds import Resource
 from kwhatif.model.originals import Originals
 from kwhatif.sources.collected import Collected, no_garbage_collection
 from kwhatif.sources.decode import Batch, ObjectDecoder
-from kwhatif.sources.listing import Listing, NotPiecesError
+from kwhatif.sources.listing import NotPiecesError, one_piece
 from kwhatif.sources.live import lists
 from kwhatif.sources.live.connection import PARALLEL, connect
 from kwhatif.sources.live.failures import refusal, unreadable
@@ -27,27 +25,13 @@ from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.request import Cancelled, Client
 from kwhatif.sources.origin import Origin, Place
 from kwhatif.sources.problems import Problems
+from kwhatif.sources.progress import Progress, Teller
 from kwhatif.sources.resources import RESOURCES
 from kwhatif.sources.unread import FORBIDDEN
 from kwhatif.sources.validate import STORED, validate_batch
 
 #: Pages that wait to be decoded: enough to keep the decoder busy, too few to fill the memory.
 _WAITING = 16
-
-
-class Step(NamedTuple):
-    """How far a list is."""
-
-    kind: str
-    objects: int
-    #: Since the reading began.
-    seconds: float
-    #: None: the server does not say.
-    total: int | None
-    done: bool
-
-
-Progress = Callable[[Step], None]
 
 
 def read_live(options: LiveOptions, progress: Progress | None = None, originals: Originals | None = None) -> Collected:
@@ -132,8 +116,7 @@ class _Reader:
     ) -> None:
         self._client = client
         self._collected = collected
-        self._progress = progress
-        self._started = time.monotonic()
+        self._teller = Teller(progress)
         self._objects: dict[str, dict[str, KubernetesObject]] = {resource.kind: {} for resource in RESOURCES}
         self._problems = Problems()
         self._decoder = ObjectDecoder(self._problems, DEFAULT_NAMESPACE, originals)
@@ -154,7 +137,7 @@ class _Reader:
         resource = page.resource
         objects = self._objects[resource.kind]
         place = Place(Origin(f"GET {resource.path}"))
-        listing = Listing(resource.api_version, f"{resource.kind}List", iter((page.items,)))
+        listing = one_piece(resource.api_version, f"{resource.kind}List", page.items)
         try:
             for batch in self._decoder.listing(listing, place):
                 self._add(batch, objects)
@@ -181,6 +164,4 @@ class _Reader:
         self._tell(end.resource, done=True)
 
     def _tell(self, resource: Resource, total: int | None = None, *, done: bool = False) -> None:
-        if self._progress:
-            seconds = time.monotonic() - self._started
-            self._progress(Step(resource.kind, len(self._objects[resource.kind]), seconds, total, done))
+        self._teller.tell(resource.kind, len(self._objects[resource.kind]), total, done=done)

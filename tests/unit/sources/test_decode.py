@@ -11,7 +11,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.sources.decode import ObjectDecoder
 from kwhatif.sources.documents import Document
-from kwhatif.sources.listing import Listing, NotPiecesError
+from kwhatif.sources.listing import Listing, NotPiecesError, Piece, one_piece
 from kwhatif.sources.origin import Origin, Place
 from kwhatif.sources.problems import Problems
 
@@ -27,7 +27,7 @@ class Read:
         text = value if isinstance(value, bytes) else json.dumps(value).encode()
         if listing:
             batches = decoder.listing(
-                Listing(value["apiVersion"], value["kind"], iter([json.dumps(value["items"]).encode()])), PLACE
+                one_piece(value["apiVersion"], value["kind"], json.dumps(value["items"]).encode()), PLACE
             )
         else:
             batches = decoder.document(Document(text, PLACE))
@@ -317,7 +317,7 @@ def test_problems(value: Any, problems: list[str]) -> None:
 def test_what_was_counted_of_wrong_pieces_is_forgotten() -> None:
     problems = Problems()
     decoder = ObjectDecoder(problems, "shop")
-    pieces = iter([b'[{"apiVersion":"v1","kind":"Secret"},{"kind":"Pod"}]', b"[}"])
+    pieces = map(Piece, [b'[{"apiVersion":"v1","kind":"Secret"},{"kind":"Pod"}]', b"[}"])
     with pytest.raises(NotPiecesError):
         list(decoder.listing(Listing("v1", "List", pieces), PLACE))
     assert not decoder.skipped

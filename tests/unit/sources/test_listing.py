@@ -58,7 +58,7 @@ def test_the_pieces_are_the_list(split: Callable[[bytes], listing.Listing | None
     found = split(text)
     assert found is not None
     assert (found.api_version, found.kind) == ("v1", "List")
-    parts = [msgspec.json.decode(piece) for piece in found.pieces]
+    parts = [msgspec.json.decode(piece.json) for piece in found.pieces]
     assert [item for part in parts for item in part] == ITEMS
     assert len(parts) >= pieces
 
@@ -67,7 +67,7 @@ def test_entries_of_a_typed_list_are_told_by_their_metadata() -> None:
     items = [{"metadata": {"name": f"p{n}"}, "spec": {"l": [{"a": 1}, {"b": 2}], "x": "y" * 100}} for n in range(20)]
     found = split_json(json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}).encode())
     assert found is not None
-    parts = [msgspec.json.decode(piece) for piece in found.pieces]
+    parts = [msgspec.json.decode(piece.json) for piece in found.pieces]
     assert [item for part in parts for item in part] == items
     assert len(parts) >= 6
 

@@ -93,6 +93,11 @@ ANYWHERE = [
         pod({"containerStatuses": [{"allocatedResources": {"cpu": ""}}]}),
         [f"status.containerStatuses[0].allocatedResources.cpu: '' {NO_QUANTITY}"],
     ),
+    (
+        "two clocks in one time",
+        pod({"startTime": "2026-01-31T12:00:00Z\nT12:00:00Z"}),
+        [f"status.startTime: '2026-01-31T12:00:00Z\\nT12:00:00Z' {NO_TIME}"],
+    ),
     ("overhead", pod(overhead={"cpu": "x"}), [f"spec.overhead.cpu: 'x' {NO_QUANTITY}"]),
     (
         "resources of the pod",
@@ -426,7 +431,6 @@ def test_a_quick_look_never_misses_anything(pods: list[dict[str, Any]]) -> None:
     for known in (
         validate_values.good_quantities,
         validate_values.good_dates,
-        validate_values.good_clocks,
         validate_selectors.good_labels,
     ):
         known.clear()
@@ -436,7 +440,7 @@ def test_a_quick_look_never_misses_anything(pods: list[dict[str, Any]]) -> None:
         )
         (obj,) = batch.objects
         assert isinstance(obj, Pod)
-        looked_fine = validate_pods.is_fine(obj)
+        looked_fine = not validate_pods.doubtful([obj])
         found = problems_of(each, STORED)
         assert not (looked_fine and _by_the_long_way(obj))
         assert bool(found) == bool(_by_the_long_way(obj))

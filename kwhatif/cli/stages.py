@@ -1,0 +1,57 @@
+"""`-v`: what took how long, and how much memory, on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from kwhatif.cli.amounts import mebibytes
+from kwhatif.render.safe import safe
+
+if TYPE_CHECKING:
+    from kwhatif.sources.progress import Step
+
+
+class Stages:
+    """Says after every stage how long it took and how much memory the process has had at most; or says nothing."""
+
+    def __init__(self, *, verbose: bool) -> None:
+        self.verbose = verbose
+        self._started = self._last = time.perf_counter()
+
+    def tell(self, step: Step) -> None:
+        """Follow the reading."""
+        if step.done and step.objects:
+            size = f" in {mebibytes(step.size)}" if step.size else ""
+            self.end(step.name, f"{step.objects:,} objects{size}")
+
+    def end(self, name: str, what: str = "") -> None:
+        """A stage is over."""
+        now = time.perf_counter()
+        self._say(name, now - self._last, what)
+        self._last = now
+
+    def _say(self, name: str, seconds: float, what: str = "") -> None:
+        if self.verbose:
+            print(f"{safe(name):24} {seconds:7.2f} s {_peak():>10}  {what}".rstrip(), file=sys.stderr)  # noqa: T201
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end("answer")
+        self._say("all", time.perf_counter() - self._started)
+
+
+def _peak() -> str:
+    """The most memory that the process has occupied; "" where the system does not say (Windows)."""
+    try:
+        import resource
+    except ImportError:
+        return ""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return mebibytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)

@@ -1,0 +1,68 @@
+"""Nothing heavy is imported before it is needed: help is there at once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import json, sys
+sys.argv = ["kwhatif", *sys.argv[1:]]
+before = set(sys.modules)
+from kwhatif.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+print("\\n" + json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+OURS = {
+    "kwhatif",
+    "kwhatif._version",
+    "kwhatif.cli",
+    "kwhatif.cli.amounts",
+    "kwhatif.cli.app",
+    "kwhatif.cli.cluster",
+    "kwhatif.cli.gate",
+    "kwhatif.cli.options",
+    "kwhatif.cli.preempt",
+    "kwhatif.cli.rbac",
+    "kwhatif.cli.reports",
+    "kwhatif.cli.run",
+    "kwhatif.cli.schedule",
+    "kwhatif.cli.snapshot",
+    "kwhatif.cli.stages",
+    "kwhatif.errors",
+    "kwhatif.render",
+    "kwhatif.render.safe",
+}
+#: Packages of others: Typer and what it imports itself. (click: before Typer had its own.)
+OTHERS = {"annotated_doc", "click", "shellingham", "typer", "typing_extensions"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--version",
+        "--help",
+        "schedule -h",
+        "preempt -h",
+        "gate -h",
+        "rbac -h",
+        "snapshot -h",
+        "snapshot save -h",
+        "snapshot info -h",
+    ],
+)
+def test_help_imports_no_more_than_this(arguments: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments.split()], capture_output=True, text=True, check=True
+    )
+    imported = json.loads(ran.stdout.splitlines()[-1])
+    packages = {name.partition(".")[0] for name in imported} - sys.stdlib_module_names
+    assert {name for name in imported if name.startswith("kwhatif")} == OURS
+    assert packages - {"kwhatif"} <= OTHERS
