@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import gc
-import os
-import sys
-import tempfile
 import time
-from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
 import kwhatif
-from benchmarks.dump import Shape, write_json
+from benchmarks.context import Context
+from benchmarks.dump import Shape
+from benchmarks.rows import Row, at_most
 from kwhatif.render.formats import FORMATS
+
+TITLE = "The gate"
 
 Json = dict[str, Any]
 
@@ -29,14 +30,6 @@ SETS: dict[str, tuple[str, str]] = {
     "some fit, others evict, the rest stays pending": ("", ""),
 }
 _MIXED = (("low", "250m"), ("medium", "3"), ("high", "3"), ("low", "64"), ("medium", "1"))
-
-
-class GateCost(NamedTuple):
-    """What one gate took beyond loading the dump, and what became of the pods."""
-
-    seconds: float
-    cpu_seconds: float
-    outcomes: dict[str, int]
 
 
 def manifests(set_name: str) -> list[Json]:
@@ -105,37 +98,21 @@ def _budget(number: int) -> Json:
     }
 
 
-def measure(runs: int = 3) -> dict[str, GateCost]:
-    """Reading the manifests, judging, and writing the report as Markdown: the fastest of several runs.
-
-    Where pods have to evict, one run says enough.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        dump = Path(folder) / "dump.json"
-        write_json(dump, CLUSTER)
-        session = kwhatif.load(dump)
-        gc.collect()
-        gc.freeze()
-        costs: dict[str, GateCost] = {}
-        for name in SETS:
-            path = Path(folder) / "manifests.yaml"
-            path.write_text(yaml.safe_dump_all(manifests(name)))
-            costs[name] = min(_once(session, path) for _ in range(1 if costs else runs))
-        return costs
+def rows(context: Context) -> Iterator[Row]:
+    """Reading the manifests, judging, and writing the report as Markdown, for each set."""
+    session = context.session(replace(CLUSTER, nodes=10) if context.quick else CLUSTER)
+    path = context.folder / "manifests.yaml"
+    for name in SETS:
+        path.write_text(yaml.safe_dump_all(manifests(name)))
+        seconds = min(_once(session, path) for _ in range(context.runs))
+        yield Row(f"{WORKLOADS} workloads, {WORKLOADS * REPLICAS} replicas: {name}", seconds, "s", target=at_most(2))
 
 
-def _once(session: kwhatif.Session, path: Path) -> GateCost:
-    before, started = os.times(), time.perf_counter()
+def _once(session: kwhatif.Session, path: Path) -> float:
+    before = time.process_time()
     report = kwhatif.gate(session, path)
     FORMATS["markdown"](report)
-    seconds, after = time.perf_counter() - started, os.times()
-    outcomes = Counter(decision.outcome for decision in report.decisions)
-    assert outcomes.total() == WORKLOADS * REPLICAS
+    seconds = time.process_time() - before
+    assert len(report.decisions) == WORKLOADS * REPLICAS
     assert not report.problems
-    cpu = after.user + after.system - before.user - before.system
-    return GateCost(seconds, cpu, dict(outcomes))
-
-
-if __name__ == "__main__":
-    for name, cost in measure().items():
-        sys.stdout.write(f"{name}: {cost.seconds:.2f} s ({cost.cpu_seconds:.2f} s of CPU), {cost.outcomes}\n")
+    return seconds

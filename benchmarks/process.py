@@ -40,8 +40,10 @@ class Cost(NamedTuple):
 
 def cost_of(argv: Sequence[object]) -> Cost:
     """Run a command to its end, its output thrown away; a "no" (exit 1) is an answer, too."""
+    # Installed packages are compiled; so is this tree from the second run on, unless the environment forbids it.
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     with Path(os.devnull).open("w") as nowhere:
-        child = subprocess.Popen(list(map(str, argv)), stdout=nowhere, cwd=ROOT)
+        child = subprocess.Popen(list(map(str, argv)), stdout=nowhere, cwd=ROOT, env=environment)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode not in (0, 1):
