@@ -64,7 +64,7 @@ def describe(
     loaded = _collect(paths, progress, live).admitted()
     if strict:
         loaded.require_complete()
-    return inventory(loaded.cluster, loaded.sources, loaded.caveats)
+    return inventory(loaded.cluster, loaded.sources, [str(caveat) for caveat in loaded.caveats])
 
 
 def _collect(paths: tuple[PathLike, ...], progress: Progress | None, live: LiveArguments) -> Collected:

@@ -6,16 +6,14 @@
 from __future__ import annotations
 
 from kwhatif.admission.denied import Denied, forbidden
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod
-from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.workload import Namespace
 
 #: The API server makes these itself.
 _ALWAYS_THERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
 
 
-def check_namespace(obj: Pod | PersistentVolumeClaim, cluster: Cluster) -> Denied | None:
+def check_namespace(obj: KubernetesObject, cluster: Cluster) -> Denied | None:
     """The refusal of an object whose namespace is missing or terminating.
 
     A cluster without a single namespace is a dump of other kinds: then nothing is known, and nothing is refused.

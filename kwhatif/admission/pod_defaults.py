@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from kwhatif.admission.same import each
@@ -13,7 +15,7 @@ from kwhatif.matching.requests import (
     is_pod_level_resource,
 )
 from kwhatif.model.disks import RBD
-from kwhatif.model.pod import Container, ContainerPort, Pod, PodSpec, ResourceRequirements
+from kwhatif.model.pod import Container, ContainerPort, Pod, PodSpec, PodTemplateSpec, ResourceRequirements
 from kwhatif.model.storage import PersistentVolumeClaimSpec
 from kwhatif.model.volume import Volume
 
@@ -33,8 +35,22 @@ def default_pod(pod: Pod) -> Pod:
     return pod if spec is before else replace(pod, spec=spec)
 
 
+def default_template(template: PodTemplateSpec) -> PodTemplateSpec:
+    """A template with its defaults: requests, and ports of the node, are filled in when pods are made of it."""
+    spec = _each_container(template.spec, _default_ports)
+    spec = replace(
+        spec,
+        scheduler_name=spec.scheduler_name or DEFAULT_SCHEDULER_NAME,
+        restart_policy=spec.restart_policy or "Always",
+    )
+    return replace(template, spec=spec)
+
+
 def _default_parts(spec: PodSpec) -> PodSpec:
-    default = _default_host_container if spec.host_network else _default_container
+    return _each_container(spec, _default_host_container if spec.host_network else _default_container)
+
+
+def _each_container(spec: PodSpec, default: Callable[[Container], Container]) -> PodSpec:
     containers = each(default, spec.containers)
     init_containers = each(default, spec.init_containers) if spec.init_containers else spec.init_containers
     volumes = each(_default_volume, spec.volumes) if spec.volumes else spec.volumes
@@ -47,11 +63,14 @@ def _default_parts(spec: PodSpec) -> PodSpec:
 
 
 def _default_container(container: Container) -> Container:
+    container = _default_ports(container)
     resources = _default_requests(container.resources)
+    return container if resources is container.resources else replace(container, resources=resources)
+
+
+def _default_ports(container: Container) -> Container:
     ports = each(_default_port, container.ports) if container.ports else container.ports
-    if resources is container.resources and ports is container.ports:
-        return container
-    return replace(container, resources=resources, ports=ports)
+    return container if ports is container.ports else replace(container, ports=ports)
 
 
 def _default_host_container(container: Container) -> Container:

@@ -123,15 +123,15 @@ class Source(NamedTuple):
         """Whether missing information is an error."""
         return self.where.strict
 
-    def load(self) -> Session:
-        """Read it."""
+    def load(self, *, lenient: bool = False) -> Session:
+        """Read it; `lenient` for commands that have their own answer to missing information."""
         gc.disable()
-        session = self._read()
+        session = self._read(strict=self.strict and not lenient)
         _keep(session)
         gc.enable()
         return session
 
-    def _read(self) -> Session:
+    def _read(self, *, strict: bool) -> Session:
         import kwhatif
 
         scheduler: SchedulerOptions = {
@@ -141,8 +141,8 @@ class Source(NamedTuple):
         }
         with self.where.progress() as tell:
             if self.where.from_:
-                return kwhatif.load(*self.where.from_, strict=self.strict, progress=tell, **scheduler)
-            return kwhatif.load_live(**self.where.live(), strict=self.strict, progress=tell, **scheduler)
+                return kwhatif.load(*self.where.from_, strict=strict, progress=tell, **scheduler)
+            return kwhatif.load_live(**self.where.live(), strict=strict, progress=tell, **scheduler)
 
 
 def _keep(session: Session) -> None:

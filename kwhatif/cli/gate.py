@@ -90,7 +90,7 @@ def gate(
     files = parse_reports(report or ())
     try:
         answer = kwhatif.gate(
-            cluster.load(),
+            cluster.load(lenient=True),
             *pods,
             policy=policy or _found_policy(),
             rollout=rollout.value,
@@ -108,15 +108,13 @@ def gate(
 
 def _found_policy() -> str | None:
     """The policy of the repository that we are in, as it would be named here."""
+    from os.path import relpath
     from pathlib import Path
 
     from kwhatif.sources.policy import find_policy
 
-    here = Path.cwd()
-    found = find_policy(here)
-    if found is None:
-        return None
-    return str(found.relative_to(here) if found.is_relative_to(here) else found)
+    found = find_policy(Path.cwd())
+    return None if found is None else relpath(found)
 
 
 def _today() -> date:

@@ -59,8 +59,10 @@ def write_reports(report: Report, files: Sequence[tuple[str, Path]]) -> None:
 def _write(path: Path, content: bytes) -> None:
     from kwhatif.sources.saving.atomic import replacing
 
-    if path.exists() and not path.is_file():  # a pipe or a terminal, such as /dev/stderr
-        path.write_bytes(content)
+    is_stream = path.parts[:2] == ("/", "dev")  # /dev/stderr may be a file that others write to, too
+    if is_stream or (path.exists() and not path.is_file()):
+        with path.open("ab", buffering=0) as stream:
+            stream.write(content)
         return
     with replacing(path) as file:
         file.write(content)

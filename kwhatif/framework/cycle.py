@@ -245,6 +245,11 @@ class Cycle:
 
     # --- what came of it -----------------------------------------------------------------------------
 
+    def reserve(self, node: NodeInfo) -> None:
+        """The pod goes to the node: plugins record in the snapshot what their Filter found there."""
+        for name, _ in self.filters:
+            self.compiled[name].reserve(node, self.snapshot)
+
     def verdict_of(self, node_name: str) -> Verdict | None:
         """Why the node is out; None for one that is feasible (or that nobody recorded anything about)."""
         return self.verdicts.get(node_name, self.absent)

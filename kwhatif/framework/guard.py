@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Self, TypeVar
 
 from kwhatif.errors import KwhatifError, PluginFailed
 from kwhatif.framework.cycle import Cycle, CycleError
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult, Scope
+from kwhatif.framework.plugin import Domains, NodeFilter, NodeScorer, PostFilterResult
 from kwhatif.framework.status import Status
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
@@ -145,7 +145,7 @@ class _GuardedFilter(NodeFilter):
         site = self._site._replace(point="Reserve", node=node.name)
         site.call(self._inner.reserve, node, snapshot, returns=object)
 
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains | None:
         return _follow(self._inner, self._site, pod, node, amount)
 
     def cell(self, node: NodeInfo) -> Hashable:
@@ -153,9 +153,17 @@ class _GuardedFilter(NodeFilter):
         cell: Hashable = site.call(self._inner.cell, node, returns=Hashable)
         return cell
 
+    def stance(self, node: NodeInfo) -> Hashable:
+        site = self._site._replace(point="Filter (stance)", node=node.name)
+        stance: Hashable = site.call(self._inner.stance, node, returns=Hashable)
+        return stance
+
 
 class _GuardedFollower(_GuardedFilter):
     """A filter that keeps up with pods; only these are forked for every candidate node."""
+
+    def heeds(self, pod: PodInfo) -> bool:
+        return self._site._replace(point=f"Filter (heeds {pod.key})").call(self._inner.heeds, pod, returns=bool)
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         site = self._site._replace(point=f"AddPod of {pod.key}", node=node.name)
@@ -185,7 +193,7 @@ class _GuardedScorer(NodeScorer):
             site.fail(f"it returned {normalized!r}, not {len(nodes)} whole numbers", None)
         return normalized
 
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains | None:
         return _follow(self._inner, self._site, pod, node, amount)
 
     def admit(self, node: NodeInfo, number: int) -> None:
@@ -198,7 +206,9 @@ class _GuardedScorer(NodeScorer):
         return cell
 
 
-def _follow(inner: NodeFilter | NodeScorer, site: CallSite, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+def _follow(
+    inner: NodeFilter | NodeScorer, site: CallSite, pod: PodInfo, node: NodeInfo, amount: int
+) -> Domains | None:
     site = site._replace(point=f"{site.point} (follow {pod.key})", node=node.name)
-    scope: Scope | None = site.call(inner.follow, pod, node, amount, returns=(Scope, type(None)))
-    return scope
+    domains: Domains | None = site.call(inner.follow, pod, node, amount, returns=(frozenset, type(None)))
+    return domains

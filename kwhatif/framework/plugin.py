@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
 import msgspec
 
@@ -44,16 +44,9 @@ class Reads(IntEnum):
     CLUSTER = 3
 
 
-class Scope(NamedTuple):
-    """Where answers change when a pod comes to a node or leaves it, besides on that node."""
-
-    #: On nodes with one of these labels.
-    domains: frozenset[tuple[str, str]] = frozenset()
-    #: On all nodes.
-    everywhere: bool = False
-
-
-NOWHERE = Scope()
+#: Nodes by label, as key and value.
+Domains = frozenset[tuple[str, str]]
+NO_DOMAINS: Domains = frozenset()
 
 
 class NodeFilter:
@@ -82,6 +75,14 @@ class NodeFilter:
         """A copy whose `add_pod`/`remove_pod` leave this one untouched; cheap, called once per candidate node."""
         return self
 
+    def heeds(self, pod: PodInfo) -> bool:
+        """Of a CLUSTER filter: whether its answer can change when the pod comes to a node or leaves it.
+
+        Where it cannot, `add_pod` and `remove_pod` need not be called.
+        """
+        del pod
+        return True
+
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """The pod was added to the node (upstream's PreFilterExtensions.AddPod)."""
 
@@ -91,24 +92,33 @@ class NodeFilter:
     def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:
         """The pod goes to the node: record in `snapshot` what later cycles must see (claims that are now bound…)."""
 
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains | None:
         """A pod has come to the node for good (`amount` 1) or left it (-1): be what compiling anew would give.
 
         `add_pod` and `remove_pod` are another matter: they try things out on a fork, with upstream's oddities.
 
         Returns:
-            Where verdicts may have changed, besides on the node itself; None: compile anew, this one is worthless.
+            The nodes that may be in another `cell` now, besides the node itself; None: compile anew, this one is
+            worthless.
         """
         del pod, node, amount
-        return NOWHERE if self.reads < Reads.CLUSTER else None
+        return NO_DOMAINS if self.reads < Reads.CLUSTER else None
 
     def cell(self, node: NodeInfo) -> Hashable:
-        """What the verdict hangs on (evidence aside): nodes of one cell get the same. Asked of CLUSTER filters only.
+        """Nodes of one cell get the same verdict, evidence aside. Asked of CLUSTER filters only, as `stance` is.
 
-        After `follow` the pod's node may be in another cell, and nodes that share one of the scope's near-unique labels
-        (`Shapes.unfixed`); all others stay in theirs, whatever becomes of its verdict.
+        Few nodes should change their cells as pods come and go: so a cell is made of labels, or of counts where
+        (almost) every node has its own label (`Shapes.unfixed`).
         """
         return node.name
+
+    def stance(self, node: NodeInfo) -> Hashable:
+        """As long as this stays for a node of a cell, no verdict changes there, whichever pods are taken off its node.
+
+        What other pods come and go on that very node is another matter.
+        """
+        del node
+        return object()
 
 
 class NodeScorer:
@@ -136,10 +146,10 @@ class NodeScorer:
         del nodes
         return scores
 
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains | None:
         """As `NodeFilter.follow`."""
         del pod, node, amount
-        return NOWHERE if self.reads < Reads.CLUSTER else None
+        return NO_DOMAINS if self.reads < Reads.CLUSTER else None
 
     def admit(self, node: NodeInfo, number: int) -> None:
         """So many nodes of this one's cell, or of one that it was in, became feasible; fewer than 0: no longer are.

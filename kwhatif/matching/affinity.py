@@ -49,6 +49,15 @@ class AffinityTerms(msgspec.Struct, frozen=True, eq=False):
     #: Which kinds do not parse, and why; such a kind has no terms.
     problem: str = ""
 
+    @property
+    def namespaces(self) -> frozenset[str] | None:
+        """The namespaces whose pods they may speak of; None where they choose them by labels."""
+        weighted = (*self.preferred, *self.preferred_anti)
+        terms = (*self.required, *self.required_anti, *(term for _, term in weighted))
+        if not all(term.namespace_selector.nothing for term in terms):
+            return None
+        return frozenset().union(*(term.namespaces for term in terms))
+
 
 NO_TERMS = AffinityTerms()
 

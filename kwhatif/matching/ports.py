@@ -26,12 +26,13 @@ def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
     containers = spec.containers
     if spec.init_containers:
         containers += tuple(c for c in spec.init_containers if c.restart_policy == "Always")
-    return tuple(
-        HostPort(port.host_ip or ANY_IP, port.protocol or "TCP", number)
-        for container in containers
-        for port in container.ports
-        if (number := port.host_port or (port.container_port if spec.host_network else 0)) > 0
-    )
+    found = []
+    for container in containers:
+        for port in container.ports:
+            number = port.host_port or (port.container_port if spec.host_network else 0)
+            if number > 0:
+                found.append(HostPort(port.host_ip or ANY_IP, port.protocol or "TCP", number))
+    return tuple(found)
 
 
 def conflicts(wanted: HostPort, used: Iterable[HostPort]) -> bool:

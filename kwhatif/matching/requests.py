@@ -87,9 +87,9 @@ def resource_nanos(resources: Mapping[str, QuantityText] | None) -> Nanos:
 
 
 def add_into(total: Nanos, other: Mapping[str, int]) -> None:
-    """`total += other`, per resource."""
+    """`total += other`, per resource; what is alone stays as it is."""
     for name, nanos in other.items():
-        total[name] = total.get(name, 0) + nanos
+        total[name] = total[name] + nanos if name in total else nanos
 
 
 def max_into(total: Nanos, other: Mapping[str, int]) -> None:

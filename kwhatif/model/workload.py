@@ -146,12 +146,27 @@ class JobSpec(Model):
     template: PodTemplateSpec | None = None
 
 
+class JobCondition(Model):
+    """`status.conditions[]` of a Job."""
+
+    type: str = ""
+    status: str = ""
+
+
+class JobStatus(Model):
+    """`status` of a Job: how many of its pods have succeeded, and whether that is all."""
+
+    succeeded: int = 0
+    conditions: tuple[JobCondition, ...] = ()
+
+
 class Job(Model, tag_field="kind", tag="Job"):
     """`batch/v1 Job`."""
 
     api_version: str = ""
     metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
 
 
 class JobTemplateSpec(Model):

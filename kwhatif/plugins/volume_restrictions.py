@@ -177,6 +177,9 @@ class _RestrictionsFilter(NodeFilter):
     def fork(self) -> Self:
         return type(self)(self._disks, self._claims, self._users)
 
+    def heeds(self, pod: PodInfo) -> bool:
+        return bool(self._disks) or self._mentions(pod) > 0
+
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         del node
         self._users += self._mentions(pod)

@@ -84,12 +84,19 @@ def _by_namespace(cluster: Cluster) -> Mapping[str, _NamespaceBudgets]:
     return namespaces
 
 
+def _nothing_known(cluster: Cluster) -> dict[PodInfo, Names]:
+    """Where `Budgets.of` remembers what it found: pods are asked about once per candidate and replica."""
+    del cluster
+    return {}
+
+
 class Budgets:
     """All budgets of a cluster, ready to be asked about pods."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._namespaces = cluster.derived(_by_namespace, PodDisruptionBudget)
+        self._known = cluster.derived(_nothing_known, PodDisruptionBudget)
         self._allowed: dict[str, int] = {}
 
     def allowed(self, name: str) -> int:
@@ -102,8 +109,11 @@ class Budgets:
 
     def of(self, pod: PodInfo) -> Names:
         """The budgets that a disruption of the pod counts against; a pod without labels matches none."""
-        namespace = self._namespaces.get(pod.namespace)
-        return namespace.of(pod) if namespace is not None and pod.labels else ()
+        names = self._known.get(pod)
+        if names is None:
+            namespace = self._namespaces.get(pod.namespace)
+            names = self._known[pod] = namespace.of(pod) if namespace is not None and pod.labels else ()
+        return names
 
     def split(self, pods: Sequence[PodInfo]) -> Split:
         """Evict the pods one after another and see who breaks a budget.
@@ -121,9 +131,12 @@ class Budgets:
             names = self.of(pod)
             if names:
                 counting[pod] = names
+                over: Names = ()
                 for name in names:
-                    left[name] = (left[name] if name in left else self.allowed(name)) - 1
-                over = tuple([name for name in names if left[name] < 0])
+                    before = left[name] if name in left else self.allowed(name)
+                    left[name] = before - 1
+                    if before <= 0:
+                        over += (name,)
                 if over:
                     broken[pod] = over
                     continue

@@ -33,7 +33,6 @@ class VictimSearch:
         self._cycle = cycle
         self._policy = policy
         self._budgets = budgets
-        self._any_follows = any(_follows_pods(plugin) for _, plugin in cycle.filters)
 
     def on(self, node: NodeInfo) -> Candidate | Verdict:
         """The victims on the node, or why evicting pods there does not help."""
@@ -41,9 +40,7 @@ class VictimSearch:
         removed = policy.potential_victims(self._cycle.pod, node)
         if not removed:
             return NO_VICTIMS
-        trial = _Trial(self._cycle, node, self._fork())
-        for pod in removed:
-            trial.remove(pod)
+        trial = _Trial(self._cycle, node, removed)
         objection = trial.objection()
         if objection is not None:
             return _as_node_status(objection)
@@ -85,34 +82,39 @@ class VictimSearch:
             *story,
         )
 
-    def _fork(self) -> Sequence[NamedFilter]:
-        filters = self._cycle.filters
-        if not self._any_follows:
-            return filters
-        return [(name, plugin.fork() if _follows_pods(plugin) else plugin) for name, plugin in filters]
-
 
 class _Trial:
-    """A copy of a node on which pods come and go, with filters that follow them."""
+    """A copy of a node from which pods were removed, and to which they return, with filters that follow them."""
 
-    def __init__(self, cycle: Cycle, node: NodeInfo, filters: Sequence[NamedFilter]) -> None:
+    def __init__(self, cycle: Cycle, node: NodeInfo, removed: Sequence[PodInfo]) -> None:
         self._cycle = cycle
-        self._node = node.clone()
-        self._filters = filters
-        self._followers = [plugin for _, plugin in filters if _follows_pods(plugin)]
-        #: Filters whose answer depends on pods: once the others let the preemptor pass, they always will.
-        self._volatile = [named for named in filters if named[1].reads >= Reads.PODS]
+        self._node = node.clone_without(removed)
+        self._filters: list[NamedFilter] = []
+        self._followers: list[NodeFilter] = []
+        #: Filters whose answer these pods can change: once the others let the preemptor pass, they always will.
+        self._volatile: list[NamedFilter] = []
         self._crowded = bool(cycle.nominated_on(node))
+        for named in cycle.filters:
+            self._take(named, removed)
 
-    def remove(self, pod: PodInfo) -> None:
+    def _take(self, named: NamedFilter, removed: Sequence[PodInfo]) -> None:
+        name, plugin = named
+        if plugin.reads is Reads.CLUSTER and not any(map(plugin.heeds, removed)):
+            self._filters.append(named)
+            return
+        if _follows_pods(plugin):
+            plugin = plugin.fork()
+            for pod in removed:
+                plugin.remove_pod(pod, self._node)
+            self._followers.append(plugin)
+        self._filters.append((name, plugin))
+        if plugin.reads >= Reads.PODS:
+            self._volatile.append((name, plugin))
+
+    def _remove(self, pod: PodInfo) -> None:
         self._node.remove_pod(pod)
         for plugin in self._followers:
             plugin.remove_pod(pod, self._node)
-
-    def add(self, pod: PodInfo) -> None:
-        self._node.add_pod(pod)
-        for plugin in self._followers:
-            plugin.add_pod(pod, self._node)
 
     def objection(self) -> Verdict | None:
         """What keeps the preemptor out of the node as it is now; all filters are asked."""
@@ -122,10 +124,12 @@ class _Trial:
         """Put the pods back one after another, and take out again those that the preemptor has no room beside."""
         tried = []
         for pod in pods:
-            self.add(pod)
+            self._node.add_pod(pod)
+            for plugin in self._followers:
+                plugin.add_pod(pod, self._node)
             objection = self._ask(self._volatile)
             if objection is not None:
-                self.remove(pod)
+                self._remove(pod)
             tried.append(Reprieve(pod, objection))
         return tried
 

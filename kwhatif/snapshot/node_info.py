@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kwhatif.matching.ports import HostPort
@@ -81,7 +81,7 @@ class NodeInfo:
     def add_pod(self, pod: PodInfo) -> None:
         """Append the pod and count it."""
         self.pods.append(pod)
-        if pod.pod.spec.affinity is not None:
+        if pod.affinity is not None:
             if pod.has_affinity:
                 self.with_affinity.append(pod)
             if pod.has_required_anti_affinity:
@@ -101,7 +101,7 @@ class NodeInfo:
         present = _remove(self.pods, pod)
         if present is None:
             raise KeyError(f"no corresponding pod {pod.name} in pods of node {self.name}")
-        if present.pod.spec.affinity is not None:
+        if present.affinity is not None:
             _remove(self.with_affinity, pod)
             _remove(self.with_required_anti_affinity, pod)
         if present.ports:
@@ -127,6 +127,33 @@ class NodeInfo:
 
     def clone(self) -> NodeInfo:
         """A copy whose pods and sums can change; the node's own facts are shared."""
+        other = self._bare()
+        other.pods = self.pods.copy()
+        other.with_affinity = self.with_affinity.copy()
+        other.with_required_anti_affinity = self.with_required_anti_affinity.copy()
+        other.cpu = self.cpu
+        other.memory = self.memory
+        other.ephemeral = self.ephemeral
+        other.scalars = self.scalars.copy()
+        other.nonzero_cpu = self.nonzero_cpu
+        other.nonzero_memory = self.nonzero_memory
+        other._used_ports = None if self._used_ports is None else self._used_ports.copy()
+        return other
+
+    def clone_without(self, pods: Sequence[PodInfo]) -> NodeInfo:
+        """A copy from which these pods of the node were removed; the others keep their order."""
+        gone = set(pods)
+        other = self._bare()
+        for pod in self.pods:
+            if pod not in gone:
+                other.add_pod(pod)
+        if self.used_ports():
+            # QUIRK: see `remove_pod`
+            other._used_ports = self.used_ports().difference(*(pod.ports for pod in pods))
+        return other
+
+    def _bare(self) -> NodeInfo:
+        """The same node without pods."""
         other = NodeInfo.__new__(NodeInfo)
         other.node = self.node
         other.name = self.name
@@ -138,16 +165,13 @@ class NodeInfo:
         other.allocatable = self.allocatable
         other.allowed_pods = self.allowed_pods
         other.images = self.images
-        other.pods = self.pods.copy()
-        other.with_affinity = self.with_affinity.copy()
-        other.with_required_anti_affinity = self.with_required_anti_affinity.copy()
-        other.cpu = self.cpu
-        other.memory = self.memory
-        other.ephemeral = self.ephemeral
-        other.scalars = self.scalars.copy()
-        other.nonzero_cpu = self.nonzero_cpu
-        other.nonzero_memory = self.nonzero_memory
-        other._used_ports = None if self._used_ports is None else self._used_ports.copy()
+        other.pods = []
+        other.with_affinity = []
+        other.with_required_anti_affinity = []
+        other.cpu = other.memory = other.ephemeral = 0
+        other.scalars = {}
+        other.nonzero_cpu = other.nonzero_memory = 0
+        other._used_ports = None
         return other
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ of 110,000 pods has a few thousand groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kwhatif.matching.affinity import AffinityTerms
 from kwhatif.matching.labels import Labels
@@ -42,7 +42,11 @@ class PodIndex:
         #: hundred thousand pairs would keep the garbage collector busy for longer than all the rest takes.)
         self._ungrouped: dict[str, tuple[list[PodInfo], list[str]]] = {}
         self._groups: dict[str, dict[object, PodGroup]] = {}
+        #: Terms -> node name -> number of pods; and by namespace those that may speak of its pods.
         self._by_terms: dict[AffinityTerms, dict[str, int]] | None = None
+        self._terms_about: dict[str, list[AffinityTerms]] = {}
+        #: Terms that choose namespaces by their labels: they may speak of any.
+        self._terms_about_any: list[AffinityTerms] = []
         for node in nodes:
             name = node.name
             for pod in node.pods:
@@ -60,14 +64,27 @@ class PodIndex:
         """The pods of a namespace, grouped by labels."""
         return self._grouped(namespace).values()
 
-    def by_terms(self) -> Mapping[AffinityTerms, Mapping[str, int]]:
-        """How many pods with these inter-pod affinity terms are on each node, by node name."""
+    def terms_about(self, namespace: str) -> Iterator[tuple[AffinityTerms, Mapping[str, int]]]:
+        """Affinity terms that may speak of the namespace's pods, and how many pods have them, by node name."""
         if self._by_terms is None:
             self._by_terms = {}
             for node in self._nodes:
                 for pod in node.with_affinity:
-                    _count(self._by_terms.setdefault(pod.affinity_terms, {}), node.name, 1)
-        return self._by_terms
+                    self._count_terms(self._by_terms, pod.affinity_terms, node.name, 1)
+        for terms in (*self._terms_about.get(namespace, ()), *self._terms_about_any):
+            yield terms, self._by_terms[terms]
+
+    def _count_terms(
+        self, by_terms: dict[AffinityTerms, dict[str, int]], terms: AffinityTerms, node_name: str, amount: int
+    ) -> None:
+        if terms not in by_terms:
+            by_terms[terms] = {}
+            namespaces = terms.namespaces
+            if namespaces is None:
+                self._terms_about_any.append(terms)
+            for namespace in namespaces or ():
+                self._terms_about.setdefault(namespace, []).append(terms)
+        _count(by_terms[terms], node_name, amount)
 
     def fork(self, nodes: Iterable[NodeInfo]) -> PodIndex:
         """An independent index of a forked snapshot's nodes."""
@@ -80,6 +97,8 @@ class PodIndex:
         }
         if self._by_terms is not None:
             other._by_terms = {terms: pods.copy() for terms, pods in self._by_terms.items()}
+            other._terms_about = {namespace: about.copy() for namespace, about in self._terms_about.items()}
+            other._terms_about_any = self._terms_about_any.copy()
         return other
 
     def add(self, pod: PodInfo, node_name: str) -> None:
@@ -93,7 +112,7 @@ class PodIndex:
     def _change(self, pod: PodInfo, node_name: str, amount: int) -> None:
         _count_in_group(self._grouped(pod.namespace), pod, node_name, amount)
         if self._by_terms is not None and pod.has_affinity:
-            _count(self._by_terms.setdefault(pod.affinity_terms, {}), node_name, amount)
+            self._count_terms(self._by_terms, pod.affinity_terms, node_name, amount)
 
     def _grouped(self, namespace: str) -> dict[object, PodGroup]:
         groups = self._groups.setdefault(namespace, {})

@@ -24,6 +24,7 @@ class PodInfo:
         self.namespace = meta.namespace
         self.labels = meta.labels
         self.priority = pod.spec.priority or 0
+        self.affinity = pod.spec.affinity
         self.resources: PodResources = pod_resources(pod)
         start_time = pod.status.start_time
         #: When the kubelet acknowledged the pod, nanoseconds since the epoch.
@@ -66,13 +67,13 @@ class PodInfo:
     @property
     def has_affinity(self) -> bool:
         """Whether it has any inter-pod affinity or anti-affinity (`PodsWithAffinity`)."""
-        affinity = self.pod.spec.affinity
+        affinity = self.affinity
         return affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
 
     @property
     def has_required_anti_affinity(self) -> bool:
         """Whether it has a required anti-affinity term (`PodsWithRequiredAntiAffinity`)."""
-        affinity = self.pod.spec.affinity
+        affinity = self.affinity
         return (
             affinity is not None
             and affinity.pod_anti_affinity is not None

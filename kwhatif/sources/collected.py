@@ -27,9 +27,8 @@ class LoadedCluster(msgspec.Struct, frozen=True):
     sources: list[str]
     #: `apiVersion/kind` of objects that no scheduling rule reads -> how many there were.
     skipped: Counter[str]
+    #: Those about missing information are `Missing`.
     caveats: list[str]
-    #: Those of the caveats that are about missing information.
-    missing: list[str]
     #: Where objects belong that name no namespace.
     namespace: str
     live: bool
@@ -41,10 +40,11 @@ class LoadedCluster(msgspec.Struct, frozen=True):
             InputError: information is missing in a dump.
             ClusterUnreadable: information is missing that a live cluster has.
         """
-        if self.missing and self.live:
-            raise ClusterUnreadable("the cluster could not be read in full:\n" + "\n".join(self.missing))
-        if self.missing:
-            raise InputError([Problem(", ".join(self.sources), caveat) for caveat in self.missing])
+        missing = [str(caveat) for caveat in self.caveats if isinstance(caveat, Missing)]
+        if missing and self.live:
+            raise ClusterUnreadable("the cluster could not be read in full:\n" + "\n".join(missing))
+        if missing:
+            raise InputError([Problem(", ".join(self.sources), caveat) for caveat in missing])
 
 
 class Collected(msgspec.Struct):
@@ -76,9 +76,7 @@ class Collected(msgspec.Struct):
             self.cluster,
             self.sources,
             self.skipped,
-            # From here on they are plain text: whoever encodes a report knows no other.
-            caveats=[str(caveat) for caveat in caveats],
-            missing=[str(caveat) for caveat in caveats if isinstance(caveat, Missing)],
+            caveats=caveats,
             namespace=self.namespace,
             live=self.live,
         )

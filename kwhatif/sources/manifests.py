@@ -14,11 +14,12 @@ from kwhatif.model.originals import Originals
 from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.documents import Document, documents
 from kwhatif.sources.files import find_inputs, read_inputs
-from kwhatif.sources.kinds import KINDS, POD_KINDS
+from kwhatif.sources.kinds import KINDS, POD_KINDS, group_of
 from kwhatif.sources.origin import Manifest
 from kwhatif.sources.outline import Outline, outlines
 from kwhatif.sources.problems import Problems
 from kwhatif.sources.registry import Registry
+from kwhatif.sources.resources import BY_KIND
 from kwhatif.sources.validate import CANDIDATES, validate_batch
 
 
@@ -28,6 +29,8 @@ class ManifestSet(NamedTuple):
     manifests: tuple[Manifest, ...]
     problems: tuple[Problem, ...] = ()
     caveats: tuple[str, ...] = ()
+    #: The kinds of all objects, also of those that are not read.
+    kinds: tuple[str, ...] = ()
 
 
 def read_manifests(
@@ -41,8 +44,11 @@ def read_manifests(
         InputError: with every problem of every file; also when no object is a pod or makes pods.
     """
     found = read_manifest_set(paths, stdin=stdin, default_namespace=default_namespace, originals=originals)
-    if found.problems:
-        raise InputError(found.problems)
+    problems = list(found.problems)
+    if not problems and not any(isinstance(manifest.object, POD_KINDS) for manifest in found.manifests):
+        problems.append(_no_pod(paths, found.kinds))
+    if problems:
+        raise InputError(problems)
     return list(found.manifests)
 
 
@@ -57,20 +63,25 @@ def read_manifest_set(
     """The same, with the problems beside what is fine; custom resources of `custom_kinds` are read, too.
 
     Raises:
-        InputError: there is nothing to judge.
+        InputError: nothing could be read, or there is no object in what was.
     """
     problems = Problems()
     inputs = find_inputs(paths, stdin, problems)
     reader = _Reader(problems, ObjectDecoder(problems, default_namespace, originals), custom_kinds, default_namespace)
+    was_read = False
     for name, text in read_inputs(inputs, problems):
+        was_read = True
         for document in documents(name, text, problems):
             reader.read(document)
-    if not any(isinstance(manifest.object, (*POD_KINDS, CustomResource)) for manifest in reader.manifests):
-        if not problems:
-            what = reader.said()
-            problems.add(", ".join(paths) or "the input", f"holds no pod: {what}", "give a Pod, Deployment, Job, …")
-        problems.raise_if_any()
-    return ManifestSet(tuple(reader.manifests), problems.found, tuple(reader.caveats))
+    kinds = reader.kinds()
+    if not was_read or not (kinds or problems):
+        raise InputError(problems.found or [_no_pod(paths, kinds)])
+    return ManifestSet(tuple(reader.manifests), problems.found, tuple(reader.caveats), kinds)
+
+
+def _no_pod(paths: Sequence[str], kinds: Sequence[str]) -> Problem:
+    found = f"found only {', '.join(kinds)}" if kinds else "found no object at all"
+    return Problem(", ".join(paths) or "the input", f"holds no pod: {found}", hint="give a Pod, Deployment, Job, …")
 
 
 class _Reader:
@@ -84,20 +95,25 @@ class _Reader:
         self._problems = problems
         self._decoder = decoder
         self._registry = Registry(problems)
+        #: Where in the document objects stand whose version the API server does not serve any more.
+        self._dropped: set[str] = set()
         self._custom_kinds = custom_kinds
         self._namespace = namespace
 
-    def said(self) -> str:
-        """What there was, in words."""
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of all objects that there were."""
         skipped = self._decoder.skipped + self._decoder.outdated
         found = [type(manifest.object).__name__ for manifest in self.manifests] + list(skipped)
-        return f"found only {', '.join(dict.fromkeys(found))}" if found else "found no object at all"
+        return tuple(dict.fromkeys(found))
 
     def read(self, document: Document) -> None:
         """Take in the objects of a document."""
         annotations: dict[str, dict[str, str]] = {}
+        self._dropped.clear()
         for outline in outlines(document):
-            if _is_known(outline):
+            if served := _served_version(outline):
+                self._refuse(outline, served)
+            elif _is_known(outline):
                 annotations[outline.place.origin.pointer] = outline.annotations
             else:
                 self._read_custom(outline)
@@ -108,7 +124,7 @@ class _Reader:
     def _accept(self, single: Batch, annotations: Mapping[str, dict[str, str]]) -> None:
         """Keep the object if nothing is wrong with it, and if it is not there already."""
         (obj,) = single.objects
-        if obj is None:
+        if obj is None or single.place.origin.pointer in self._dropped:
             return
         before = len(self._problems)
         self._registry.add(single)
@@ -117,6 +133,12 @@ class _Reader:
         if is_first and len(self._problems) == before:
             origin = single.place.of()
             self.manifests.append(Manifest(obj, origin, annotations.get(origin.pointer, {})))
+
+    def _refuse(self, outline: Outline, served: str) -> None:
+        """In kubectl's words: the API server has dropped that version, though dumps may still have it."""
+        self._dropped.add(outline.place.origin.pointer)
+        message = f'no matches for kind "{outline.kind}" in version "{outline.version}"'
+        self._problems.at(outline.place, outline.name).add(message, hint=f"write {served}")
 
     def _read_custom(self, outline: Outline) -> None:
         if outline.kind in self._custom_kinds:
@@ -132,8 +154,18 @@ class _Reader:
 
 
 def _is_known(outline: Outline) -> bool:
-    kind, version = KINDS.get(outline.kind), outline.data.get("apiVersion")
-    return kind is not None and isinstance(version, str) and kind.reads(version)
+    kind = KINDS.get(outline.kind)
+    return kind is not None and kind.reads(outline.version)
+
+
+def _served_version(outline: Outline) -> str:
+    """The version to write instead of one that was dropped; "" where nothing was dropped."""
+    resource = BY_KIND.get(outline.kind)
+    if resource is None or outline.version == resource.api_version:
+        return ""
+    group = group_of(outline.version)
+    was_moved = group == "extensions" and resource.group == "apps"
+    return resource.api_version if outline.version and (group == resource.group or was_moved) else ""
 
 
 def _one_by_one(batch: Batch) -> Iterator[Batch]:

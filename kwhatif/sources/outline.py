@@ -24,6 +24,17 @@ class Outline(NamedTuple):
         return kind if isinstance(kind, str) else ""
 
     @property
+    def version(self) -> str:
+        """Its `apiVersion`; "" where it has none."""
+        version = self.data.get("apiVersion")
+        return version if isinstance(version, str) else ""
+
+    @property
+    def entry(self) -> dict[str, str]:
+        """What its entries are, if it is a list of one kind."""
+        return {"apiVersion": self.version, "kind": self.kind.removesuffix("List")}
+
+    @property
     def metadata(self) -> Mapping[str, Any]:
         """Its metadata."""
         return _map(self.data, "metadata")
@@ -50,20 +61,21 @@ class Outline(NamedTuple):
 
 
 def outlines(document: Document) -> Iterator[Outline]:
-    """The objects of a document, those of lists one by one."""
-    yield from _outlines(msgspec.json.decode(document.json), document.place)
+    """The objects of a document, those of lists one by one; entries of a `DeploymentList` need not say their kind."""
+    yield from _outlines(msgspec.json.decode(document.json), document.place, {})
 
 
-def _outlines(data: object, place: Place) -> Iterator[Outline]:
+def _outlines(data: object, place: Place, inherited: Mapping[str, str]) -> Iterator[Outline]:
     if not isinstance(data, Mapping):
         return
-    outline = Outline(data, place)
+    outline = Outline({**inherited, **data}, place)
     items = data.get("items")
-    if outline.kind.endswith("List") and isinstance(items, list):
-        for index, item in enumerate(items):
-            yield from _outlines(item, place.item(index))
-    else:
+    if not (outline.kind.endswith("List") and isinstance(items, list)):
         yield outline
+        return
+    entry = {} if outline.kind == "List" else outline.entry
+    for index, item in enumerate(items):
+        yield from _outlines(item, place.item(index), entry)
 
 
 def _map(data: Mapping[str, Any], field: str) -> Mapping[str, Any]:

@@ -8,15 +8,9 @@ from kwhatif.model.kinds import RESOURCES as KNOWN
 from kwhatif.model.kinds import Resource
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
-from kwhatif.model.workload import CronJob
 
-#: No rule asks what CronJobs a cluster has. The largest lists come first.
-RESOURCES: tuple[Resource, ...] = tuple(
-    sorted(
-        (resource for resource in KNOWN.values() if resource.type is not CronJob),
-        key=lambda resource: resource.type not in (Node, Pod),
-    )
-)
+#: The largest lists come first.
+RESOURCES: tuple[Resource, ...] = tuple(sorted(KNOWN.values(), key=lambda resource: resource.type not in (Node, Pod)))
 BY_KIND = {resource.kind: resource for resource in RESOURCES}
 BY_PLURAL = {resource.plural: resource for resource in RESOURCES}
 

@@ -36,7 +36,7 @@ SUBJECTS = (
         "pods of one service or controller are not spread by default, so a node that scores lower may be taken",
     ),
     Subject(
-        ("Deployment", "DaemonSet", "Job"),
+        ("Deployment", "DaemonSet", "Job", "CronJob"),
         "which pods a workload has already is unknown, so a changed one counts as new",
     ),
     Subject(("LimitRange", "ResourceQuota", "RuntimeClass"), "these count as if there were none"),

@@ -15,6 +15,7 @@ from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.custom import CustomResource
+from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.missing import Missing
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
@@ -24,6 +25,7 @@ from kwhatif.model.workload import (
     DaemonSet,
     Deployment,
     Job,
+    Namespace,
     ReplicaSet,
     ReplicationController,
     StatefulSet,
@@ -61,10 +63,18 @@ def apply_surroundings(cluster: Cluster, applied: Sequence[Applied]) -> Iterator
 
     That a new budget is yet without a status is no caveat: there will be one, and it is worked out here.
     """
+    _keep_namespaces(cluster, applied)
     for each in applied:
         if not each.is_workload and not isinstance(each.object, PersistentVolumeClaim):
             cluster.add(_updated(default_object(each.object), cluster))  # type: ignore[type-var]
     yield from (caveat for caveat in fill_budgets(cluster) if isinstance(caveat, Missing))
+
+
+def _keep_namespaces(cluster: Cluster, applied: Sequence[Applied]) -> None:
+    """A dump without a single namespace does not say which there are: a new one does not make it say so."""
+    if not cluster.all(Namespace):
+        for name in {each.object.metadata.namespace for each in applied} - {""}:
+            cluster.add(default_object(Namespace(metadata=ObjectMeta(name=name))))
 
 
 def apply_claims(cluster: Cluster, applied: Sequence[Applied], usage: QuotaUsage) -> Iterator[tuple[Applied, Denied]]:

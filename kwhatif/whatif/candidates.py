@@ -12,6 +12,7 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.new_pod import admit_replicas
+from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.cluster import Cluster, key_of
@@ -24,7 +25,7 @@ from kwhatif.report import ChangeRow
 from kwhatif.whatif.applied import Applied
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.ephemeral import ephemeral_claims
-from kwhatif.workloads.expand import Workload
+from kwhatif.workloads.expand import Workload, named
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import pods_controlled_by
 from kwhatif.workloads.replicas import HASH_LABEL, free_names
@@ -61,15 +62,22 @@ class Planner:
             TemplatePathError: a custom resource has no pod template where it should have one.
         """
         obj = applied.object
-        if isinstance(obj, CustomResource):
-            update = self._custom(obj)
-        else:
-            update = plan_update(cast("Workload", obj), self._cluster, self._rollout)
+        if not isinstance(obj, CustomResource):
+            obj = named(cast("Workload", obj), self._cluster)
+        update = self._custom(obj) if isinstance(obj, CustomResource) else self._known(obj)
+        if update.denied is not None:
+            return update
         for pod in update.removed:
             self.usage.release(pod)
         if not isinstance(obj, Pod | CustomResource):
-            self._cluster.add(default_object(obj))  # type: ignore[type-var]
+            self._cluster.add(default_object(obj))
         return update
+
+    def _known(self, workload: Workload) -> Update:
+        denied = None if isinstance(workload, Pod) else check_workload(workload, self._cluster)
+        if denied is not None:
+            return Update("changed", denied=denied)
+        return plan_update(workload, self._cluster, self._rollout)
 
     def _custom(self, resource: CustomResource) -> Update:
         """Its controller is not known, so there is nothing to compare: what runs of it is replaced."""

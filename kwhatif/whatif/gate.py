@@ -124,7 +124,8 @@ def _refused(applied: Applied, message: str) -> _Workload:
 
 
 def _where(source: SourceRow) -> str:
-    return f"{source.file}, line {source.line}" if source.line else source.file
+    line = f", line {source.line}" if source.line else ""
+    return f"{source.file}{line} ({source.object})"
 
 
 def _place(session: Session, snapshot: Snapshot, workloads: Sequence[_Workload], caveats: dict[str, None]) -> None:

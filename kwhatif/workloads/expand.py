@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import (
@@ -17,6 +19,7 @@ from kwhatif.workloads.daemon_set import eligible_nodes, expand_daemon_set
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.job import expand_job, run_of, wanted_pods
 from kwhatif.workloads.replicas import expand_deployment, expand_replicas, free_names
+from kwhatif.workloads.stand_ins import generated_names
 from kwhatif.workloads.stateful_set import expand_stateful_set, ordinals_of
 
 Workload = Pod | Deployment | ReplicaSet | ReplicationController | StatefulSet | DaemonSet | Job | CronJob
@@ -24,6 +27,7 @@ Workload = Pod | Deployment | ReplicaSet | ReplicationController | StatefulSet |
 
 def expand(workload: Workload, cluster: Cluster) -> Expansion:
     """The pods that would be made of the workload, not yet admitted, were it created now."""
+    workload = named(workload, cluster)
     match workload:
         case Pod():
             return expand_pod(workload, cluster)
@@ -40,6 +44,18 @@ def expand(workload: Workload, cluster: Cluster) -> Expansion:
             return expand_job(workload, range(wanted_pods(workload.spec)), cluster)
         case CronJob():
             return Expansion() if workload.spec.suspend else expand(run_of(workload), cluster)
+
+
+def named(workload: Workload, cluster: Cluster) -> Workload:
+    """The workload with a name: the API server makes one for whatever has a `generateName` only."""
+    meta = workload.metadata
+    if meta.name or not meta.generate_name or isinstance(workload, Pod):
+        return workload
+    present = cluster.all(type(workload))
+    (name,) = generated_names(
+        meta.generate_name, type(workload).__name__, 1, lambda name: f"{meta.namespace}/{name}" in present
+    )
+    return replace(workload, metadata=replace(meta, name=name))
 
 
 def expand_pod(pod: Pod, cluster: Cluster) -> Expansion:

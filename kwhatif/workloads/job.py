@@ -22,13 +22,18 @@ _MAX_PREFIX = 58
 _SOME_MINUTE = "00000000"
 
 
-def wanted_pods(spec: JobSpec) -> int:
-    """How many pods a Job that has just begun runs at once (`manageJob`)."""
+def wanted_pods(spec: JobSpec, succeeded: int = 0) -> int:
+    """How many pods a Job runs at once, of whose pods so many have succeeded (`manageJob`)."""
     if spec.suspend:
         return 0
     parallelism = 1 if spec.parallelism is None else spec.parallelism
     completions = 1 if spec.completions is None and spec.parallelism is None else spec.completions
-    return max(0, parallelism if completions is None else min(parallelism, completions))
+    return max(0, parallelism if completions is None else min(parallelism, completions - succeeded))
+
+
+def is_finished(job: Job) -> bool:
+    """Whether the Job has come to its end, well or not (`IsJobFinished`)."""
+    return any(each.type in ("Complete", "Failed") and each.status == "True" for each in job.status.conditions)
 
 
 def expand_job(job: Job, indexes: Iterable[int], cluster: Cluster) -> Expansion:

@@ -15,7 +15,7 @@ from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import owned_by, pods_of, reference_to
 from kwhatif.workloads.stand_ins import generated_names, hash_of, uid_of
-from kwhatif.workloads.template import content_of, pod_of
+from kwhatif.workloads.template import content_of, pod_of, same_template
 
 HASH_LABEL = "pod-template-hash"
 
@@ -36,27 +36,24 @@ def expand_replicas(controller: ReplicaSet | ReplicationController, count: int, 
 
 def replica_set_for(deployment: Deployment, cluster: Cluster) -> tuple[OwnerReference, str]:
     """The ReplicaSet of the Deployment's template (`FindNewReplicaSet`), and the hash in its pods' labels."""
-    content = content_of(deployment.spec.template)
-    found = _present_replica_set(deployment, content, cluster)
+    found = _present_replica_set(deployment, cluster)
     if found is not None:
         return found
-    hash_, meta = hash_of(content), deployment.metadata
+    hash_, meta = hash_of(content_of(deployment.spec.template)), deployment.metadata
     name = f"{meta.name}-{hash_}"
     uid = uid_of("ReplicaSet", meta.namespace, name)
     return OwnerReference(kind="ReplicaSet", name=name, uid=uid, api_version="apps/v1", controller=True), hash_
 
 
-def _present_replica_set(
-    deployment: Deployment, content: object, cluster: Cluster
-) -> tuple[OwnerReference, str] | None:
+def _present_replica_set(deployment: Deployment, cluster: Cluster) -> tuple[OwnerReference, str] | None:
     """One in the cluster; where the input has none, the one that most pods name, if the template is still the same."""
-    meta = deployment.metadata
-    for candidate in owned_by(deployment, meta, ReplicaSet, cluster):
-        if content_of(candidate.spec.template) == content:
+    template = deployment.spec.template
+    for candidate in owned_by(deployment, deployment.metadata, ReplicaSet, cluster):
+        if same_template(candidate.spec.template, template):
             labels = candidate.spec.template.metadata.labels if candidate.spec.template else {}
             return reference_to(candidate, cluster), labels.get(HASH_LABEL) or _end(candidate.metadata.name)
     known = cluster.get(Deployment, key_of(deployment))
-    if known is None or content_of(known.spec.template) != content:
+    if known is None or not same_template(known.spec.template, template):
         return None
     owners = Counter(owner for pod in pods_of(deployment, cluster) if (owner := controller_of(pod.metadata)))
     if not owners:

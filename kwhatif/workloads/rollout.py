@@ -9,7 +9,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.pod import Pod
+from kwhatif.model.missing import Missing
+from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.workload import (
     CronJob,
     DaemonSet,
@@ -21,6 +22,7 @@ from kwhatif.model.workload import (
 )
 from kwhatif.workloads.expand import Workload, expand
 from kwhatif.workloads.owners import pods_of
+from kwhatif.workloads.redacted import lacks_images
 from kwhatif.workloads.rolling.batch import update_cron_job, update_job
 from kwhatif.workloads.rolling.daemon_set import update_daemon_set
 from kwhatif.workloads.rolling.pod import update_pod
@@ -28,23 +30,64 @@ from kwhatif.workloads.rolling.replicas import update_deployment, update_replica
 from kwhatif.workloads.rolling.stateful_set import update_stateful_set
 from kwhatif.workloads.rolling.update import Rollout, Update
 
+_NO_IMAGES = Missing(
+    "the input holds no images: a workload of which nothing but the image changes counts as unchanged"
+    " (save snapshots with --images)"
+)
+
 
 def plan_update(workload: Workload, cluster: Cluster, rollout: Rollout = "final") -> Update:
     """What applying the workload changes.
 
     It is taken as it was written, not yet defaulted: a number of replicas that it leaves out stays what it is.
     """
+    known = cluster.get(type(workload), key_of(workload)) if workload.metadata.name else None
     if isinstance(workload, Pod):
-        known = cluster.get(Pod, key_of(workload)) if workload.metadata.name else None
-        return Update("new", added=expand(workload, cluster)) if known is None else update_pod(workload, known, cluster)
+        update = update_pod(workload, known, cluster) if isinstance(known, Pod) else None
+        return Update("new", added=expand(workload, cluster)) if update is None else _without_images(update, known)
     pods = pods_of(workload, cluster)
-    if cluster.get(type(workload), key_of(workload)) is not None:
-        return _update(workload, pods, cluster, rollout)
+    if known is not None:
+        update = _without_images(_update(workload, pods, cluster, rollout), known)
+        return update if update.caveat else replace(update, caveat=_kept_replicas(workload, known))
     if not pods:
         return Update("new", added=expand(workload, cluster))
     name = f"{type(workload).__name__} {key_of(workload)}"
     caveat = f"{name} is not in the input, but {len(pods)} of its pods are: they count as made of another template"
     return replace(_update(workload, pods, cluster, rollout), caveat=caveat)
+
+
+def _without_images(update: Update, known: object) -> Update:
+    """With a caveat where nothing but the image may have changed, and that cannot be seen."""
+    spec = _spec_of(known)
+    if update.kind == "changed" or spec is None or not lacks_images(spec):
+        return update
+    return replace(update, caveat=_NO_IMAGES)
+
+
+_SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
+
+
+def _kept_replicas(new: Workload, known: object) -> str:
+    """An autoscaler may own the number; but if the manifest that was applied before had one, one pod is left."""
+    if not (isinstance(new, _SCALED) and isinstance(known, _SCALED)) or new.spec.replicas is not None:
+        return ""
+    if known.spec.replicas in (None, 1):
+        return ""
+    return (
+        f"{type(new).__name__} {key_of(new)} leaves spec.replicas out: it keeps the {known.spec.replicas} that it has,"
+        " as kubectl apply does unless the manifest applied before named a number"
+    )
+
+
+def _spec_of(workload: object) -> PodSpec | None:
+    match workload:
+        case Pod():
+            return workload.spec
+        case CronJob():
+            return _spec_of(Job(spec=workload.spec.job_template.spec))
+        case Deployment() | ReplicaSet() | ReplicationController() | StatefulSet() | DaemonSet() | Job():
+            return workload.spec.template.spec if workload.spec.template else None
+    return None
 
 
 def _update(new: Workload, pods: list[Pod], cluster: Cluster, rollout: Rollout) -> Update:

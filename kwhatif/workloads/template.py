@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from kwhatif.admission.pod_defaults import default_pod
 from kwhatif.matching.label_syntax import dns_subdomain_errors
 from kwhatif.matching.requests import resource_nanos
 from kwhatif.model.meta import Model, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
+from kwhatif.workloads.redacted import lacks_images, redacted
 
 #: Fields that hold quantities: `500m` and `0.5` are the same there.
 _QUANTITIES = frozenset({"limits", "overhead", "requests"})
@@ -57,6 +60,17 @@ def content_of(template: PodTemplateSpec | None) -> object:
         return None
     labels = sorted((key, value) for key, value in template.metadata.labels.items() if key not in _ADDED_LABELS)
     return tuple(labels), spec_content(default_pod(Pod(spec=template.spec)).spec)
+
+
+def same_template(known: PodTemplateSpec | None, new: PodTemplateSpec | None) -> bool:
+    """Whether two templates say the same, as far as is known of the one that the cluster has.
+
+    A snapshot may hold no images: then they are not compared, nor are volumes that it leaves out with them.
+    """
+    if known is not None and new is not None and lacks_images(known.spec):
+        new = replace(new, spec=redacted(new.spec, images=False))
+        known = replace(known, spec=redacted(known.spec, images=False))
+    return content_of(known) == content_of(new)
 
 
 def spec_content(spec: PodSpec) -> object:

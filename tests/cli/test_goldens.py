@@ -13,6 +13,8 @@ from tests.cli.running import run
 
 GOLDENS = Path(__file__).parents[2] / "fixtures" / "cli"
 FROM = "--from fixtures/demo/cluster.yaml"
+GATE = "kwhatif gate fixtures/gate/manifests"
+POLICY = "--policy fixtures/gate/kwhatif.yaml"
 COMMANDS = {
     "schedule-placed": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM}",
     "schedule-placed-wide": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} -o wide",
@@ -27,6 +29,24 @@ COMMANDS = {
     "preempt-explain": f"kwhatif preempt fixtures/demo/pods/inference.yaml {FROM} --explain",
     "preempt-explain-never": f"kwhatif preempt fixtures/demo/pods/patient.yaml {FROM} --explain",
     "preempt-nothing-pending": f"kwhatif preempt {FROM}",
+    "gate": f"{GATE} {FROM}",
+    "gate-wide": f"{GATE} {FROM} -o wide",
+    "gate-quiet": f"{GATE} {FROM} -q",
+    "gate-policy": f"{GATE} {FROM} {POLICY}",
+    "gate-broken": f"kwhatif gate fixtures/gate/broken {FROM}",
+    "gate-glob": f"kwhatif gate 'fixtures/gate/manifests/*e*.yaml' {FROM} -q",
+    "gate-final": f"kwhatif gate fixtures/gate/updates {FROM} --rollout final",
+    "gate-surge": f"kwhatif gate fixtures/gate/updates {FROM} --rollout surge",
+    "gate-custom": f"kwhatif gate fixtures/gate/custom.yaml {FROM} --pod-template-path Rollout=.spec.template",
+    "gate-strict": f"kwhatif gate fixtures/gate/custom.yaml {FROM} --strict",
+    "gate-yaml": f"kwhatif gate fixtures/gate/updates {FROM} -o yaml",
+    "gate-junit": f"{GATE} fixtures/gate/broken {FROM} {POLICY} -o junit",
+    "gate-sarif": f"{GATE} fixtures/gate/broken {FROM} {POLICY} -o sarif",
+    "gate-github": f"{GATE} fixtures/gate/broken {FROM} {POLICY} -o github",
+    "gate-gitlab": f"{GATE} fixtures/gate/broken {FROM} {POLICY} -o gitlab",
+    "gate-markdown": f"{GATE} fixtures/gate/broken {FROM} {POLICY} -o markdown",
+    "gate-wrong-policy": f"kwhatif gate fixtures/gate/custom.yaml {FROM} --policy fixtures/gate/wrong-policy.yaml",
+    "gate-wrong-path": f"kwhatif gate fixtures/gate/custom.yaml {FROM} --pod-template-path Rollout=.spec.pod",
     "missing-file": f"kwhatif schedule nowhere.yaml {FROM}",
     "version": "kwhatif --version",
     "fail-on-unknown": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --fail-on nonsense",

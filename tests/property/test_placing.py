@@ -129,7 +129,9 @@ def surroundings(random: Random, names: Sequence[str], most: int) -> list[Any]:
 def workload(random: Random, name: str, priority: int) -> list[PodBuilder]:
     """Replicas of one workload; they differ in their names alone."""
     state = random.getrandbits(32)
-    return [replica(Random(state), f"{name}-{number}", priority) for number in range(random.randint(1, 7))]
+    return [
+        replica(Random(state), f"{name}-{number}", priority) for number in range(random.choice([1, 2, 3, 5, 7, 14]))
+    ]
 
 
 def replica(random: Random, name: str, priority: int) -> PodBuilder:
@@ -191,6 +193,7 @@ def as_plain(placement: Placement) -> Plain:
         tuple((victim.pod.key, victim.budgets, victim.violates) for victim in placement.victims),
         tuple((use.name, use.before, use.after) for use in candidate.budgets) if candidate else (),
         tuple(other.key for other in placement.cleared_nominations),
+        tuple((reprieve.pod.key, reprieve.objection) for reprieve in candidate.reprieves) if candidate else (),
     )
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.profile import Profile
+from kwhatif.framework.status import Verdict
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.preemption.candidate import Candidate, Preemption
 from kwhatif.snapshot.pod_info import PodInfo
@@ -31,6 +32,7 @@ class Plain(NamedTuple):
     victims: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = ()
     budgets: tuple[tuple[str, int, int], ...] = ()
     cleared: tuple[str, ...] = ()
+    reprieves: tuple[tuple[str, Verdict | None], ...] = ()
 
 
 def place(profile: Profile, snapshot: Snapshot, pods: Sequence[PodInfo]) -> list[Plain]:
@@ -83,6 +85,7 @@ def preempting(pod: str, result: Attempt, found: Preemption, chosen: Candidate) 
         tuple((victim.pod.key, victim.budgets, victim.violates) for victim in chosen.victims),
         tuple((use.name, use.before, use.after) for use in chosen.budgets),
         tuple(other.key for other in found.cleared_nominations),
+        tuple((reprieve.pod.key, reprieve.objection) for reprieve in chosen.reprieves),
     )
 
 
@@ -96,8 +99,7 @@ def settle(result: Attempt, node: str, snapshot: Snapshot) -> None:
                 spend(name, snapshot)
         for other in found.cleared_nominations:
             snapshot.drop_nomination(other)
-    for compiled in result.cycle.compiled.values():
-        compiled.reserve(snapshot.by_name[node], snapshot)
+    result.cycle.reserve(snapshot.by_name[node])
     pod = result.cycle.pod.pod
     snapshot.assume(PodInfo(replace(pod, spec=replace(pod.spec, node_name=node))), node)
 

@@ -17,10 +17,10 @@ _PORT_RANGE = f"must be between 1 and {_MAX_PORT}, inclusive"
 
 def validate_containers(spec: PodSpec, claims: Collection[str], errors: FieldErrors) -> None:
     """Containers, then init containers; names are unique among both. `claims` are the pod's resource claims."""
-    _validate_regular(spec.containers, claims, "spec.containers", errors)
+    _validate_regular(spec.containers, claims, "containers", errors)
     names = {container.name for container in spec.containers}
     for index, container in enumerate(spec.init_containers):
-        here = f"spec.initContainers[{index}]"
+        here = f"initContainers[{index}]"
         _validate_common(container, claims, here, errors)
         _validate_restart_policy(container, here, errors)
         if container.name in names:
@@ -28,7 +28,7 @@ def validate_containers(spec: PodSpec, claims: Collection[str], errors: FieldErr
         if container.name:
             names.add(container.name)
         # QUIRK: (validateInitContainers) the path counts from 0, whichever init container it is.
-        _validate_host_ports((container,), "spec.initContainers", errors)
+        _validate_host_ports((container,), "initContainers", errors)
 
 
 def _validate_regular(
@@ -89,12 +89,15 @@ def _validate_restart_policy(container: Container, path: str, errors: FieldError
         errors.required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")
 
 
-def validate_host_network(spec: PodSpec, errors: FieldErrors) -> None:
-    """In the node's network, a container port is a port of the node (`validatePodHostNetworkDeps`)."""
+def validate_host_network(spec: PodSpec, errors: FieldErrors, *, is_pod: bool) -> None:
+    """In the node's network, a container port is a port of the node (`validatePodHostNetworkDeps`).
+
+    A template need not say so: its pods will.
+    """
     if not spec.host_network:
         return
     for place, container in enumerate(spec.containers):
         for index, port in enumerate(container.ports):
-            if port.host_port != port.container_port:
-                here = f"spec.containers[{place}].ports[{index}].hostPort"
+            if (is_pod or port.host_port) and port.host_port != port.container_port:
+                here = f"containers[{place}].ports[{index}].hostPort"
                 errors.invalid(here, port.host_port, "must match `containerPort` when `hostNetwork` is true")

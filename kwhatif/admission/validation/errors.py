@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
 from kwhatif.matching.labels import quoted
@@ -18,6 +19,14 @@ class FieldErrors:
 
     def __init__(self) -> None:
         self._found: dict[str, None] = {}
+        self._prefix = ""
+
+    def within(self, path: str) -> FieldErrors:
+        """The same errors, told about a part of the object: `path` and a dot come before every field."""
+        inner = FieldErrors()
+        inner._found = self._found
+        inner._prefix = f"{self._prefix}{path}."
+        return inner
 
     def __len__(self) -> int:
         """How much is wrong."""
@@ -32,9 +41,10 @@ class FieldErrors:
         """A malformed value."""
         self._add(path, "Invalid value", detail, value)
 
-    def invalid_object(self, path: str, value: Mapping[str, str | None], detail: str) -> None:
+    def invalid_object(self, path: str, value: Any, detail: str) -> None:
         """Fields that do not go together."""
-        self._found[f"{path}: Invalid value: {json.dumps(value, separators=(',', ':'))}: {detail}"] = None
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        self._found[f"{self._prefix}{path}: Invalid value: {text}" + (f": {detail}" if detail else "")] = None
 
     def required(self, path: str, detail: str = "") -> None:
         """A value that is missing."""
@@ -77,7 +87,7 @@ class FieldErrors:
             self.all_invalid(path, value, label_value_errors(value))
 
     def _add(self, path: str, problem: str, detail: str, value: str | Amount | int | None = None) -> None:
-        text = f"{path}: {problem}"
+        text = f"{self._prefix}{path}: {problem}"
         if value is not None:
             shown = str(value) if isinstance(value, int) and not isinstance(value, Amount) else quoted(str(value))
             text += f": {shown}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.validation.affinity import validate_affinity
@@ -13,7 +13,7 @@ from kwhatif.admission.validation.spread import validate_spread
 from kwhatif.admission.validation.tolerations import validate_tolerations
 from kwhatif.matching.label_syntax import dns_label_errors, dns_subdomain_errors, label_key_errors
 from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec
+from kwhatif.model.pod import Pod, PodResourceClaim, PodSchedulingGate, PodSpec, PodTemplateSpec
 from kwhatif.model.volume import Volume
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
@@ -24,38 +24,47 @@ _MAX_INT32 = 2**31 - 1
 def validate_pod(pod: Pod) -> Denied | None:
     """The API server's refusal of a pod that has passed all that changes pods; None when it is valid."""
     errors = FieldErrors()
-    _validate_metadata(pod.metadata, errors)
-    _validate_spec(pod.spec, pod.metadata, errors)
+    validate_metadata(pod.metadata, dns_subdomain_errors, errors)
+    _validate_spec(pod.spec, pod.metadata, errors.within("spec"))
     if pod.spec.node_name and pod.spec.scheduling_gates:
         errors.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
     return Denied(f'Pod "{pod.metadata.name}" is invalid: {errors}') if errors else None
 
 
-def _validate_spec(spec: PodSpec, meta: ObjectMeta, errors: FieldErrors) -> None:
+def validate_template(template: PodTemplateSpec, path: str, errors: FieldErrors) -> None:
+    """A template that has its defaults (`ValidatePodTemplateSpec`)."""
+    errors = errors.within(path)
+    errors.labels("labels", template.metadata.labels)
+    # Label keys are merged when pods are made.
+    _validate_spec(template.spec, ObjectMeta(), errors.within("spec"), is_pod=False)
+
+
+def _validate_spec(spec: PodSpec, meta: ObjectMeta, errors: FieldErrors, *, is_pod: bool = True) -> None:
     """In the order of `ValidatePodSpec`."""
-    _validate_volumes(spec.volumes, meta, "spec.volumes", errors)
-    _validate_claims(spec.resource_claims, "spec.resourceClaims", errors)
+    _validate_volumes(spec.volumes, meta, "volumes", errors)
+    _validate_claims(spec.resource_claims, "resourceClaims", errors)
     claims = {claim.name for claim in spec.resource_claims if claim.name}
     validate_containers(spec, claims, errors)
-    validate_pod_resources(spec, claims, "spec.resources", errors)
-    validate_host_network(spec, errors)
-    errors.supported("spec.restartPolicy", spec.restart_policy, _RESTART_POLICIES)
-    errors.labels("spec.nodeSelector", spec.node_selector)
-    validate_affinity(spec.affinity, meta.labels, "spec.affinity", errors)
-    _validate_gates(spec.scheduling_gates, "spec.schedulingGates", errors)
-    validate_spread(spec.topology_spread_constraints, meta.labels, "spec.topologySpreadConstraints", errors)
+    validate_pod_resources(spec, claims, "resources", errors)
+    validate_host_network(spec, errors, is_pod=is_pod)
+    errors.supported("restartPolicy", spec.restart_policy, _RESTART_POLICIES)
+    errors.labels("nodeSelector", spec.node_selector)
+    validate_affinity(spec.affinity, meta.labels, "affinity", errors)
+    _validate_gates(spec.scheduling_gates, "schedulingGates", errors)
+    validate_spread(spec.topology_spread_constraints, meta.labels, "topologySpreadConstraints", errors)
     if spec.host_users is False and spec.host_network:
-        errors.forbidden("spec.hostNetwork", "when `hostUsers` is false")
+        errors.forbidden("hostNetwork", "when `hostUsers` is false")
     _validate_names(spec, errors)
-    validate_tolerations(spec.tolerations, "spec.tolerations", errors)
+    validate_tolerations(spec.tolerations, "tolerations", errors)
     _validate_classes(spec, errors)
     if spec.overhead is not None:
-        validate_overhead(spec.overhead, "spec.overhead", errors)
+        validate_overhead(spec.overhead, "overhead", errors)
 
 
-def _validate_metadata(meta: ObjectMeta, errors: FieldErrors) -> None:
+def validate_metadata(meta: ObjectMeta, name_errors: Callable[[str], Iterable[str]], errors: FieldErrors) -> None:
+    """Name, namespace and labels (`ValidateObjectMeta`)."""
     if meta.name:
-        errors.all_invalid("metadata.name", meta.name, dns_subdomain_errors(meta.name))
+        errors.all_invalid("metadata.name", meta.name, name_errors(meta.name))
     else:
         errors.required("metadata.name", "name or generateName is required")
     errors.all_invalid("metadata.namespace", meta.namespace, dns_label_errors(meta.namespace))
@@ -144,24 +153,22 @@ def _validate_gates(gates: Sequence[PodSchedulingGate], path: str, errors: Field
 
 def _validate_names(spec: PodSpec, errors: FieldErrors) -> None:
     if spec.node_name:
-        errors.all_invalid("spec.nodeName", spec.node_name, dns_subdomain_errors(spec.node_name))
+        errors.all_invalid("nodeName", spec.node_name, dns_subdomain_errors(spec.node_name))
     deadline = spec.active_deadline_seconds
     if deadline is not None and not 1 <= deadline <= _MAX_INT32:
-        errors.invalid("spec.activeDeadlineSeconds", deadline, f"must be between 1 and {_MAX_INT32}, inclusive")
+        errors.invalid("activeDeadlineSeconds", deadline, f"must be between 1 and {_MAX_INT32}, inclusive")
     if spec.hostname:
-        errors.all_invalid("spec.hostname", spec.hostname, dns_label_errors(spec.hostname))
+        errors.all_invalid("hostname", spec.hostname, dns_label_errors(spec.hostname))
     if spec.subdomain:
-        errors.all_invalid("spec.subdomain", spec.subdomain, dns_label_errors(spec.subdomain))
+        errors.all_invalid("subdomain", spec.subdomain, dns_label_errors(spec.subdomain))
 
 
 def _validate_classes(spec: PodSpec, errors: FieldErrors) -> None:
     if spec.priority_class_name:
         errors.all_invalid(
-            "spec.priorityClassName", spec.priority_class_name, dns_subdomain_errors(spec.priority_class_name)
+            "priorityClassName", spec.priority_class_name, dns_subdomain_errors(spec.priority_class_name)
         )
     if spec.runtime_class_name is not None:
-        errors.all_invalid(
-            "spec.runtimeClassName", spec.runtime_class_name, dns_subdomain_errors(spec.runtime_class_name)
-        )
+        errors.all_invalid("runtimeClassName", spec.runtime_class_name, dns_subdomain_errors(spec.runtime_class_name))
     if spec.preemption_policy:
-        errors.supported("spec.preemptionPolicy", spec.preemption_policy, _PREEMPTION_POLICIES)
+        errors.supported("preemptionPolicy", spec.preemption_policy, _PREEMPTION_POLICIES)

@@ -28,6 +28,21 @@ def validate_selector(selector: LabelSelector | None, path: str, errors: FieldEr
         validate_requirement_key(requirement, here, errors, check_values=True)
 
 
+def as_json(selector: LabelSelector | None) -> dict[str, object] | None:
+    """The selector as the API server shows it when something is wrong with it."""
+    if selector is None:
+        return None
+    shown: dict[str, object] = {}
+    if selector.match_labels:
+        shown["matchLabels"] = dict(sorted(selector.match_labels.items()))
+    if selector.match_expressions:
+        shown["matchExpressions"] = [
+            {"key": each.key, "operator": each.operator} | ({"values": list(each.values)} if each.values else {})
+            for each in selector.match_expressions
+        ]
+    return shown
+
+
 def validate_operator(requirement: Requirement, path: str, errors: FieldErrors) -> None:
     """The operator, and how many values it may have."""
     match requirement.operator:

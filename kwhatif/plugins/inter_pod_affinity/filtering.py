@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Self
 
 from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
-from kwhatif.framework.plugin import NodeFilter, Reads, Scope
+from kwhatif.framework.plugin import Domains, NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from kwhatif.framework.tally import Tally
 from kwhatif.matching.labels import Labels
@@ -97,6 +97,13 @@ class AffinityFilter(NodeFilter):
         other._existing = {key: tally.fork() for key, tally in self._existing.items()}
         return other
 
+    def heeds(self, pod: PodInfo) -> bool:
+        """Whether a term of either pod speaks of the other."""
+        incoming = self._incoming
+        if incoming.match_pod(pod) is not None:
+            return True
+        return pod.affinity is not None and bool(incoming.refused_by(pod.affinity_terms))
+
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """Count the pod."""
         self._update(pod, node, 1)
@@ -116,7 +123,7 @@ class AffinityFilter(NodeFilter):
 
     def _refused_by(self, pod: PodInfo) -> Sequence[str]:
         """The topology keys of the pod's own anti-affinity to the incoming one."""
-        return () if pod.pod.spec.affinity is None else self._incoming.refused_by(pod.affinity_terms)
+        return () if pod.affinity is None else self._incoming.refused_by(pod.affinity_terms)
 
     def _counting(self, pod: PodInfo) -> Iterator[tuple[str, Tally]]:
         """The counts of pods that the incoming one's terms speak of, where they speak of this one."""
@@ -128,37 +135,48 @@ class AffinityFilter(NodeFilter):
                 term, tally = self._refused[index]
                 yield term.topology_key, tally
 
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains | None:
         """Count the pod for good, or do not count it any more."""
         labels = node.labels
         refused_by = [key for key in self._refused_by(pod) if key in labels]
         if not self._existing.keys() >= set(refused_by):
             return None  # another key: every node's cell would change
-        nobody = [not tally.nonzero for _, tally in self._wanted]
         changed = [(key, self._existing[key]) for key in refused_by]
         changed += ((key, tally) for key, tally in self._counting(pod) if key in labels)
         for key, tally in changed:
             tally.settle(labels[key], amount)
-        # Where nobody matches the affinity terms at all, the first pod may go anywhere.
-        everywhere = nobody != [not tally.nonzero for _, tally in self._wanted]
-        return Scope(frozenset((key, labels[key]) for key, _ in changed), everywhere)
+        return frozenset([(key, labels[key]) for key, _ in changed if key in self._unfixed])
+
+    def _tallies(self) -> Iterator[tuple[str, Tally]]:
+        yield from self._wanted
+        for term, tally in self._refused:
+            yield term.topology_key, tally
+        yield from self._existing.items()
 
     def cell(self, node: NodeInfo) -> Hashable:
         """The node's domains; where almost every node is one, how many pods are in it."""
         labels = node.labels
-        refused = ((term.topology_key, tally) for term, tally in self._refused)
         cell: list[str | int | None] = []
-        for key, tally in (*self._wanted, *refused, *self._existing.items()):
+        for key, tally in self._tallies():
             value = labels.get(key)
             cell.append(value if value is None or key not in self._unfixed else tally.count(value))
         return tuple(cell)
+
+    def stance(self, node: NodeInfo) -> Hashable:
+        """How many pods are in the node's domains; and of those that are wanted, whether more than one domain has any.
+
+        If none has, the first pod may go anywhere.
+        """
+        labels = node.labels
+        counts = [tally.count(labels[key]) for key, tally in self._tallies() if key in labels]
+        return (*counts, *(min(tally.nonzero, 2) for _, tally in self._wanted))
 
 
 def compile_filter(pod: PodInfo, snapshot: Snapshot) -> AffinityFilter | None:
     """Count all pods that matter to the pod, or that it matters to; None when there are none and it asks for none."""
     incoming = Incoming(pod, snapshot.cluster)
     existing: dict[str, Counts] = {}
-    for others, pods in snapshot.index.by_terms().items():
+    for others, pods in snapshot.index.terms_about(pod.namespace):
         for key in incoming.refused_by(others):
             _add(existing.setdefault(key, {}), key, pods, snapshot)
     existing = {key: counts for key, counts in existing.items() if counts}

@@ -48,6 +48,8 @@ class Incoming:
         self.terms = pod.affinity_terms
         #: Several terms about one key count the same pods: one count per key decides as well as upstream's sum.
         self.affinity_keys = tuple(dict.fromkeys(term.topology_key for term in self.terms.required))
+        #: Whether the pod has any such terms.
+        self.speaks = bool(self.terms.required or self.terms.required_anti)
         self._pod = pod
         self._cluster = cluster
         self._namespace_labels = cluster.namespace_labels(pod.namespace)
@@ -86,7 +88,7 @@ class Incoming:
 
     def match_pod(self, pod: PodInfo) -> Match | None:
         """What that pod is to the incoming one; preemption asks several times."""
-        if not self.concerns(pod.namespace):
+        if not self.speaks or not self.concerns(pod.namespace):
             return None
         if pod not in self._matches:
             self._matches[pod] = self.match(pod.namespace, pod.labels)

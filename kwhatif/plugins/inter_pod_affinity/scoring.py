@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from kwhatif.framework.plugin import MAX_NODE_SCORE, NOWHERE, NodeScorer, Scope
+from kwhatif.framework.plugin import MAX_NODE_SCORE, Domains, NodeScorer
 from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, Status
 from kwhatif.matching.affinity import AffinityTerms, WeightedTerms
 from kwhatif.model.cluster import Cluster
@@ -49,9 +49,9 @@ class AffinityScorer(NodeScorer):
         # Divided first and cut off after, in floats as upstream does: 29 of 100 gives 28.
         return [int(MAX_NODE_SCORE * ((score - least) / spread)) for score in scores]
 
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope | None:
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains | None:
         """Add what the pod prefers, and what is preferred about it."""
-        touched = []
+        touched = set()
         for key, weight in self._preferences.with_pod(pod):
             value = node.labels.get(key)
             if value is None:
@@ -60,8 +60,9 @@ class AffinityScorer(NodeScorer):
                 return None  # with the last pod that has a preference, or the first about a key, all is different
             domains = self._by_key[key]
             domains[value] = domains.get(value, 0) + weight * amount
-            touched.append((key, value))
-        return Scope(frozenset(touched)) if touched else NOWHERE
+            if key in self._unfixed:
+                touched.add((key, value))
+        return frozenset(touched)
 
     def cell(self, node: NodeInfo) -> Hashable:
         """The node's domains; where almost every node is one, its sum."""
@@ -112,7 +113,7 @@ def compile_scorer(pod: PodInfo, snapshot: Snapshot, hard_weight: int) -> Affini
     """Sum up all preferences of the pod about others and of others about it; SKIP when there are none."""
     scores: Scores = {}
     preferences = Preferences(pod, snapshot.cluster, hard_weight)
-    for terms, pods in snapshot.index.by_terms().items():
+    for terms, pods in snapshot.index.terms_about(pod.namespace):
         for key, weight in preferences.by_their_terms(terms):
             _add(scores, key, weight, pods, snapshot)
     for namespace in snapshot.index.namespaces() if preferences.weighted else ():

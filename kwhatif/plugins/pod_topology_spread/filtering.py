@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Self
 
 from kwhatif.framework.evidence import MissingTopologyLabel, SpreadSkew
-from kwhatif.framework.plugin import NOWHERE, NodeFilter, Reads, Scope
+from kwhatif.framework.plugin import NO_DOMAINS, Domains, NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from kwhatif.framework.tally import Tally
 from kwhatif.plugins.pod_topology_spread.constraints import Constraint, Eligibility, Matches, has_all
@@ -53,6 +53,10 @@ class CriticalPaths:
         if self.least > self.next_least:
             self._first, self._second = self._second, self._first
             self.least, self.next_least = self.next_least, self.least
+
+    def least_beside(self, value: str) -> int:
+        """The fewest matching pods of any other domain."""
+        return self.next_least if value == self._first else self.least
 
     def concern(self, value: str, count: int) -> bool:
         """Whether the domain's new count makes the fewest or the runner-up another."""
@@ -124,6 +128,10 @@ class SpreadFilter(NodeFilter):
         other._domains = [(rule, tally.fork(), paths.fork()) for rule, tally, paths in self._domains]
         return other
 
+    def heeds(self, pod: PodInfo) -> bool:
+        """Whether a constraint speaks of the pod."""
+        return bool(self._matches.of(pod))
+
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """Count the pod."""
         self._update(pod, node, 1)
@@ -145,24 +153,22 @@ class SpreadFilter(NodeFilter):
                 value = node.labels[rule.topology_key]
                 paths.update(value, tally.add(value, amount))
 
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope:
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains:
         """Count the pod for good, or do not count it any more, as a new count of all pods would have it."""
         counting = self._matches.counting(pod)
         if not counting or not has_all(node.labels, self._keys):
-            return NOWHERE
+            return NO_DOMAINS
         eligible = self._eligibility.of(node)
-        touched: list[tuple[str, str]] = []
-        everywhere = False
+        touched = set()
         for index in counting:
             if eligible[index]:
                 rule, tally, paths = self._domains[index]
                 value = node.labels[rule.topology_key]
-                touched.append((rule.topology_key, value))
                 if paths.concern(value, tally.settle(value, amount)):
-                    anew = CriticalPaths(tally.settled)
-                    everywhere |= (anew.least, anew.next_least) != (paths.least, paths.next_least)
-                    self._domains[index] = rule, tally, anew
-        return Scope(frozenset(touched), everywhere)
+                    self._domains[index] = rule, tally, CriticalPaths(tally.settled)
+                if rule.topology_key in self._unfixed:
+                    touched.add((rule.topology_key, value))
+        return frozenset(touched)
 
     def cell(self, node: NodeInfo) -> Hashable:
         """The node's domains; where almost every node is one, how many pods are in it."""
@@ -172,6 +178,16 @@ class SpreadFilter(NodeFilter):
             value = labels.get(key)
             cell.append(value if value is None or key not in self._unfixed else tally.count(value))
         return tuple(cell)
+
+    def stance(self, node: NodeInfo) -> Hashable:
+        """By how many pods each constraint is violated: so many would have to leave the node."""
+        stance = []
+        for rule, tally, paths in self._domains:
+            value = node.labels.get(rule.topology_key)
+            if value is not None:
+                minimum = 0 if rule.too_few_domains else paths.least_beside(value)
+                stance.append(max(0, tally.count(value) + rule.self_match - minimum - rule.max_skew))
+        return tuple(stance)
 
 
 def compile_filter(pod: PodInfo, snapshot: Snapshot, constraints: Sequence[Constraint]) -> SpreadFilter:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kwhatif.framework.plugin import MAX_NODE_SCORE, NOWHERE, NodeScorer, Scope
+from kwhatif.framework.plugin import MAX_NODE_SCORE, NO_DOMAINS, Domains, NodeScorer
 from kwhatif.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Eligibility, Matches, has_all
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
@@ -64,13 +64,13 @@ class SpreadScorer(NodeScorer):
             for score, node in zip(scores, nodes, strict=True)
         ]
 
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Scope:
+    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains:
         """Count the pod for good, or do not count it any more; cells are made so that no other node's changes."""
         for index in self._upkeep.counted_in(pod, node):
             key, by_name, counts, _, _ = self._rules[index]
             where = node.name if by_name else node.labels.get(key, "")
             counts[where] = counts.get(where, 0) + amount
-        return NOWHERE
+        return NO_DOMAINS
 
     def admit(self, node: NodeInfo, number: int) -> None:
         """More feasible nodes, or fewer, may be in more domains or fewer, and that makes a constraint weigh more."""

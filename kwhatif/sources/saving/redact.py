@@ -12,16 +12,18 @@ from msgspec.structs import replace
 
 from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Container, Pod, PodSpec, PodTemplateSpec
-from kwhatif.model.volume import Volume
+from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.workload import (
+    CronJob,
     DaemonSet,
     Deployment,
     Job,
+    JobTemplateSpec,
     ReplicaSet,
     ReplicationController,
     StatefulSet,
 )
+from kwhatif.workloads.redacted import redacted
 
 #: Annotations that are rules. Everything else may hold anything.
 READ_ANNOTATIONS = frozenset(
@@ -29,6 +31,8 @@ READ_ANNOTATIONS = frozenset(
         "pv.kubernetes.io/bind-completed",
         "resource.kubernetes.io/extended-resource-claim",
         "storage.alpha.kubernetes.io/migrated-plugins",
+        "storageclass.beta.kubernetes.io/is-default-class",
+        "storageclass.kubernetes.io/is-default-class",
         "volume.beta.kubernetes.io/storage-class",
         "volume.kubernetes.io/selected-node",
     }
@@ -48,31 +52,19 @@ def redact(obj: T, *, images: bool) -> T:
         case Node() if obj.status.images and not images:
             return replace(obj, status=replace(obj.status, images=()))
         case Pod():
-            return replace(obj, spec=_spec(obj.spec, images=images))
+            return replace(obj, spec=redacted(obj.spec, images=images))
+        case CronJob():
+            return replace(obj, spec=replace(obj.spec, job_template=_run(obj.spec.job_template, images=images)))
     if isinstance(obj, _WITH_TEMPLATE) and obj.spec.template is not None:
         return replace(obj, spec=replace(obj.spec, template=_template(obj.spec.template, images=images)))
     return obj
 
 
+def _run(run: JobTemplateSpec, *, images: bool) -> JobTemplateSpec:
+    if run.spec.template is None:
+        return run
+    return replace(run, spec=replace(run.spec, template=_template(run.spec.template, images=images)))
+
+
 def _template(template: PodTemplateSpec, *, images: bool) -> PodTemplateSpec:
-    return replace(template, spec=_spec(template.spec, images=images))
-
-
-def _spec(spec: PodSpec, *, images: bool) -> PodSpec:
-    volumes = tuple(volume for volume in spec.volumes if _is_read(volume, images=images))
-    if len(volumes) < len(spec.volumes):
-        spec = replace(spec, volumes=volumes)
-    if images:
-        return spec
-    return replace(
-        spec, containers=_without_image(spec.containers), init_containers=_without_image(spec.init_containers)
-    )
-
-
-def _without_image(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-    return tuple(replace(container, image="") if container.image else container for container in containers)
-
-
-def _is_read(volume: Volume, *, images: bool) -> bool:
-    source = replace(volume, name="", image=volume.image if images else None)
-    return source != Volume()
+    return replace(template, spec=redacted(template.spec, images=images))

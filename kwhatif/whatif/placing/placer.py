@@ -100,8 +100,8 @@ class Placer:
         spent = Budgets(snapshot.cluster).spend(disruptions) if disruptions else {}
         for other in placement.cleared_nominations:
             snapshot.drop_nomination(other)
-        for compiled in result.cycle.compiled.values() if result else ():
-            compiled.reserve(snapshot.by_name[node], snapshot)
+        if result is not None:
+            result.cycle.reserve(snapshot.by_name[node])
         bound = PodInfo(replace(pod.pod, spec=replace(pod.pod.spec, node_name=node)))
         snapshot.assume(bound, node)
         self._moves.append(Move(node, bound, tuple(victim.pod for victim in victims), spent))

@@ -5,7 +5,7 @@ A whole attempt is made for the first pod, and again whenever something happens 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -58,16 +58,14 @@ class Run:
         if self._found is not None:
             self._standing, self._found = standing_after(self._cycle, self._found), None
         try:
-            for move in moves:
-                self._follow(move)
+            if not all(self._follow(move) for move in moves):
+                return None
             return self._next(pod)
         except CycleError:  # the whole attempt will tell
             self._is_over = True
             return None
 
     def _next(self, pod: PodInfo) -> Placement | None:
-        if self._is_over:
-            return None
         if self._failure is not None:
             return msgspec.structs.replace(self._failure, pod=pod)
         best = self._board.best() if self._board else None
@@ -79,20 +77,20 @@ class Run:
 
     # --- keeping up ----------------------------------------------------------------------------------
 
-    def _follow(self, move: Move) -> None:
+    def _follow(self, move: Move) -> bool:
+        """Be as if everything had been compiled after the move; False where that cannot be."""
         node = self._cycle.snapshot.by_name[move.node]
-        domains: set[tuple[str, str]] = set()
-        everywhere = False
+        names = {move.node}
         for follower in self._followers():
             for pod, amount in (*((pod, -1) for pod in move.left), (move.came, 1)):
-                scope = follower.follow(pod, node, amount)
-                if scope is None:
+                domains = follower.follow(pod, node, amount)
+                if domains is None:
                     self._is_over = True
-                    return
-                domains |= scope.domains
-                everywhere |= scope.everywhere
-        self._refresh_standing(move, domains, everywhere=everywhere)
-        self._refresh_board(move, domains)
+                    return False
+                for key, value in domains:
+                    names.update(self._nodes_with(key, value))
+        self._refresh(sorted(names), move.spent)
+        return True
 
     def _followers(self) -> Iterator[NodeFilter | NodeScorer]:
         for _, plugin in self._cycle.filters:
@@ -103,32 +101,22 @@ class Run:
             if scorer.reads is Reads.CLUSTER:
                 yield scorer
 
-    def _refresh_standing(self, move: Move, domains: Iterable[tuple[str, str]], *, everywhere: bool) -> None:
-        if self._standing is None:
-            return
-        if everywhere:
-            self._standing = None
-            return
-        names = {move.node, *(name for key, value in domains for name in self._nodes_with(key, value))}
-        feasible = self._standing.refresh(sorted(names), move.spent)
-        if feasible and self._scores is None:
-            self._cycle.feasible = [self._cycle.snapshot.by_name[name] for name in feasible]
-            self._scores = score_nodes(self._cycle)
-            if not _suit(self._scores) or self._cycle.skipped_for_now:
-                raise CycleError("the scores cannot be kept up")
+    def _refresh(self, names: Collection[str], spent: Mapping[str, int]) -> None:
+        if self._standing is not None:
+            feasible = self._standing.refresh(names, spent)
+            if feasible and self._scores is None:
+                self._score(feasible)
+        if self._board is not None:
+            self._board.refresh(names)
+        elif self._scores is not None:
+            self._board = Board(self._cycle, self._scores, names)
 
-    def _refresh_board(self, move: Move, domains: Iterable[tuple[str, str]]) -> None:
-        if self._scores is None:
-            return
-        if self._board is None:
-            self._board = Board(self._cycle, self._scores, {move.node})
-            return
-        unfixed = self._cycle.snapshot.shapes.unfixed
-        names = {move.node}
-        for key, value in domains:
-            if key in unfixed:
-                names.update(self._nodes_with(key, value))
-        self._board.refresh(sorted(names))
+    def _score(self, feasible: Iterable[str]) -> None:
+        """Where pods evict more than they need, others find room."""
+        self._cycle.feasible = [self._cycle.snapshot.by_name[name] for name in feasible]
+        self._scores = score_nodes(self._cycle)
+        if not _suit(self._scores) or self._cycle.skipped_for_now:
+            raise CycleError("the scores cannot be kept up")
 
     def _nodes_with(self, key: str, value: str) -> list[str]:
         by_value = self._domains.get(key)

@@ -3,96 +3,100 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
-from heapq import heappop, heappush
+from collections.abc import Hashable, Iterable, Mapping
+from functools import cached_property
 
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.diagnosis import fit_error, histogram
 from kwhatif.framework.guard import unguarded
-from kwhatif.framework.plugin import PostFilterPlugin, Reads
-from kwhatif.framework.status import Code, Verdict, count_reasons
+from kwhatif.framework.plugin import Reads
+from kwhatif.framework.status import Code, Verdict
 from kwhatif.plugins.default_preemption import DefaultPreemption
+from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Candidate, Preemption
 from kwhatif.preemption.evaluator import cleared_nominations
 from kwhatif.preemption.policy import Policy
-from kwhatif.preemption.ranking import Rank
 from kwhatif.preemption.victims import VictimSearch
+from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.whatif.placing.history import History
+from kwhatif.whatif.placing.cell import Cell
+from kwhatif.whatif.placing.order import all_ties
 from kwhatif.whatif.placing.placement import Placement
 
 
 class Standing:
-    """The preemption candidates of pods that are all alike, and the verdicts of the cycle that they come from."""
+    """What preemption comes to on every node, for pods that are all alike.
 
-    def __init__(self, cycle: Cycle, plugins: Sequence[PostFilterPlugin], policy: Policy, found: Preemption) -> None:
+    Filters that look beyond a node divide the nodes into cells. What they say of a cell is their stance; while that
+    stays, only nodes where pods come or go have to be looked at again.
+    """
+
+    def __init__(self, cycle: Cycle, policy: Policy, found: Preemption) -> None:
         """Set up.
 
         Args:
             cycle: of the first pod; its verdicts are up to date, and its filters are kept so.
-            plugins: what is asked before preemption, and has nothing to say.
             policy: the rules of preemption.
             found: what preemption came to for the first pod.
         """
         self._cycle = cycle
-        self._plugins = plugins
         self._policy = policy
         self._budgets = Budgets(cycle.snapshot.cluster)
-        self._candidates: dict[str, Candidate] = {}
-        #: The best first. What is out of date is dropped when it comes up.
-        self._heap: list[tuple[Rank, str]] = []
-        #: Budget -> node -> how many of the pods that may be evicted there count against it.
-        self._counting: dict[str, Counter[str]] = {}
-        #: Nodes whose candidate is of the right rank, but perhaps wrong about budgets that were spent.
-        self._outdated: set[str] = set()
+        self._shared = [plugin for _, plugin in cycle.filters if plugin.reads is Reads.CLUSTER]
         volatile = [plugin for _, plugin in cycle.filters if plugin.reads >= Reads.PODS]
         self._is_steady = all(plugin.monotone for plugin in volatile) and type(policy).rank is Policy.rank
-        for candidate in found.candidates:
-            self._add(candidate)
-        self._history = History({name: candidate.rank for name, candidate in self._candidates.items()})
-        verdicts, absent = cycle.verdicts, cycle.absent
-        self._reasons = Counter(count_reasons([verdict.status for verdict in verdicts.values()]))
-        for reason in absent.status.reasons if absent else ():
-            self._reasons[reason] += len(cycle.snapshot.nodes) - len(verdicts)
+        self._cells: dict[Hashable, Cell] = {}
+        self._cell_of: dict[str, Cell] = {}
+        self._begin({candidate.node: candidate for candidate in found.candidates})
+
+    def _begin(self, candidates: Mapping[str, Candidate]) -> None:
+        verdicts = self._cycle.verdicts
+        for name in verdicts:
+            self._assign(self._cycle.snapshot.by_name[name])
+        for cell in self._cells.values():
+            cell.take_stance(self._stance(cell))
+        for name, cell in self._cell_of.items():
+            cell.findings.record(name, verdicts[name], candidates.get(name))
 
     def place(self, pod: PodInfo) -> Placement | None:
-        """Evict where that costs least; None when the scheduler would not, or not for this reason."""
+        """Evict where that costs least; None when the scheduler would not."""
         cycle = self._cycle
         if self._policy.why_not_eligible(cycle):
             return None
-        if any(plugin.post_filter(cycle).status.code is not Code.UNSCHEDULABLE for plugin in self._plugins):
-            return None
         best = self._best()
-        while best is not None and best.node in self._outdated:
-            self._search(best.node)
-            best = self._best()
         if best is None:
             return None
+        current = [cell.findings for cell in self._cells.values()]
+        reasons: Counter[str] = Counter()
+        for findings in current:
+            reasons.update(findings.reasons)
+        total = len(cycle.snapshot.nodes)
+        for reason in cycle.absent.status.reasons if cycle.absent else ():
+            reasons[reason] += total - len(self._cell_of)
         return Placement(
             pod,
             "Preempts",
             best.node,
-            fit_error(len(cycle.snapshot.nodes), histogram(self._reasons)),
+            fit_error(total, histogram(+reasons)),
             candidate=best,
             cleared_nominations=cleared_nominations(cycle, best),
-            find_ties=partial(self._history.at, self._history.now, (best.rank,)),
+            find_ties=all_ties((findings.order, best.rank) for findings in current),
         )
 
     def _best(self) -> Candidate | None:
-        heap = self._heap
-        while heap:
-            rank, name = heap[0]
-            candidate = self._candidates.get(name)
-            if candidate is not None and candidate.rank == rank:
-                return candidate
-            heappop(heap)
+        """The best candidate as it is now: of the right rank they all are, but numbers in their story may be old."""
+        while tops := [top for cell in self._cells.values() if (top := cell.findings.order.best()) is not None]:
+            rank, name = min(tops)
+            self._look_at(name)
+            best = self._cell_of[name].findings.candidates.get(name)
+            if best is not None and best.rank == rank:
+                return best
         return None
 
     # --- keeping up ----------------------------------------------------------------------------------
 
-    def refresh(self, names: Sequence[str], spent: Mapping[str, int]) -> list[str]:
+    def refresh(self, names: Iterable[str], spent: Mapping[str, int]) -> list[str]:
         """Pods came to these nodes or left them, and budgets allow less now; returns which nodes are feasible.
 
         Raises:
@@ -100,95 +104,89 @@ class Standing:
         """
         if spent:
             self._budgets = Budgets(self._cycle.snapshot.cluster)
-        concerned = self._concerned(spent)
-        feasible = []
         for name in names:
-            verdict = self._judge(name)
-            if verdict is None:
-                feasible.append(name)
-            if verdict is not None and verdict.status.code is Code.UNSCHEDULABLE:
-                self._search(name)
-            else:
-                self._replace(name, None)
-        for name in sorted(concerned.difference(names)):
-            self._search(name)
-        return feasible
+            if name in self._cell_of:
+                self._assign(self._cycle.snapshot.by_name[name])
+                self._cell_of[name].outdate(name)
+        self._spend(spent)
+        for cell in list(self._cells.values()):
+            if not cell.names:
+                del self._cells[cell.key]
+                continue
+            cell.take_stance(self._stance(cell))
+            for name in sorted(cell.findings.outdated):
+                self._look_at(name)
+        return sorted(name for cell in self._cells.values() for name in cell.findings.feasible)
 
-    def _concerned(self, spent: Mapping[str, int]) -> set[str]:
-        """Nodes whose candidate comes out otherwise now: where a budget does not allow all its pods to be evicted.
+    def _assign(self, node: NodeInfo) -> None:
+        """Put the node into its cell; what is known of it in another one is forgotten."""
+        key = tuple([plugin.cell(node) for plugin in self._shared]), node.name if self._is_crowded(node) else ""
+        before = self._cell_of.get(node.name)
+        if before is not None:
+            if before.key == key:
+                return
+            before.remove(node.name)
+        cell = self._cells.get(key)
+        if cell is None:
+            cell = self._cells[key] = Cell(key)
+        cell.add(node.name)
+        self._cell_of[node.name] = cell
+
+    def _stance(self, cell: Cell) -> Hashable:
+        """What the filters that look beyond a node say of the cell; of a crowded node nothing that lasts."""
+        node = self._cycle.snapshot.by_name[next(iter(cell.names))]
+        return object() if self._is_crowded(node) else tuple([plugin.stance(node) for plugin in self._shared])
+
+    def _is_crowded(self, node: NodeInfo) -> bool:
+        """Whether filters that look beyond a node have to be asked with nominated pods on it, too."""
+        return bool(self._shared) and bool(self._cycle.nominated_on(node))
+
+    def _spend(self, spent: Mapping[str, int]) -> None:
+        """Candidates come out otherwise now where a budget does not allow all the pods there to be evicted.
 
         As long as it does, it breaks for nobody. If it does not, the pods that now break it are put back earlier than
         before: nothing comes of that where all of them stayed anyway, and where fewer pods never are a nuisance.
         """
-        concerned = set()
         for budget, allowed in spent.items():
-            for name, number in self._counting.get(budget, Counter()).items():
-                self._outdated.add(name)
-                if number > allowed and not (self._is_steady and self._spares(name, budget)):
-                    concerned.add(name)
-        return concerned
+            for name in self._guarded.get(budget, ()):
+                evictable = self._policy.potential_victims(self._cycle.pod, self._cycle.snapshot.by_name[name])
+                if sum(budget in self._budgets.of(pod) for pod in evictable) > allowed:
+                    self._cell_of[name].spend(name, budget, is_steady=self._is_steady)
 
-    def _spares(self, name: str, budget: str) -> bool:
-        return all(budget not in victim.budgets for victim in self._candidates[name].victims)
+    @cached_property
+    def _guarded(self) -> Mapping[str, set[str]]:
+        """Budget -> the nodes where it counts pods that may be evicted: these only become fewer."""
+        guarded: dict[str, set[str]] = {}
+        for name in self._cell_of:
+            for pod in self._policy.potential_victims(self._cycle.pod, self._cycle.snapshot.by_name[name]):
+                for budget in self._budgets.of(pod):
+                    guarded.setdefault(budget, set()).add(name)
+        return guarded
 
-    def _judge(self, name: str) -> Verdict | None:
-        cycle = self._cycle
-        if cycle.node_set is not None and name not in cycle.node_set:
-            return cycle.absent
-        objection = cycle.check(cycle.snapshot.by_name[name], cycle.filters)
-        before = cycle.verdicts.pop(name, None)
-        self._count(before, -1)
-        if objection is not None:
-            if objection.status.code is Code.ERROR:
-                raise CycleError(objection.status.message)
-            cycle.verdicts[name] = objection
-            self._count(objection, 1)
-        return objection
+    def _look_at(self, name: str) -> None:
+        """Judge the node anew, and search it for victims.
 
-    def _count(self, verdict: Verdict | None, amount: int) -> None:
-        for reason in verdict.status.reasons if verdict else ():
-            self._reasons[reason] += amount
-            if not self._reasons[reason]:
-                del self._reasons[reason]
-
-    def _search(self, name: str) -> None:
-        search = VictimSearch(self._cycle, self._policy, self._budgets)
-        found = search.on(self._cycle.snapshot.by_name[name])
-        if isinstance(found, Verdict) and found.status.code is Code.ERROR:
-            raise CycleError(found.status.message)
-        self._replace(name, found if isinstance(found, Candidate) else None)
-
-    def _replace(self, name: str, candidate: Candidate | None) -> None:
-        before = self._candidates.pop(name, None)
-        self._outdated.discard(name)
-        for budget in self._budgets_on(before):
-            self._counting[budget].pop(name, None)
-        if candidate is not None:
-            self._add(candidate)
-        rank = candidate.rank if candidate else None
-        if rank != (before.rank if before else None):
-            self._history.note(name, rank)
-
-    def _add(self, candidate: Candidate) -> None:
-        self._candidates[candidate.node] = candidate
-        heappush(self._heap, (candidate.rank, candidate.node))
-        for budget in self._budgets_on(candidate):
-            self._counting.setdefault(budget, Counter())[candidate.node] += 1
-
-    def _budgets_on(self, candidate: Candidate | None) -> Iterable[str]:
-        """The budgets that the pods count against which may be evicted there; one for each such pod."""
-        if candidate is not None:
-            for pod in candidate.removed:
-                yield from self._budgets.of(pod)
+        Raises:
+            CycleError: a plugin failed.
+        """
+        cycle, findings = self._cycle, self._cell_of[name].findings
+        node = cycle.snapshot.by_name[name]
+        objection = cycle.check(node, cycle.filters)
+        found: Candidate | Verdict | None = None
+        if objection is not None and objection.status.code is Code.UNSCHEDULABLE:
+            found = VictimSearch(cycle, self._policy, self._budgets).on(node)
+        for verdict in (objection, found):
+            if isinstance(verdict, Verdict) and verdict.status.code is Code.ERROR:
+                raise CycleError(verdict.status.message)
+        findings.record(name, objection, found if isinstance(found, Candidate) else None)
 
 
 def standing_after(cycle: Cycle, found: Preemption) -> Standing | None:
     """What is kept after the first pod has found a node to make room on; None where that cannot be kept up."""
-    before: list[PostFilterPlugin] = []
-    for plugin in cycle.profile.post_filter:
-        bare = unguarded(plugin)
-        if isinstance(bare, DefaultPreemption):
-            is_known = type(bare).post_filter is DefaultPreemption.post_filter
-            return Standing(cycle, before, bare.policy, found) if is_known else None
-        before.append(plugin)
+    for plugin in map(unguarded, cycle.profile.post_filter):
+        if isinstance(plugin, DefaultPreemption):
+            is_known = type(plugin).post_filter is DefaultPreemption.post_filter
+            return Standing(cycle, plugin.policy, found) if is_known else None
+        if type(plugin) is not DynamicResources:
+            return None  # it may have something to say about the next pod
     return None

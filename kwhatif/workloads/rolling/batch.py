@@ -9,25 +9,28 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import CronJob, Job
 from kwhatif.workloads.expand import expand
-from kwhatif.workloads.job import expand_job, wanted_pods
+from kwhatif.workloads.job import expand_job, is_finished, wanted_pods
 from kwhatif.workloads.rolling.removal import active, removed_first
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update
-from kwhatif.workloads.template import content_of
+from kwhatif.workloads.template import same_template
 
 
 def update_job(new: Job, known: Job | None, pods: Sequence[Pod], cluster: Cluster) -> Update:
-    """The template of a Job cannot be changed; how many pods it runs at once can."""
+    """The template of a Job cannot be changed; how many pods it runs at once can, until it has finished."""
     if known is None:
         return UNCHANGED
-    if content_of(known.spec.template) != content_of(new.spec.template) and not known.spec.suspend:
+    if not same_template(known.spec.template, new.spec.template) and not known.spec.suspend:
         # The API server adds the whole template, printed as Go does.
         message = f'Job.batch "{new.metadata.name}" is invalid: spec.template: Invalid value: field is immutable'
         return Update("changed", denied=Denied(message))
-    before, count = wanted_pods(known.spec), wanted_pods(new.spec)
-    if before == count:
+    done = known.status.succeeded
+    before, count = wanted_pods(known.spec, done), wanted_pods(new.spec, done)
+    # Once a pod of a Job without completions has succeeded, no more are made of it.
+    is_over = is_finished(known) or (done > 0 and new.spec.completions is None and not new.spec.suspend)
+    if before == count or is_over:
         return UNCHANGED
     removed = removed_first(active(pods))[: max(0, before - count)]
-    return Update("scaled", tuple(removed), expand_job(new, range(before, count), cluster))
+    return Update("scaled", tuple(removed), expand_job(new, range(done + before, done + count), cluster))
 
 
 def update_cron_job(
@@ -36,7 +39,7 @@ def update_cron_job(
     """Another template shows at the next run; the one that is under way goes on, and in the end is over."""
     if known is not None:
         before, after = known.spec.job_template.spec, new.spec.job_template.spec
-        same = content_of(before.template) == content_of(after.template) and wanted_pods(before) == wanted_pods(after)
+        same = same_template(before.template, after.template) and wanted_pods(before) == wanted_pods(after)
         if new.spec.suspend or (same and not known.spec.suspend):
             return UNCHANGED
     removed = tuple(pods) if rollout == "final" else ()

@@ -9,14 +9,14 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.workload import DaemonSet, RollingUpdate
 from kwhatif.workloads.daemon_set import eligible_nodes, expand_daemon_set, node_of
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update, resolved
-from kwhatif.workloads.template import content_of
+from kwhatif.workloads.template import same_template
 
 
 def update_daemon_set(
     new: DaemonSet, known: DaemonSet | None, pods: Sequence[Pod], cluster: Cluster, rollout: Rollout
 ) -> Update:
     """Pods are replaced node by node; nodes that the new template leaves lose theirs, new ones get one at once."""
-    if known is not None and content_of(known.spec.template) == content_of(new.spec.template):
+    if known is not None and same_template(known.spec.template, new.spec.template):
         return UNCHANGED
     wanted = eligible_nodes(new, cluster)
     present: dict[str, list[Pod]] = {}

@@ -9,6 +9,7 @@ from kwhatif.admission.new_pod import complete_pod
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod, PodSpec, is_terminal
 from kwhatif.workloads.expand import expand_pod
+from kwhatif.workloads.redacted import lacks_images, redacted
 from kwhatif.workloads.rolling.update import UNCHANGED, Update
 from kwhatif.workloads.template import spec_content
 
@@ -21,9 +22,15 @@ def update_pod(pod: Pod, known: Pod, cluster: Cluster) -> Update:
     made = complete_pod(pod, cluster)
     if not isinstance(made, Denied):
         same_labels = made.metadata.labels == known.metadata.labels
-        if same_labels and spec_content(made.spec) == spec_content(_as_created(known.spec, made.spec)):
+        if same_labels and _same(known.spec, made.spec):
             return UNCHANGED
     return Update("changed", () if is_terminal(known) else (known,), expand_pod(pod, cluster))
+
+
+def _same(known: PodSpec, made: PodSpec) -> bool:
+    if lacks_images(known):
+        known, made = redacted(known, images=False), redacted(made, images=False)
+    return spec_content(made) == spec_content(_as_created(known, made))
 
 
 def _as_created(stored: PodSpec, made: PodSpec) -> PodSpec:

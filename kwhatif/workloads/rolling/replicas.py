@@ -13,7 +13,7 @@ from kwhatif.workloads.expansion import Expansion
 from kwhatif.workloads.replicas import expand_deployment, expand_replicas, replica_set_for
 from kwhatif.workloads.rolling.removal import active, removed_first
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update, resolved
-from kwhatif.workloads.template import content_of
+from kwhatif.workloads.template import same_template
 
 _QUARTER = "25%"
 
@@ -26,7 +26,7 @@ def update_deployment(
     """A changed template replaces all pods; by and by, unless the strategy is Recreate."""
     before = len(active(pods)) if known is None else replicas_of(known)
     count = before if new.spec.replicas is None else replicas_of(new)
-    if known is not None and (new.spec.paused or content_of(known.spec.template) == content_of(new.spec.template)):
+    if known is not None and (new.spec.paused or same_template(known.spec.template, new.spec.template)):
         # A paused Deployment scales what it has.
         template = known if new.spec.paused else new
         return scaled(pods, before, count, expand_deployment(template, count - before, cluster))

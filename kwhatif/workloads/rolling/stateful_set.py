@@ -12,7 +12,7 @@ from kwhatif.workloads.expansion import Expansion
 from kwhatif.workloads.rolling.removal import active
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update
 from kwhatif.workloads.stateful_set import expand_stateful_set, ordinals_of
-from kwhatif.workloads.template import content_of
+from kwhatif.workloads.template import same_template
 
 
 def update_stateful_set(
@@ -23,7 +23,7 @@ def update_stateful_set(
     before = set(by_ordinal) if known is None else set(ordinals_of(known, replicas_of(known)))
     count = len(before) if new.spec.replicas is None else replicas_of(new)
     after = ordinals_of(new, count)
-    changed = known is None or content_of(known.spec.template) != content_of(new.spec.template)
+    changed = known is None or not same_template(known.spec.template, new.spec.template)
     partition = _partition(new)
     replaced = sorted(before.intersection(after), reverse=True) if changed else []
     replaced = [ordinal for ordinal in replaced if partition is not None and ordinal >= partition]

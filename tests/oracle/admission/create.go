@@ -130,8 +130,12 @@ func (s *server) create(namespace string, raw json.RawMessage) (runtime.Object, 
 	}
 	access.SetNamespace(namespace)
 	kind, resource, strategy := "Pod", "pods", rest.RESTCreateStrategy(podregistry.Strategy)
-	if _, ok := obj.(*api.PersistentVolumeClaim); ok {
+	switch obj.(type) {
+	case *api.Pod:
+	case *api.PersistentVolumeClaim:
 		kind, resource, strategy = "PersistentVolumeClaim", "persistentvolumeclaims", persistentvolumeclaim.Strategy
+	default:
+		return obj, createWorkload(ctx, obj)
 	}
 	attributes := admission.NewAttributesRecord(
 		obj, nil, api.Kind(kind).WithVersion("v1"), namespace, access.GetName(),

@@ -1,4 +1,4 @@
-// Command admission asks the API server's own packages what they make of new pods and claims.
+// Command admission asks the API server's own packages what they make of new pods, claims and workloads.
 //
 // It reads cases (see fixtures/admission), and writes their results back into the file: the object as it would be
 // stored, as far as scheduling reads it, or the refusal.

@@ -15,6 +15,9 @@ import (
 	"k8s.io/utils/clock"
 
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	_ "k8s.io/kubernetes/pkg/apis/apps/install"
+	_ "k8s.io/kubernetes/pkg/apis/batch/install"
+	api "k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	_ "k8s.io/kubernetes/pkg/apis/node/install"
 	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
@@ -101,8 +104,13 @@ func (w *world) countUsed(namespace string, used map[string][]runtime.Object) er
 	return nil
 }
 
-// told keeps of a stored object what scheduling reads.
+// told keeps of a stored pod or claim what scheduling reads; of a workload, that it was taken.
 func told(obj runtime.Object) (any, error) {
+	switch obj.(type) {
+	case *api.Pod, *api.PersistentVolumeClaim:
+	default:
+		return map[string]any{}, nil
+	}
 	text, err := runtime.Encode(legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion), obj)
 	if err != nil {
 		return nil, err

@@ -19,8 +19,11 @@ from kwhatif.model.resource import (
     ResourceClaimSpec,
 )
 from kwhatif.report import Decision
+from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.whatif.placing import Placer
 from kwhatif.whatif.session import Session
 from tests.builders import PodBuilder, cluster, node, on_name, pod, term
+from tests.storage import claim, storage_class
 
 NODES = (node("n1").allocatable(cpu="4", pods=10), node("n2").allocatable(cpu="4", pods=10))
 
@@ -53,6 +56,13 @@ def test_filter_fails_for_want_of_what_pre_filter_finds(plugin: str, text: str) 
     decision = decide(without("pre_filter", plugin), pod("web").cpu("1"))
     assert decision.message == f'running "{plugin}" filter plugin: {text}'
     assert decision.ties == ()
+
+
+def test_what_filter_did_not_look_for_is_not_reserved() -> None:
+    profile = without("filter", "VolumeBinding")
+    objects = (*NODES, storage_class("slow", "kubernetes.io/no-provisioner"), claim("data", "slow"))
+    placer = Placer({profile.scheduler_name: profile}, Snapshot(cluster(*objects)))
+    assert placer.place(pod("web").claim("data").info()).node == "n1"
 
 
 @pytest.mark.parametrize("plugin", ["NodeAffinity", "VolumeZone", "NodeVolumeLimits"])

@@ -51,6 +51,9 @@ class RivalFilter(NodeFilter):
     def fork(self) -> RivalFilter:
         return RivalFilter(dict(self.rivals))
 
+    def heeds(self, pod: PodInfo) -> bool:
+        return "rival" in pod.labels
+
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         self.rivals[node.name] = self.rivals.get(node.name, 0) + ("rival" in pod.labels)
 

@@ -173,6 +173,16 @@ def test_filters_that_read_no_pods_are_asked_once() -> None:
     assert live.filter.asked == [[], ["a"], ["a", "b"]]
 
 
+def test_a_filter_is_not_asked_again_about_pods_that_it_does_not_heed() -> None:
+    heedless = Asked(reads=Reads.CLUSTER)
+    heedless.filter.heeds = lambda _: False  # type: ignore[method-assign]
+    snap = snapshot(node("n1"), running("a", "2"), running("b", "2"))
+    cycle = cycle_of(snap, wants("2"), heedless, Cpu())
+    heedless.filter.asked.clear()
+    VictimSearch(cycle, Policy(), Budgets(snap.cluster)).on(snap.by_name["n1"])
+    assert heedless.filter.asked == [[]]
+
+
 def test_filters_with_state_of_their_own_follow_every_pod() -> None:
     rival = running("rival", "1").labels(rival="yes")
     found = candidate(wants("1"), rival, running("other", "1", 9), plugins=(Rivals(), Cpu()))

@@ -122,7 +122,8 @@ def test_a_clone_knows_all_of_the_node() -> None:
     assert (clone.allocatable, clone.allowed_pods) == (info.allocatable, info.allowed_pods)
 
 
-steps = st.lists(st.tuples(st.sampled_from(["add", "remove", "look", "clone"]), st.integers(0, 4)), max_size=20)
+_ACTIONS = ["add", "remove", "look", "clone", "clone without"]
+steps = st.lists(st.tuples(st.sampled_from(_ACTIONS), st.integers(0, 4)), max_size=20)
 requests = st.fixed_dictionaries(
     {}, optional={"cpu": st.integers(0, 9), "memory": st.integers(0, 9), GPU: st.integers(0, 9)}
 )
@@ -154,5 +155,8 @@ def test_sums_are_those_of_the_pods_at_any_time(
             assert info.used_ports() == expected_ports
         elif action == "clone":
             info = info.clone()
+        elif action == "clone without" and one in info.pods:
+            info = info.clone_without([one])
+            expected_ports -= set(one.ports)
         assert sums(info) == sums(filled(*info.pods))
     assert info.used_ports() == expected_ports

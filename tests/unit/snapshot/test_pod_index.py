@@ -18,7 +18,7 @@ def counts(snap: Snapshot, namespace: str = "default") -> dict[str | None, dict[
 
 
 def terms(snap: Snapshot) -> dict[AffinityTerms, dict[str, int]]:
-    return {terms: dict(pods) for terms, pods in snap.index.by_terms().items() if pods}
+    return {terms: dict(pods) for terms, pods in snap.index.terms_about("default") if pods}
 
 
 def test_groups_are_pods_of_one_namespace_with_equal_labels() -> None:
@@ -62,6 +62,31 @@ def test_it_keeps_up_with_namespaces_that_nobody_asked_about() -> None:
     snap.assume(web("c", "shop").info(), "n1")
     snap.forget(snap.pods["shop/a"], "n1")
     assert counts(snap, "shop") == {"web": {"n1": 1}}
+
+
+def test_terms_are_found_by_the_namespaces_that_they_may_speak_of() -> None:
+    here, there = affinity_term(ZONE), affinity_term(ZONE, namespaces=("shop",))
+    any_of_a_team = affinity_term(ZONE, namespace_selector=selector(team="web"))
+    pods = {
+        "here": pod("here").prefer_pods(1, here),
+        "there": pod("there").pod_affinity(there),
+        "both": pod("both").pod_anti_affinity(here).prefer_not_pods(1, there),
+        "any": pod("any").pod_affinity(any_of_a_team),
+    }
+    snap = snapshot(node("n1"), *(built.on("n1") for name, built in pods.items() if name != "any"))
+    known = {name: built.info().affinity_terms for name, built in pods.items()}
+
+    def about(snap: Snapshot, namespace: str) -> set[str]:
+        found = {terms for terms, _ in snap.index.terms_about(namespace)}
+        return {name for name, terms in known.items() if terms in found}
+
+    assert about(snap, "default") == {"here", "both"}
+    assert about(snap, "shop") == {"there", "both"}
+    fork = snap.fork()
+    fork.assume(pods["any"].info(), "n1")
+    assert about(fork, "elsewhere") == {"any"}
+    assert about(fork, "shop") == {"there", "both", "any"}
+    assert about(snap, "elsewhere") == set()
 
 
 def test_terms_are_counted_by_node() -> None:

@@ -106,5 +106,28 @@ def test_problems(text: str, told: list[str]) -> None:
     assert problems(stdin=text) == told
 
 
+@pytest.mark.parametrize(
+    ("kind", "version", "served"),
+    [
+        ("Deployment", "apps/v1beta1", "apps/v1"),
+        ("DaemonSet", "extensions/v1beta1", "apps/v1"),
+        ("CronJob", "batch/v1beta1", "batch/v1"),
+        ("PodDisruptionBudget", "policy/v1beta1", "policy/v1"),
+        ("Pod", "v1beta3", "v1"),
+    ],
+)
+def test_a_version_that_is_no_longer_served(kind: str, version: str, served: str) -> None:
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: old}}\n---\napiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\n"
+    assert problems(stdin=text) == [
+        f'standard input, document 1, line 1 ({kind} old): no matches for kind "{kind}" in version "{version}"'
+        f" (write {served})"
+    ]
+
+
+def test_a_kind_of_that_name_in_another_group_is_another_kind() -> None:
+    text = "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: s}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+    assert [key_of(manifest.object) for manifest in load(stdin=text)] == ["shop/a"]
+
+
 def test_a_glob_that_matches_nothing(tmp_path: Path) -> None:
     assert problems(tmp_path / "*.yaml") == [f"{tmp_path}/*.yaml: matches no file"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 from datetime import date
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.missing import Missing
-from kwhatif.model.policy import PriorityClass
+from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.policy.build import build_rulebook, default_rulebook
 from kwhatif.report import Decision, Report, WorkloadRow
 from kwhatif.sources.applied import as_applied, as_row
@@ -190,6 +191,27 @@ def test_a_pod_of_a_namespace_that_is_not_there_is_refused_unless_the_manifests_
     assert row(run(session, text + made), "Deployment new/web").placed == 1
 
 
+def test_a_new_namespace_says_nothing_about_the_others_where_the_dump_has_none() -> None:
+    made = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: new}\n"
+    report = run(Session(cluster(node("n1"))), made + workload("Deployment", "web", 1, ns="old"))
+    assert row(report, "Deployment old/web").placed == 1
+
+
+def test_a_quota_that_changes_is_counted_anew() -> None:
+    def quota(pods: int) -> str:
+        return f"---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {{name: q, namespace: default}}\nspec: {{hard: {{pods: '{pods}'}}}}\n"
+
+    known = ResourceQuota(
+        metadata=ObjectMeta(name="q", namespace="default"),
+        spec=ResourceQuotaSpec(hard={"pods": "3"}),
+        status=ResourceQuotaStatus(hard={"pods": "3"}, used={"pods": "3"}),
+    )
+    session = Session(cluster(node("n1"), pod("there").cpu("1").on("n1"), known))
+    assert row(run(session, quota(3) + bare("p")), "Pod default/p").denied == 1  # as its status says
+    assert row(run(session, quota(2) + bare("p")), "Pod default/p").placed == 1  # as it will be counted
+    assert row(run(session, quota(1) + bare("p")), "Pod default/p").denied == 1
+
+
 def test_a_new_budget_guards_the_pods_that_run() -> None:
     ready = low("etl").owner("ReplicaSet", "etl").build()
     new = (
@@ -346,6 +368,25 @@ def test_with_surge_the_old_pods_are_still_there() -> None:
     text = workload("Deployment", "web", 4, cpu="2")
     web = row(run(running(4), text, rollout="surge"), "Deployment default/web")
     assert (web.update, web.removed, web.placed) == ("changed", 1, 2)
+
+
+def test_a_job_whose_name_is_yet_to_be_made_makes_its_pods() -> None:
+    text = workload("Job", "etl", spec="restartPolicy: Never,").replace("{name: etl,", "{generateName: etl-,")
+    report = run(Session(cluster(node("n1"))), text)
+    assert [(row.name, row.placed) for row in report.workloads] == [("Job default/etl-", 1)]
+    assert re.fullmatch(r"default/etl-[a-z0-9]{5}-[a-z0-9]{5}", report.decisions[0].pod)
+
+
+def test_a_workload_that_the_api_server_refuses_is_told_once() -> None:
+    report = run(
+        Session(cluster(node("n1"))), workload("Deployment", "web", 5).replace("image: 'x:1', ", "") + bare("p")
+    )
+    web = row(report, "Deployment default/web")
+    assert (web.denied, web.message) == (1, "is refused")
+    assert decision(report, "default/web").message == (
+        'Deployment.apps "web" is invalid: spec.template.spec.containers[0].image: Required value'
+    )
+    assert decision(report, "default/p").outcome == "Placed"
 
 
 # --- custom resources ------------------------------------------------------------------------------------

@@ -21,7 +21,9 @@ from kwhatif.model.workload import (
     Deployment,
     DeploymentSpec,
     Job,
+    JobCondition,
     JobSpec,
+    JobStatus,
     JobTemplateSpec,
     ReplicaSet,
     ReplicaSetSpec,
@@ -31,6 +33,7 @@ from kwhatif.model.workload import (
     StatefulSetSpec,
     UpdateStrategy,
 )
+from kwhatif.sources.saving.redact import redact
 from kwhatif.workloads.rolling.update import Update, resolved
 from kwhatif.workloads.rollout import plan_update
 from tests.builders import PodBuilder, node, pod
@@ -168,6 +171,13 @@ def test_what_is_not_in_the_input_is_said() -> None:
     assert plan_update(deployment(), around(*FOUR)).caveat == ""
 
 
+@pytest.mark.parametrize(("there", "told"), [(4, True), (1, False), (None, False)])
+def test_a_number_of_replicas_that_is_left_out_is_told(there: int | None, told: bool) -> None:
+    update = plan_update(deployment(None), around(deployment(there), replica_set(), *running(there or 1)))
+    assert counts(update) == ("unchanged", 0, 0)
+    assert ("it keeps the 4 that it has" in update.caveat) is told
+
+
 def test_who_goes_first() -> None:
     def ready(builder: PodBuilder) -> PodBuilder:
         return builder.status(phase="Running", conditions=(PodCondition(type="Ready", status="True"),))
@@ -186,6 +196,21 @@ def test_who_goes_first() -> None:
     update = plan_update(deployment(1), around(known, replica_set(), *pods))
     names = [gone.metadata.name for gone in update.removed]
     assert names == ["nowhere", "pending", "unready", "other-twin", "twin", "young", "old"]
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [(deployment(), "unchanged"), (deployment(6), "scaled"), (deployment(cpu="2"), "changed")],
+    ids=["the same", "more", "another template"],
+)
+def test_a_snapshot_without_images_cannot_tell_whether_they_change(new: Deployment, expected: str) -> None:
+    objects = [redact(each, images=False) for each in around(*FOUR).all(Deployment).values()]
+    sets = [redact(each, images=False) for each in around(*FOUR).all(ReplicaSet).values()]
+    update = plan_update(new, around(*objects, *sets, *running(4)))
+    assert update.kind == expected
+    assert bool(update.caveat) is (expected != "changed")
+    if expected == "scaled":
+        assert update.added.pods[0].metadata.owner_references[0].name == "web-66"
 
 
 # --- ReplicaSets -------------------------------------------------------------------------------------
@@ -330,6 +355,11 @@ def job(cpu: str = "1", **spec: Any) -> Job:
     return Job(metadata=named("etl"), spec=JobSpec(template=template(cpu), **spec))
 
 
+def so_far(known: Job, succeeded: int = 0, condition: str = "") -> Job:
+    conditions = (JobCondition(type=condition, status="True"),) if condition else ()
+    return replace(known, status=JobStatus(succeeded=succeeded, conditions=conditions))
+
+
 JOBS = {
     "is the same": (job(parallelism=2), job(parallelism=2), ("unchanged", 0, 0)),
     "runs more at once": (job(parallelism=2), job(parallelism=3), ("scaled", 0, 1)),
@@ -341,6 +371,23 @@ JOBS = {
     ),
     "is suspended": (job(parallelism=2), job(parallelism=2, suspend=True), ("scaled", 2, 0)),
     "is resumed": (job(parallelism=2, suspend=True), job(parallelism=2), ("scaled", 0, 2)),
+    "has little left to do": (
+        so_far(job(parallelism=2, completions=5), succeeded=2),
+        job(parallelism=9, completions=5),
+        ("scaled", 0, 1),
+    ),
+    "has nothing left to do": (
+        so_far(job(parallelism=2, completions=2), succeeded=2),
+        job(parallelism=9, completions=2),
+        ("unchanged", 0, 0),
+    ),
+    "has finished": (so_far(job(parallelism=2), condition="Complete"), job(parallelism=9), ("unchanged", 0, 0)),
+    "has failed": (so_far(job(parallelism=2), condition="Failed"), job(parallelism=9), ("unchanged", 0, 0)),
+    "works on a queue that is empty": (
+        so_far(job(parallelism=2), succeeded=1),
+        job(parallelism=9),
+        ("unchanged", 0, 0),
+    ),
 }
 
 

@@ -1,0 +1,141 @@
+"""The gate: 50 workloads with 500 replicas in all, against a cluster of 1,000 nodes and 20,000 pods."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+import kwhatif
+from benchmarks.dump import Shape, write_json
+from kwhatif.render.formats import FORMATS
+
+Json = dict[str, Any]
+
+WORKLOADS, REPLICAS = 50, 10
+CLUSTER = Shape(nodes=1_000, pods_per_node=20, budgets=800, free_cpu=2_000)
+
+#: What the pods ask for -> the class and cpu of a manifest set's workloads.
+SETS: dict[str, tuple[str, str]] = {
+    "there is room": ("medium", "100m"),
+    "all have to evict": ("high", "2500m"),
+    "some fit, others evict, the rest stays pending": ("", ""),
+}
+_MIXED = (("low", "250m"), ("medium", "3"), ("high", "3"), ("low", "64"), ("medium", "1"))
+
+
+class GateCost(NamedTuple):
+    """What one gate took beyond loading the dump, and what became of the pods."""
+
+    seconds: float
+    cpu_seconds: float
+    outcomes: dict[str, int]
+
+
+def manifests(set_name: str) -> list[Json]:
+    """The workloads of a set: every fifth a StatefulSet with claims, some spread, some apart, some with a budget."""
+    made: list[Json] = [
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": "late"},
+            "provisioner": "csi.example.com",
+            "volumeBindingMode": "WaitForFirstConsumer",
+        }
+    ]
+    for number in range(WORKLOADS):
+        made.append(_workload(number, *(SETS[set_name] if SETS[set_name][0] else _MIXED[number % len(_MIXED)])))
+        if number % 10 == 0:
+            made.append(_budget(number))
+    return made
+
+
+def _workload(number: int, priority_class: str, cpu: str) -> Json:
+    name = f"new-{number}"
+    resources = {"requests": {"cpu": cpu, "memory": "256Mi"}, "limits": {"memory": "256Mi"}}
+    container = {"name": "main", "image": f"registry.example.com/team/app-{number}:2.0", "resources": resources}
+    selector = {"matchLabels": {"app": name}}
+    pod: Json = {"priorityClassName": priority_class, "containers": [container]}
+    if number % 3 == 0:
+        pod["topologySpreadConstraints"] = [
+            {
+                "maxSkew": 1,
+                "topologyKey": "topology.kubernetes.io/zone",
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": selector,
+            }
+        ]
+    if number % 3 == 1:
+        term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}
+        kind = "required" if number % 2 else "preferred"
+        terms = [term] if number % 2 else [{"weight": 100, "podAffinityTerm": term}]
+        pod["affinity"] = {"podAntiAffinity": {f"{kind}DuringSchedulingIgnoredDuringExecution": terms}}
+    spec: Json = {
+        "replicas": REPLICAS,
+        "selector": selector,
+        "template": {"metadata": {"labels": {"app": name}}, "spec": pod},
+    }
+    if number % 5 == 0:
+        claim = {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "late",
+            "resources": {"requests": {"storage": "1Gi"}},
+        }
+        spec |= {"serviceName": name, "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}]}
+    kind = "Deployment" if number % 5 else "StatefulSet"
+    meta = {"name": name, "namespace": f"team-{number % 40}"}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": meta, "spec": spec}
+
+
+def _budget(number: int) -> Json:
+    name, namespace = f"new-{number}", f"team-{number % 40}"
+    spec = {"maxUnavailable": 1, "selector": {"matchLabels": {"app": name}}}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": spec,
+    }
+
+
+def measure(runs: int = 3) -> dict[str, GateCost]:
+    """Reading the manifests, judging, and writing the report as Markdown: the fastest of several runs.
+
+    Where pods have to evict, one run says enough.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        dump = Path(folder) / "dump.json"
+        write_json(dump, CLUSTER)
+        session = kwhatif.load(dump)
+        gc.collect()
+        gc.freeze()
+        costs: dict[str, GateCost] = {}
+        for name in SETS:
+            path = Path(folder) / "manifests.yaml"
+            path.write_text(yaml.safe_dump_all(manifests(name)))
+            costs[name] = min(_once(session, path) for _ in range(1 if costs else runs))
+        return costs
+
+
+def _once(session: kwhatif.Session, path: Path) -> GateCost:
+    before, started = os.times(), time.perf_counter()
+    report = kwhatif.gate(session, path)
+    FORMATS["markdown"](report)
+    seconds, after = time.perf_counter() - started, os.times()
+    outcomes = Counter(decision.outcome for decision in report.decisions)
+    assert outcomes.total() == WORKLOADS * REPLICAS
+    assert not report.problems
+    cpu = after.user + after.system - before.user - before.system
+    return GateCost(seconds, cpu, dict(outcomes))
+
+
+if __name__ == "__main__":
+    for name, cost in measure().items():
+        sys.stdout.write(f"{name}: {cost.seconds:.2f} s ({cost.cpu_seconds:.2f} s of CPU), {cost.outcomes}\n")

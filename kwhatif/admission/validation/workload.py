@@ -1,0 +1,229 @@
+"""Whether the API server would take a workload: its numbers, its selector, its template, its strategy.
+
+(`pkg/apis/apps/validation/validation.go`, `pkg/apis/batch/validation/validation.go`.) Left out is what the model does
+not have, such as schedules, deadlines and policies of Jobs.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from kwhatif.admission.denied import Denied
+from kwhatif.admission.pod_defaults import default_template
+from kwhatif.admission.validation.errors import NOT_NEGATIVE, FieldErrors
+from kwhatif.admission.validation.pod import validate_metadata, validate_template
+from kwhatif.admission.validation.selectors import as_json, validate_selector
+from kwhatif.admission.validation.strategies import validate_daemon_set_strategy, validate_deployment_strategy
+from kwhatif.matching.label_syntax import dns_label_errors, dns_subdomain_errors
+from kwhatif.matching.labels import Selector, SelectorError, compile_selector, selector_of_map
+from kwhatif.model.meta import LabelSelector, ObjectMeta
+from kwhatif.model.pod import PodTemplateSpec
+from kwhatif.model.volume import ClaimVolumeSource, Volume
+from kwhatif.model.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    JobSpec,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+
+Workload = CronJob | DaemonSet | Deployment | Job | ReplicaSet | ReplicationController | StatefulSet
+
+_ALWAYS = "Always"
+_INDEXED = "Indexed"
+_MODES = ("NonIndexed", _INDEXED)
+#: So much of a Job's name is left when the time of its start has been put behind a CronJob's.
+_MAX_CRON_JOB_NAME = 52
+
+
+def validate_workload(workload: Workload, qualified: str) -> Denied | None:
+    """The API server's refusal of a new workload, whose kind is `qualified` (`Deployment.apps`)."""
+    errors = FieldErrors()
+    name_errors = dns_label_errors if isinstance(workload, StatefulSet) else dns_subdomain_errors
+    validate_metadata(_metadata(workload), name_errors, errors)
+    validate_workload_spec(workload, errors)
+    return refusal(workload, qualified, errors)
+
+
+def _metadata(workload: Workload) -> ObjectMeta:
+    """Some kinds get the labels of their template if they have none (`SetDefaults_Job`, and so on)."""
+    meta = workload.metadata
+    if meta.labels or not isinstance(workload, Job | ReplicationController) or workload.spec.template is None:
+        return meta
+    return replace(meta, labels=workload.spec.template.metadata.labels)
+
+
+def refusal(workload: Workload, qualified: str, errors: FieldErrors) -> Denied | None:
+    """The errors in the API server's words; None where there are none."""
+    return Denied(f'{qualified} "{workload.metadata.name}" is invalid: {errors}') if errors else None
+
+
+def validate_workload_spec(workload: Workload, errors: FieldErrors) -> None:
+    """What holds for new workloads and for changed ones."""
+    match workload:
+        case Deployment():
+            _validate_replicas(workload, errors)
+            validate_deployment_strategy(workload.spec.strategy, errors)
+        case ReplicaSet():
+            _validate_replicas(workload, errors)
+        case ReplicationController():
+            _validate_replication_controller(workload, errors)
+        case StatefulSet():
+            _validate_stateful_set(workload, errors)
+        case DaemonSet():
+            _validate_daemon_set(workload, errors)
+        case Job():
+            _validate_job(workload, errors)
+        case CronJob():
+            name = workload.metadata.name
+            _validate_job_spec(workload.spec.job_template.spec, errors.within("spec.jobTemplate.spec"))
+            if len(name) > _MAX_CRON_JOB_NAME:
+                errors.invalid("metadata.name", name, f"must be no more than {_MAX_CRON_JOB_NAME} characters")
+
+
+# --- kinds -------------------------------------------------------------------------------------------
+
+
+def _validate_replicas(workload: Deployment | ReplicaSet, errors: FieldErrors) -> None:
+    _validate_count("spec.replicas", workload.spec.replicas, errors)
+    # QUIRK: (ValidateReplicaSetSpec) an empty selector of a ReplicaSet, too, is "invalid for deployment".
+    _validate_selector(workload.spec.selector, "deployment", errors)
+    _validate_template(workload.spec.template, workload.spec.selector, "ReplicaSet", errors)
+
+
+def _validate_replication_controller(workload: ReplicationController, errors: FieldErrors) -> None:
+    spec = workload.spec
+    if not spec.selector:
+        errors.required("spec.selector")
+    _validate_count("spec.replicas", spec.replicas, errors)
+    if spec.template is None:
+        errors.required("spec.template")
+        return
+    if spec.selector:
+        _validate_labels(selector_of_map(spec.selector), spec.template, errors)
+    validate_template(default_template(spec.template), "spec.template", errors)
+    _validate_forever(spec.template, "ReplicationController", errors)
+
+
+def _validate_stateful_set(workload: StatefulSet, errors: FieldErrors) -> None:
+    spec = workload.spec
+    _validate_count("spec.replicas", spec.replicas, errors)
+    if spec.ordinals is not None:
+        _validate_count("spec.ordinals.start", spec.ordinals.start, errors)
+    if spec.service_name:
+        errors.all_invalid("spec.serviceName", spec.service_name, dns_label_errors(spec.service_name))
+    _validate_selector(spec.selector, "statefulset", errors)
+    _validate_template(_with_claims(workload), spec.selector, "StatefulSet", errors)
+
+
+def _with_claims(workload: StatefulSet) -> PodTemplateSpec:
+    """The template with the volumes that the controller adds, and without the host name that it replaces."""
+    template = workload.spec.template or PodTemplateSpec()
+    names = [claim.metadata.name for claim in workload.spec.volume_claim_templates]
+    claimed = (Volume(name=name, persistent_volume_claim=ClaimVolumeSource(claim_name=name)) for name in names)
+    others = (volume for volume in template.spec.volumes if volume.name not in names)
+    return replace(template, spec=replace(template.spec, volumes=(*claimed, *others), hostname="", subdomain=""))
+
+
+def _validate_daemon_set(workload: DaemonSet, errors: FieldErrors) -> None:
+    spec = workload.spec
+    template = spec.template or PodTemplateSpec()
+    validate_selector(spec.selector, "spec.selector", errors)
+    _validate_match(spec.selector, template, errors)
+    if spec.selector is not None and _is_empty(spec.selector):
+        errors.invalid_object("spec.selector", as_json(spec.selector), "empty selector is invalid for daemonset")
+    validate_template(default_template(template), "spec.template", errors)
+    _validate_forever(template, "DaemonSet", errors)
+    validate_daemon_set_strategy(spec.update_strategy, errors)
+
+
+def _validate_job(workload: Job, errors: FieldErrors) -> None:
+    spec = workload.spec
+    if spec.completions is None and spec.parallelism is None:
+        spec = replace(spec, completions=1)  # the default of a Job, but not of a template of Jobs
+    _validate_job_spec(spec, errors.within("spec"))
+    if spec.completion_mode == _INDEXED and spec.completions is not None and spec.completions > 0:
+        name = workload.metadata.name
+        last = f"{name}-{spec.completions - 1}"
+        if dns_label_errors(last):
+            errors.invalid("metadata.name", name, f"will not able to create pod with invalid DNS label: {last}")
+
+
+def _validate_job_spec(spec: JobSpec, errors: FieldErrors) -> None:
+    _validate_count("parallelism", spec.parallelism, errors)
+    _validate_count("completions", spec.completions, errors)
+    if spec.completion_mode is not None:
+        errors.supported("completionMode", spec.completion_mode, _MODES)
+    if spec.completion_mode == _INDEXED and spec.completions is None:
+        errors.required("completions", "when completion mode is Indexed")
+    template = default_template(spec.template or PodTemplateSpec())
+    validate_template(template, "template", errors)
+    if template.spec.restart_policy == _ALWAYS:
+        errors.required("template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
+    else:
+        errors.supported("template.spec.restartPolicy", template.spec.restart_policy, ("OnFailure", "Never"))
+
+
+# --- parts -------------------------------------------------------------------------------------------
+
+
+def _validate_count(path: str, count: int | None, errors: FieldErrors) -> None:
+    if count is not None and count < 0:
+        errors.invalid(path, count, NOT_NEGATIVE)
+
+
+def _validate_selector(selector: LabelSelector | None, kind: str, errors: FieldErrors) -> None:
+    if selector is None:
+        errors.required("spec.selector")
+        return
+    validate_selector(selector, "spec.selector", errors)
+    if _is_empty(selector):
+        errors.invalid_object("spec.selector", as_json(selector), f"empty selector is invalid for {kind}")
+
+
+def _is_empty(selector: LabelSelector) -> bool:
+    return not selector.match_labels and not selector.match_expressions
+
+
+def _validate_template(
+    template: PodTemplateSpec | None, selector: LabelSelector | None, kind: str, errors: FieldErrors
+) -> None:
+    template = template or PodTemplateSpec()
+    if _validate_match(selector, template, errors):
+        validate_template(default_template(template), "spec.template", errors)
+        _validate_forever(template, kind, errors)
+    elif kind == "StatefulSet":
+        errors.invalid_object("spec.selector", as_json(selector), "")
+        _validate_forever(template, kind, errors)
+    else:
+        errors.invalid_object("spec.selector", as_json(selector), "invalid label selector")
+
+
+def _validate_match(selector: LabelSelector | None, template: PodTemplateSpec, errors: FieldErrors) -> bool:
+    """Pods of the template must be selected; false if the selector cannot be used at all."""
+    try:
+        compiled = compile_selector(selector)
+    except SelectorError:
+        return False
+    _validate_labels(compiled, template, errors)
+    return True
+
+
+def _validate_labels(selector: Selector, template: PodTemplateSpec, errors: FieldErrors) -> None:
+    labels = template.metadata.labels
+    if not selector.matches(labels):
+        known = dict(sorted(labels.items())) or None
+        detail = "`selector` does not match template `labels`"
+        errors.invalid_object("spec.template.metadata.labels", known, detail)
+
+
+def _validate_forever(template: PodTemplateSpec, kind: str, errors: FieldErrors) -> None:
+    """Only pods that are to run forever can be kept running."""
+    policy = template.spec.restart_policy or _ALWAYS
+    errors.supported("spec.template.spec.restartPolicy", policy, (_ALWAYS,))
+    if template.spec.active_deadline_seconds is not None:
+        here = "spec.template.spec.activeDeadlineSeconds"
+        errors.forbidden(here, f"activeDeadlineSeconds in {kind} is not Supported")

@@ -1,0 +1,96 @@
+"""`Cell`: nodes that the filters which look beyond a node cannot tell apart, and what is known of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+
+from kwhatif.framework.status import Verdict
+from kwhatif.preemption.candidate import Candidate
+from kwhatif.preemption.ranking import Rank
+from kwhatif.whatif.placing.order import Order
+
+#: What was found in so many stances of the filters is kept: they may come back to it.
+_KEPT = 4
+
+
+class Findings:
+    """What became of the nodes of one cell, in one stance of the filters."""
+
+    def __init__(self, names: set[str]) -> None:
+        #: Nodes that have to be looked at.
+        self.outdated = names.copy()
+        self.feasible: set[str] = set()
+        self.candidates: dict[str, Candidate] = {}
+        #: The candidates by rank.
+        self.order: Order[Rank] = Order({})
+        #: How many nodes give a reason.
+        self.reasons: Counter[str] = Counter()
+        self._given: dict[str, tuple[str, ...]] = {}
+
+    def record(self, name: str, objection: Verdict | None, candidate: Candidate | None) -> None:
+        """What keeps the pod out of the node, if anything does, and whom it would evict there."""
+        self._clear(name)
+        if objection is None:
+            self.feasible.add(name)
+        else:
+            self._given[name] = objection.status.reasons
+            self.reasons.update(objection.status.reasons)
+        if candidate is not None:
+            self.candidates[name] = candidate
+        self.order.put(name, candidate.rank if candidate else None)
+
+    def forget(self, name: str) -> None:
+        """The node is not in the cell any more."""
+        self._clear(name)
+        self.order.put(name, None)
+
+    def _clear(self, name: str) -> None:
+        self.outdated.discard(name)
+        self.feasible.discard(name)
+        self.reasons.subtract(self._given.pop(name, ()))
+        self.candidates.pop(name, None)
+
+
+class Cell:
+    """Nodes of one cell, with the findings of the stance that the filters take now and of earlier ones."""
+
+    def __init__(self, key: Hashable) -> None:
+        self.key = key
+        self.names: set[str] = set()
+        self._by_stance: dict[Hashable, Findings] = {}
+        self.findings = Findings(self.names)
+
+    def take_stance(self, stance: Hashable) -> None:
+        """The filters say this of the cell now."""
+        findings = self._by_stance.pop(stance, None) or Findings(self.names)
+        self._by_stance[stance] = self.findings = findings
+        if len(self._by_stance) > _KEPT:
+            del self._by_stance[next(iter(self._by_stance))]
+
+    def add(self, name: str) -> None:
+        """The node belongs to the cell."""
+        self.names.add(name)
+        self.outdate(name)
+
+    def outdate(self, name: str) -> None:
+        """What was found about the node does not hold any more."""
+        for findings in self._by_stance.values():
+            findings.outdated.add(name)
+
+    def spend(self, name: str, budget: str, *, is_steady: bool) -> None:
+        """As `outdate`, where it matters that the budget allows less: with steady filters, only to those it counts."""
+        for findings in self._by_stance.values():
+            candidate = findings.candidates.get(name)
+            if candidate is not None and not (is_steady and _spares(candidate, budget)):
+                findings.outdated.add(name)
+
+    def remove(self, name: str) -> None:
+        """The node belongs to another cell."""
+        self.names.discard(name)
+        for findings in self._by_stance.values():
+            findings.forget(name)
+
+
+def _spares(candidate: Candidate, budget: str) -> bool:
+    return all(budget not in victim.budgets for victim in candidate.victims)

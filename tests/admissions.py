@@ -1,0 +1,113 @@
+"""Cases of admission: what kwhatif makes of the objects, held against what the API server made of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.admission.changes import changes_between
+from kwhatif.admission.defaults import default_object
+from kwhatif.admission.denied import Denied
+from kwhatif.admission.new_claim import admit_claim
+from kwhatif.admission.new_pod import admit_pod
+from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.admission.validation.workload import Workload
+from kwhatif.model.amount import amounts
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.pod import Pod, PodSpec, ResourceRequirements
+from kwhatif.model.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
+from kwhatif.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec, StorageClass
+from kwhatif.model.workload import Namespace
+
+Case = dict[str, Any]
+Setup = Pod | PersistentVolumeClaim | LimitRange | PriorityClass | ResourceQuota | RuntimeClass | StorageClass
+OF_CLUSTER = ("PriorityClass", "RuntimeClass", "StorageClass")
+
+_SEVERAL = re.compile(r"(is invalid|is forbidden): \[(.*)\]$", re.DOTALL)
+_NEXT = re.compile(r", (?=spec[.:]|metadata\.|maximum |minimum |\S+ max limit)")
+
+
+def disagreements(case: Case) -> Iterator[str]:
+    """What comes out otherwise; errors may come in any order, since the API server iterates over maps."""
+    cluster = _cluster_of(case)
+    usage = QuotaUsage(cluster)
+    for number, (raw, expected) in enumerate(zip(case["pods"], case["results"], strict=True)):
+        created = _read(raw, case["namespace"], Pod | PersistentVolumeClaim | Workload)
+        made = _made(created, cluster, usage)
+        wanted = expected.get("message")
+        told = made.message if isinstance(made, Denied) else None
+        if wanted is not None or told is not None:
+            if told != wanted and _parts(told) != _parts(wanted):
+                yield f"object {number}: wanted {wanted!r}, got {told!r}"
+        elif isinstance(created, Pod | PersistentVolumeClaim):
+            yield from (f"object {number}: {change}" for change in _changes(made, expected["spec"]))
+
+
+def _made(created: Any, cluster: Cluster, usage: QuotaUsage) -> Any:
+    """The object as stored, or the refusal."""
+    match created:
+        case Pod():
+            admitted: Any = admit_pod(created, cluster, usage)
+        case PersistentVolumeClaim():
+            admitted = admit_claim(created, cluster, usage)
+        case _:
+            return check_workload(created, cluster) or created
+    return admitted if isinstance(admitted, Denied) else admitted.object
+
+
+def _changes(made: Any, expected: Any) -> Iterator[str]:
+    spec, kind = (_pod, PodSpec) if isinstance(made, Pod) else (_claim, PersistentVolumeClaimSpec)
+    for change in changes_between("", spec(made.spec), spec(msgspec.convert(expected, kind))):
+        yield f"{change.field}: wanted {change.after!r}, got {change.before!r}"
+
+
+def _parts(message: str | None) -> object:
+    several = _SEVERAL.search(message or "")
+    return (message[: several.start()], sorted(_NEXT.split(several[2]))) if message and several else message
+
+
+def _read(raw: dict[str, Any], namespace: str, kind: Any) -> Any:
+    inside = "" if raw["kind"] in OF_CLUSTER else namespace
+    return msgspec.convert({**raw, "metadata": {**raw["metadata"], "namespace": inside}}, kind)
+
+
+def _cluster_of(case: Case) -> Cluster:
+    name = case["namespace"]
+    objects = [default_object(_read(raw, name, Setup)) for raw in case["setup"]]
+    return Cluster([Namespace(metadata=ObjectMeta(name=name)), *objects])
+
+
+# --- in one notation -------------------------------------------------------------------------------------
+
+
+def _plain(resources: Any) -> Any:
+    """Quantities in one notation: the API server rewrites what it computes, and what it stores."""
+    return {name: str(amount) for name, amount in amounts(resources).items()}
+
+
+def _requirements(resources: ResourceRequirements) -> ResourceRequirements:
+    return replace(resources, requests=_plain(resources.requests), limits=_plain(resources.limits))
+
+
+def _claim(spec: PersistentVolumeClaimSpec) -> PersistentVolumeClaimSpec:
+    return replace(spec, resources=replace(spec.resources, requests=_plain(spec.resources.requests)))
+
+
+def _pod(spec: PodSpec) -> PodSpec:
+    def of(containers: Any) -> Any:
+        return tuple(replace(container, resources=_requirements(container.resources)) for container in containers)
+
+    return replace(
+        spec,
+        containers=of(spec.containers),
+        init_containers=of(spec.init_containers),
+        resources=_requirements(spec.resources) if spec.resources else None,
+        node_selector=spec.node_selector or None,
+        overhead=_plain(spec.overhead) or None,
+    )

@@ -1,0 +1,150 @@
+"""Workloads that the API server would not take; how it validates new ones, the judged cases hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from kwhatif.admission.denied import Denied
+from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.validation.workload import Workload
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.workload import Namespace
+
+APP = {"matchLabels": {"app": "web"}}
+TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "x"}]}}
+OF_JOB = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "x"}]}}
+CLAIM = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
+
+
+def workload(kind: str, **spec: Any) -> Any:
+    template = OF_JOB if kind == "Job" else TEMPLATE
+    chosen = {} if kind == "Job" else {"selector": APP}
+    data = {
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"template": template, **chosen, **spec},
+    }
+    return msgspec.convert(data, Workload)
+
+
+SHOP = Namespace(metadata=ObjectMeta(name="shop"))
+
+
+def said(new: Any, *there: Any) -> str | None:
+    denied = check_workload(new, Cluster([SHOP, *there]))
+    return denied.message if denied else None
+
+
+OTHER = {"matchLabels": {"app": "other"}}
+OTHER_TEMPLATE = {**TEMPLATE, "metadata": {"labels": {"app": "other"}}}
+MOVED = 'spec.selector: Invalid value: {"matchLabels":{"app":"other"}}: field is immutable'
+FORBIDDEN = (
+    "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template',"
+    " 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+
+CHANGES: dict[str, tuple[Any, Any, str | None]] = {
+    "nothing": (workload("Deployment"), workload("Deployment"), None),
+    "replicas and template": (workload("Deployment", replicas=3), workload("Deployment", replicas=9), None),
+    "the selector of a Deployment": (
+        workload("Deployment"),
+        workload("Deployment", selector=OTHER, template=OTHER_TEMPLATE),
+        f'Deployment.apps "web" is invalid: {MOVED}',
+    ),
+    "the selector of a DaemonSet": (
+        workload("DaemonSet"),
+        workload("DaemonSet", selector=OTHER, template=OTHER_TEMPLATE),
+        f'DaemonSet.apps "web" is invalid: {MOVED}',
+    ),
+    "the selector of a ReplicaSet": (
+        workload("ReplicaSet"),
+        workload("ReplicaSet", selector=OTHER, template=OTHER_TEMPLATE),
+        f'ReplicaSet.apps "web" is invalid: {MOVED}',
+    ),
+    "the partition of a StatefulSet": (
+        workload("StatefulSet"),
+        workload("StatefulSet", updateStrategy={"rollingUpdate": {"partition": 2}}),
+        None,
+    ),
+    "the claims of a StatefulSet": (
+        workload("StatefulSet"),
+        workload("StatefulSet", volumeClaimTemplates=[CLAIM]),
+        f'StatefulSet.apps "web" is invalid: {FORBIDDEN}',
+    ),
+    "the same claims in other words": (
+        workload("StatefulSet", volumeClaimTemplates=[CLAIM]),
+        workload(
+            "StatefulSet",
+            volumeClaimTemplates=[
+                {**CLAIM, "spec": {"volumeMode": "Filesystem", "resources": {"requests": {"storage": "1024Mi"}}}}
+            ],
+        ),
+        None,
+    ),
+    "how claims of a StatefulSet are used": (
+        workload("StatefulSet", volumeClaimTemplates=[CLAIM]),
+        workload(
+            "StatefulSet", volumeClaimTemplates=[{**CLAIM, "spec": {**CLAIM["spec"], "accessModes": ["ReadWriteMany"]}}]
+        ),
+        f'StatefulSet.apps "web" is invalid: {FORBIDDEN}',
+    ),
+    "the service of a StatefulSet": (
+        workload("StatefulSet", serviceName="web"),
+        workload("StatefulSet", serviceName="db"),
+        f'StatefulSet.apps "web" is invalid: {FORBIDDEN}',
+    ),
+    "the parallelism of a Job": (workload("Job", parallelism=1), workload("Job", parallelism=5), None),
+    "the completions of a Job": (
+        workload("Job", completions=3),
+        workload("Job", completions=5),
+        'Job.batch "web" is invalid: spec.completions: Invalid value: 5: field is immutable',
+    ),
+    "the completions of an indexed Job": (
+        workload("Job", completions=3, parallelism=3, completionMode="Indexed"),
+        workload("Job", completions=5, parallelism=5, completionMode="Indexed"),
+        None,
+    ),
+    "the completions of an indexed Job alone": (
+        workload("Job", completions=3, parallelism=3, completionMode="Indexed"),
+        workload("Job", completions=5, parallelism=3, completionMode="Indexed"),
+        'Job.batch "web" is invalid: spec.completions: Invalid value: 5: can only be modified in tandem with'
+        " spec.parallelism",
+    ),
+    "the mode of a Job": (
+        workload("Job", completions=3),
+        workload("Job", completions=3, completionMode="Indexed"),
+        'Job.batch "web" is invalid: spec.completionMode: Invalid value: "Indexed": field is immutable',
+    ),
+    "something that no new one could have either": (
+        workload("Deployment"),
+        workload("Deployment", replicas=-1),
+        'Deployment.apps "web" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0',
+    ),
+}
+
+
+@pytest.mark.parametrize(("known", "new", "expected"), CHANGES.values(), ids=CHANGES)
+def test_changing(known: Any, new: Any, expected: str | None) -> None:
+    assert said(new, known) == expected
+
+
+def test_a_dump_that_has_no_selector_does_not_say_that_it_changed() -> None:
+    known = workload("Deployment")
+    assert said(workload("Deployment"), replace(known, spec=replace(known.spec, selector=None))) is None
+
+
+@pytest.mark.parametrize(("kind", "resource"), [("Deployment", "deployments.apps"), ("Job", "jobs.batch")])
+def test_a_namespace_that_is_not_there_or_about_to_go(kind: str, resource: str) -> None:
+    new = workload(kind)
+    elsewhere = Cluster([Namespace(metadata=ObjectMeta(name="default"))])
+    assert check_workload(new, elsewhere) == Denied('namespaces "shop" not found')
+    going = Namespace(metadata=ObjectMeta(name="shop", deletion_timestamp="2026-01-01T00:00:00Z"))
+    assert check_workload(new, Cluster([going])) == Denied(
+        f'{resource} "web" is forbidden: unable to create new content in namespace shop because it is being terminated'
+    )
+    assert check_workload(new, Cluster([going, new])) is None
