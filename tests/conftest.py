@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says more about what else the machine does.
+settings.register_profile("kwhatif", deadline=None)
+settings.load_profile("kwhatif")
 
 for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "KUBECONFIG"):
     os.environ.pop(name, None)
