@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from benchmarks.context import Context
-from benchmarks.dump import Shape
 from benchmarks.rows import Row, at_most, times
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.model.meta import LabelSelector, ObjectMeta
@@ -56,13 +53,6 @@ QUESTIONS: dict[str, Callable[[], PodInfo]] = {
     "preemption, zone spread": lambda: pod("2", topology_spread_constraints=(SPREAD,)),
     "preemption, anti-affinity": lambda: pod("2", affinity=ANTI_AFFINITY),
 }
-
-
-def loaded(shape: Shape) -> Session:
-    """A session on a generated dump."""
-    with tempfile.TemporaryDirectory() as folder:
-        return Context(Path(folder)).session(shape)
-
 
 #: Milliseconds that a question may take.
 LIMITS = {

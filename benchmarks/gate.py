@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
-import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
 import kwhatif
-from benchmarks.dump import Shape, write_json
+from benchmarks.context import Context
+from benchmarks.dump import Shape
+from benchmarks.rows import Row, at_most
 from kwhatif.render.formats import FORMATS
+
+TITLE = "The gate: manifests against 1,000 nodes and 20,000 pods"
 
 Json = dict[str, Any]
 
@@ -105,23 +108,17 @@ def _budget(number: int) -> Json:
     }
 
 
-def measure(runs: int = 3) -> dict[str, GateCost]:
-    """Reading the manifests, judging, and writing the report as Markdown: the fastest of several runs.
-
-    Where pods have to evict, one run says enough.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        dump = Path(folder) / "dump.json"
-        write_json(dump, CLUSTER)
-        session = kwhatif.load(dump)
-        gc.collect()
-        gc.freeze()
-        costs: dict[str, GateCost] = {}
-        for name in SETS:
-            path = Path(folder) / "manifests.yaml"
-            path.write_text(yaml.safe_dump_all(manifests(name)))
-            costs[name] = min(_once(session, path) for _ in range(1 if costs else runs))
-        return costs
+def rows(context: Context) -> Iterator[Row]:
+    """Reading the manifests, judging, and writing the report as Markdown; the dump is loaded already."""
+    session = context.session(replace(CLUSTER, nodes=context.small.nodes) if context.quick else CLUSTER)
+    path = context.folder / "manifests.yaml"
+    for number, name in enumerate(SETS):
+        path.write_text(yaml.safe_dump_all(manifests(name)))
+        # Where pods have to evict, one run says enough.
+        cost = min(_once(session, path) for _ in range(1 if number else context.runs))
+        yield Row(
+            f"{WORKLOADS} workloads, {WORKLOADS * REPLICAS} pods: {name}", cost.cpu_seconds, "s", target=at_most(2)
+        )
 
 
 def _once(session: kwhatif.Session, path: Path) -> GateCost:
@@ -134,8 +131,3 @@ def _once(session: kwhatif.Session, path: Path) -> GateCost:
     assert not report.problems
     cpu = after.user + after.system - before.user - before.system
     return GateCost(seconds, cpu, dict(outcomes))
-
-
-if __name__ == "__main__":
-    for name, cost in measure().items():
-        sys.stdout.write(f"{name}: {cost.seconds:.2f} s ({cost.cpu_seconds:.2f} s of CPU), {cost.outcomes}\n")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from benchmarks.dump import Shape
-from benchmarks.engine import ANTI_AFFINITY, SPREAD, loaded, pod
+from benchmarks.context import Context
+from benchmarks.engine import ANTI_AFFINITY, SPREAD, pod
+from benchmarks.rows import Row, at_least
 from kwhatif.framework.attempt import attempt
 from kwhatif.model.pod import TopologySpreadConstraint
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.whatif.placing import Placer
 from kwhatif.whatif.session import Session
 
+TITLE = "Many pods, one after another"
+
+TARGETS = {"equal replicas": at_least(2_000), "preempting": at_least(300)}
 #: So many whole attempts are made for comparison.
 ATTEMPTS = 5
 
@@ -101,11 +105,13 @@ def pace(session: Session, asked: Series) -> Pace:
     return Pace(len(pods), seconds, wall, min(whole), outcomes.count("Preempts"))
 
 
-def growth(sizes: tuple[int, ...] = (500, 5_000)) -> dict[str, list[Pace]]:
-    """The pace of every series on each cluster size."""
-    table: dict[str, list[Pace]] = {}
-    for nodes in sizes:
-        session = loaded(Shape(nodes=nodes, budgets=nodes * 4 // 5))
-        for name, asked in series(nodes).items():
-            table.setdefault(name, []).append(pace(session, asked))
-    return table
+def rows(context: Context) -> Iterator[Row]:
+    """Every series on the large cluster, and how much longer a pod takes there than on the small one."""
+    small, large = context.session(context.small), context.session(context.large)
+    for name, asked in series(context.large.nodes).items():
+        measured = pace(large, asked)
+        what = f"{name}: {measured.pods:,} pods"
+        yield Row(what, measured.per_second, "pods/s", "whole attempts", 1 / measured.attempt, TARGETS.get(name))
+        before = pace(small, series(context.small.nodes)[name])
+        against = f"{context.small.nodes} nodes"
+        yield Row(f"{name}: a pod", 1e3 / measured.per_second, "ms", against, 1e3 / before.per_second)
