@@ -5,10 +5,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test e2e lint format generated bench clean
+.PHONY: help demo test e2e lint format generated bench oracle fuzz conformance clean
+
+# How many random cases of each family to compare; SEED=7 repeats a run, FAMILIES=dra,spread narrows it,
+# CLI=1 asks kwhatif by its command line.
+N ?= 200
+FUZZ := $(BIN)/python -m tests.differential --cases $(N) $(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES)) $(if $(CLI),--command-line)
 
 help: ## show the verbs
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kwhatif needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -40,6 +45,15 @@ generated: $(READY) ## rewrite what is made from code: schema, output in README 
 
 bench: $(READY) ## measure, and write docs/performance.md
 	$(BIN)/python -m benchmarks
+
+oracle: ## build the judge: kube-scheduler's own framework (needs Go)
+	@$(MAKE) --no-print-directory -C tests/oracle build
+
+fuzz: $(READY) oracle ## let kwhatif and the judge decide N random cases of each family: make fuzz N=2000
+	$(FUZZ)
+
+conformance: $(READY) oracle ## the same with N of 2000 or more, and write docs/conformance.md
+	$(FUZZ) --write-doc
 
 clean: ## remove what make made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

@@ -54,6 +54,7 @@ QUESTIONS: dict[str, Callable[[], PodInfo]] = {
     "preemption, anti-affinity": lambda: pod("2", affinity=ANTI_AFFINITY),
 }
 
+
 #: Milliseconds that a question may take.
 LIMITS = {
     "filter and score": 60,

@@ -5,11 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import settings
-
-# How long an example takes says more about what else the machine does.
-settings.register_profile("kwhatif", deadline=None)
-settings.load_profile("kwhatif")
+from hypothesis import HealthCheck, settings
 
 for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "KUBECONFIG"):
     os.environ.pop(name, None)
@@ -22,6 +18,10 @@ os.environ |= {
     # Private to Typer: without it the width and colour of `--help` follow the machine. Recheck when Typer moves on.
     "_TYPER_FORCE_DISABLE_TERMINAL": "1",
 }
+
+# A gate says the same on every machine, however slow: `make fuzz` is what looks for new cases.
+settings.register_profile("gate", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("gate")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -13,6 +13,7 @@ wrong. Known differences to Kubernetes:
 * `type()` of a quantity, version, URL or address is `bytes`; the types cannot be named in an expression;
 * `device` bound to another name is not type-checked, and its unknown domains are errors;
 * `findAll` matches with Python's regular expressions, which lack RE2's classes of Unicode;
+* what `format()` is given is checked when it is evaluated, not before, and `sign` has but one overload;
 * the texts of `format.*().validate()`, and of failed conversions of strings, are not upstream's.
 
 Nothing heavy is imported before the first expression is compiled.

@@ -66,15 +66,20 @@ _CONVERSIONS: Mapping[type[Model], Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-#: Groups and kinds of which v1beta1 says the same as v1.
-_BETA_GROUPS = {"storage.k8s.io", "scheduling.k8s.io", "node.k8s.io"}
-_BETA_KINDS = {CronJob}
+#: Groups of which a beta version says the same as v1. (Of resource.k8s.io, v1beta1 is laid out otherwise.)
+_BETA = {
+    "node.k8s.io": "v1beta1",
+    "resource.k8s.io": "v1beta2",
+    "scheduling.k8s.io": "v1beta1",
+    "storage.k8s.io": "v1beta1",
+}
 
 
 def _kind(resource: Resource) -> Kind:
     versions = {resource.api_version}
-    if resource.group in _BETA_GROUPS or resource.type in _BETA_KINDS:
-        versions.add(f"{resource.group}/v1beta1")
+    beta = "v1beta1" if resource.type is CronJob else _BETA.get(resource.group)
+    if beta:
+        versions.add(f"{resource.group}/{beta}")
     return Kind(resource.type, frozenset(versions), resource.namespaced, _CONVERSIONS.get(resource.type, {}))
 
 

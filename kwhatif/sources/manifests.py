@@ -22,6 +22,8 @@ from kwhatif.sources.registry import Registry
 from kwhatif.sources.resources import BY_KIND
 from kwhatif.sources.validate import CANDIDATES, validate_batch
 
+_AUTOSCALER = "HorizontalPodAutoscaler"
+
 
 class ManifestSet(NamedTuple):
     """What can be judged, what is wrong with the rest, and caveats about what was left out."""
@@ -144,6 +146,10 @@ class _Reader:
         if outline.kind in self._custom_kinds:
             resource = _custom(outline, self._namespace)
             self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations))
+        elif outline.kind == _AUTOSCALER:
+            self.caveats.append(
+                f"{outline.name} is not modelled: what it scales counts with the replicas that it names, or has"
+            )
         elif isinstance(outline.at(("spec", "template", "spec", "containers")), list):
             self.caveats.append(
                 Missing(

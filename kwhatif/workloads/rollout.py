@@ -22,13 +22,13 @@ from kwhatif.model.workload import (
 )
 from kwhatif.workloads.expand import Workload, expand
 from kwhatif.workloads.owners import pods_of
-from kwhatif.workloads.redacted import lacks_images
 from kwhatif.workloads.rolling.batch import update_cron_job, update_job
 from kwhatif.workloads.rolling.daemon_set import update_daemon_set
 from kwhatif.workloads.rolling.pod import update_pod
 from kwhatif.workloads.rolling.replicas import update_deployment, update_replicas
 from kwhatif.workloads.rolling.stateful_set import update_stateful_set
 from kwhatif.workloads.rolling.update import Rollout, Update
+from kwhatif.workloads.template import has_images
 
 _NO_IMAGES = Missing(
     "the input holds no images: a workload of which nothing but the image changes counts as unchanged"
@@ -59,7 +59,7 @@ def plan_update(workload: Workload, cluster: Cluster, rollout: Rollout = "final"
 def _without_images(update: Update, known: object) -> Update:
     """With a caveat where nothing but the image may have changed, and that cannot be seen."""
     spec = _spec_of(known)
-    if update.kind == "changed" or spec is None or not lacks_images(spec):
+    if update.kind == "changed" or spec is None or has_images(spec):
         return update
     return replace(update, caveat=_NO_IMAGES)
 

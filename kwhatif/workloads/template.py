@@ -11,8 +11,7 @@ from kwhatif.admission.pod_defaults import default_pod
 from kwhatif.matching.label_syntax import dns_subdomain_errors
 from kwhatif.matching.requests import resource_nanos
 from kwhatif.model.meta import Model, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
-from kwhatif.workloads.redacted import lacks_images, redacted
+from kwhatif.model.pod import Container, Pod, PodSpec, PodTemplateSpec
 
 #: Fields that hold quantities: `500m` and `0.5` are the same there.
 _QUANTITIES = frozenset({"limits", "overhead", "requests"})
@@ -63,14 +62,33 @@ def content_of(template: PodTemplateSpec | None) -> object:
 
 
 def same_template(known: PodTemplateSpec | None, new: PodTemplateSpec | None) -> bool:
-    """Whether two templates say the same, as far as is known of the one that the cluster has.
+    """Whether the cluster's template says what the new one says.
 
-    A snapshot may hold no images: then they are not compared, nor are volumes that it leaves out with them.
+    The API server stores no container without an image: where there are none, a snapshot has left them out, and that
+    they are still the same is the only thing to assume.
     """
-    if known is not None and new is not None and lacks_images(known.spec):
-        new = replace(new, spec=redacted(new.spec, images=False))
-        known = replace(known, spec=redacted(known.spec, images=False))
+    if known is not None and new is not None and not has_images(known.spec):
+        new = replace(new, spec=without_images(new.spec))
     return content_of(known) == content_of(new)
+
+
+def has_images(spec: PodSpec) -> bool:
+    """Whether any container says what it runs."""
+    return any(container.image for container in (*spec.containers, *spec.init_containers))
+
+
+def without_images(spec: PodSpec) -> PodSpec:
+    """The spec with neither containers' nor volumes' images, as a snapshot may hold it."""
+    return replace(
+        spec,
+        containers=_each_without_image(spec.containers),
+        init_containers=_each_without_image(spec.init_containers),
+        volumes=tuple(replace(volume, image=None) if volume.image else volume for volume in spec.volumes),
+    )
+
+
+def _each_without_image(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+    return tuple(replace(container, image="") if container.image else container for container in containers)
 
 
 def spec_content(spec: PodSpec) -> object:

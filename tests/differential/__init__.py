@@ -1,1 +1,1 @@
-"""Random clusters and pods, judged by kwhatif and by kube-scheduler itself (`tests/oracle`); see README.md."""
+"""Random clusters and pods, judged by kwhatif and by kube-scheduler itself; see `tests/oracle/README.md`."""

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     families = options.families.split(",") if options.families else list(FAMILIES)
     batches = [
-        Batch(family, options.seed, first, min(BATCH, options.cases - first))
+        Batch(family, options.seed, first, min(BATCH, options.cases - first), options.command_line)
         for first in range(0, options.cases, BATCH)
         for family in families
     ]
@@ -59,6 +59,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--families", help=f"some of: {','.join(FAMILIES)}")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--save", type=int, default=3, help="disagreements of a kind to keep, made small")
+    parser.add_argument("--command-line", action="store_true", help="ask kwhatif by its command line")
     parser.add_argument("--write-doc", action="store_true", help="write docs/conformance.md if all is well")
     return parser.parse_args(arguments)
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tests.conformance.compare import Difference
 from tests.differential import files, judge
 from tests.differential.generate import generate
-from tests.differential.judge import Verdict
+from tests.differential.judge import Json, Verdict
 from tests.differential.kinds import kind_of
 from tests.differential.oracle import Oracle
 from tests.differential.scene import Case
 from tests.differential.shrink import shrink
+
+
+#: kwhatif's decision about the case in a folder.
+Decide = Callable[[Path], Json]
 
 
 class Batch(NamedTuple):
@@ -25,6 +29,8 @@ class Batch(NamedTuple):
     seed: int
     first: int
     count: int
+    #: Ask kwhatif by its command line.
+    command_line: bool = False
 
 
 class Disagreement(NamedTuple):
@@ -60,7 +66,7 @@ class Bench:
         """Judge a batch."""
         indexes = range(batch.first, batch.first + batch.count)
         cases = [generate(batch.family, batch.seed, index) for index in indexes]
-        verdicts = list(self.judge(cases))
+        verdicts = list(self.judge(cases, judge.decide_by_command if batch.command_line else judge.decide))
         return Tally(
             batch.family,
             len(cases),
@@ -69,21 +75,14 @@ class Bench:
             [Disagreement(case, found) for case, found in zip(cases, verdicts, strict=True) if found.differences],
         )
 
-    def judge(self, cases: list[Case]) -> Iterator[Verdict]:
+    def judge(self, cases: list[Case], decide: Decide = judge.decide) -> Iterator[Verdict]:
         """A verdict per case."""
         folders = [files.write(case, self._folder / case.name) for case in cases]
         for folder, expected in zip(folders, self._oracle.ask(folders), strict=True):
-            decision = self._decide(folder)
+            decision = _surviving(decide, folder)
             found = judge.compare(expected, decision)
             by_chance = bool(found) and self._says_so_at_times(folder, decision)
             yield Verdict(judge.outcome(expected), expected, [] if by_chance else found, by_chance)
-
-    @staticmethod
-    def _decide(folder: Path) -> dict[str, Any]:
-        try:
-            return judge.decide(folder)
-        except Exception as bug:  # noqa: BLE001 - a crash is a disagreement like any other
-            return {"refused": f"crashed: {type(bug).__name__} {bug}"}
 
     def _says_so_at_times(self, folder: Path, decision: dict[str, Any]) -> bool:
         again = self._oracle.ask([folder] * judge.ASK_AGAIN)
@@ -100,6 +99,13 @@ class Bench:
         small = shrink(found.case, shows)
         (verdict,) = self.judge([small])
         return Disagreement(small, verdict)
+
+
+def _surviving(decide: Decide, folder: Path) -> Json:
+    try:
+        return decide(folder)
+    except Exception as bug:  # a crash is a disagreement like any other
+        return {"refused": f"crashed: {type(bug).__name__} {bug}"}
 
 
 _bench: Bench | None = None

@@ -34,24 +34,74 @@ EXPRESSIONS = (
 )
 
 
+#: Seldom seen corners of the language and its libraries.
+RARE_EXPRESSIONS = (
+    f'device.capacity["{GPU}"].memory.asInteger() > 20000000000',
+    f'device.capacity["{GPU}"].memory.sub(quantity("1Gi")).isGreaterThan(quantity("15Gi"))',
+    f'device.capacity["{GPU}"].memory.add(quantity("1Gi")) == quantity("41Gi")',
+    f'device.capacity["{GPU}"].memory.asApproximateFloat() < 2.0e10',
+    f'sign(device.capacity["{GPU}"].?memory.orValue(quantity("0"))) == 1',
+    f'quantity("40960Mi") == device.capacity["{GPU}"].memory',
+    f'"memory" in device.capacity["{GPU}"] && !("cores" in device.capacity["{GPU}"])',
+    f'device.capacity["{GPU}"].cores.isGreaterThan(quantity("1"))',
+    f"{_GPU_ATTRIBUTES}.version.major() == 1 && {_GPU_ATTRIBUTES}.version.minor() < 10",
+    f'{_GPU_ATTRIBUTES}.version == semver("2.0.0") || isSemver("1.2.3")',
+    f'{_GPU_ATTRIBUTES}.version.isLessThan(semver("v1.5", true))',
+    f'["A100", "H100"].exists(name, name == {_GPU_ATTRIBUTES}.model)',
+    f'["A100", "H100"].exists_one(name, {_GPU_ATTRIBUTES}.model.startsWith(name))',
+    f'["A100", "T4"].filter(name, name.size() > 2).map(name, name.lowerAscii())[0] == {_GPU_ATTRIBUTES}.model.lowerAscii()',
+    f'sets.contains(["A100", "T4"], [{_GPU_ATTRIBUTES}.model])',
+    f'{_GPU_ATTRIBUTES}.model.replace("A", "B").contains("B1")',
+    f'{_GPU_ATTRIBUTES}.model.find("[0-9]+") == "100"',
+    f'{_GPU_ATTRIBUTES}.model.split("1")[0] in ["A", "H"]',
+    f'{_GPU_ATTRIBUTES}.model.charAt(0) == "A" && {_GPU_ATTRIBUTES}.model.indexOf("0") == 2',
+    f"{_GPU_ATTRIBUTES}.index % 2 == 0 ? true : {_GPU_ATTRIBUTES}.healthy",
+    f'{_GPU_ATTRIBUTES}.index + 1 > 1 && string({_GPU_ATTRIBUTES}.index) != "3"',
+    f"{_GPU_ATTRIBUTES}.index == 1.0",
+    f'int("3") / ({_GPU_ATTRIBUTES}.index - 1) > 0',
+    f'{_GPU_ATTRIBUTES}.all(name, name != "numa")',
+    f"size({_GPU_ATTRIBUTES}) == 5",
+    f"[1, 2, 3].sum() == 6 && [{_GPU_ATTRIBUTES}.index, 1].max() == 1",
+    f'{_GPU_ATTRIBUTES}[?"model"].hasValue()',
+    f"{_GPU_ATTRIBUTES}.?model.optMap(name, name.size()).orValue(0) == 4",
+    f'{_GPU_ATTRIBUTES}.missing == "x" || device.driver != ""',
+    f'device.driver != "" || {_GPU_ATTRIBUTES}.missing == "x"',
+    f'{_GPU_ATTRIBUTES}.missing == "x" && device.driver != "{GPU}"',
+    f'{_GPU_ATTRIBUTES}.healthy == "true"',
+    f'{_GPU_ATTRIBUTES}.model < "B" && {_GPU_ATTRIBUTES}.model >= "A"',
+    'device.attributes["other.example.com"].rack.matches("r[12]")',
+    'device.attributes["other.example.com"].rack == "r1"',
+    "device.allowMultipleAllocations == false",
+    "device.attributes.size() == 2",
+)
+
+
+def _expression(dice: Dice) -> str:
+    return dice.one(RARE_EXPRESSIONS if dice.chance(0.25) else EXPRESSIONS)
+
+
 def classes(scene: Scene) -> None:
     """The device classes; sometimes one is missing."""
     for name, expression in CLASSES.items():
         if scene.dice.chance(0.98):
             spec: Object = {"selectors": [{"cel": {"expression": expression}}]}
+            if scene.dice.chance(0.03):
+                spec = {}
+            elif scene.dice.chance(0.05):
+                spec["config"] = [{"opaque": {"driver": GPU, "parameters": {"mode": "fast"}}}]
             scene.add(API, "DeviceClass", name, spec=spec)
 
 
 def exactly(dice: Dice, devices: Devices, class_name: str) -> Object:
     """What one request, or one alternative, asks for."""
     wanted: Object = {"deviceClassName": class_name}
-    if class_name != "nic" and dice.chance(0.5):
-        expressions = dice.some(EXPRESSIONS, 1, dice.pick(1, 1, 2))
+    if class_name != "nic" and dice.chance(0.35):
+        expressions = [_expression(dice) for _ in range(dice.pick(1, 1, 1, 2))]
         wanted["selectors"] = [{"cel": {"expression": expression}} for expression in expressions]
     mode = dice.weighted({"": 4, "count": 4, "All": 1.5})
     if mode == "count":
         wanted["allocationMode"] = "ExactCount"
-        wanted["count"] = dice.pick(1, 1, 2, 2, 3)
+        wanted["count"] = dice.weighted({1: 5, 2: 4, 3: 1, 33: 0.1})
     elif mode == "All":
         wanted["allocationMode"] = "All"
     if devices.style == "taints" and dice.chance(0.5):
@@ -67,6 +117,7 @@ def exactly(dice: Dice, devices: Devices, class_name: str) -> Object:
 def _toleration(dice: Dice) -> Object:
     return dice.pick(
         {"operator": "Exists"},
+        {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60},
         {"key": "example.com/broken", "operator": "Exists", "effect": "NoSchedule"},
         {"key": "example.com/reserved", "value": "team-a", "effect": "NoSchedule"},
         {"key": "example.com/reserved", "operator": "Equal", "value": "yes"},
@@ -77,8 +128,8 @@ def spec_of(scene: Scene, devices: Devices) -> Object:
     """One to three requests, perhaps with alternatives and constraints."""
     dice = scene.dice
     requests = []
-    for index in range(dice.pick(1, 1, 1, 2, 2, 3)):
-        request: Object = {"name": dice.pick(f"req-{index}", f"{chr(122 - index)}")}
+    for index in range(dice.pick(1, 1, 1, 1, 2, 2, 3)):
+        request: Object = {"name": dice.pick(f"req-{index}", f"{'zwv'[index]}")}
         if dice.chance(0.25):
             request["firstAvailable"] = [
                 {"name": f"sub-{sub}", **exactly(dice, devices, dice.pick("gpu", "big", "nic"))}
@@ -89,7 +140,7 @@ def spec_of(scene: Scene, devices: Devices) -> Object:
             _admin(scene, request["exactly"])
         requests.append(request)
     spec: Object = {"requests": requests}
-    if dice.chance(0.3):
+    if dice.chance(0.25):
         spec["constraints"] = [_constraint(dice, requests) for _ in range(dice.pick(1, 1, 2))]
     return {"devices": spec}
 
@@ -112,6 +163,13 @@ def _constraint(dice: Dice, requests: list[Object]) -> Object:
     if dice.chance(0.5):
         found["requests"] = dice.some(names, 1)
     return found
+
+
+def orphan(scene: Scene, slots: list[Slot]) -> None:
+    """A claim that holds a device although nobody uses it."""
+    spec: Object = {"devices": {"requests": [{"name": "all", "exactly": {"deviceClassName": "gpu"}}]}}
+    extra = scene.dice.sometimes({"deletionTimestamp": "2026-03-20T00:00:00Z"}, 0.2)
+    allocate(claim(scene, "left-behind", spec, scene.dice.one(scene.namespaces), **extra), slots, scene.dice)
 
 
 def claim(scene: Scene, name: str, spec: Object, namespace: str | None = None, **fields: Any) -> Object:

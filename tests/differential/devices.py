@@ -34,7 +34,7 @@ class Devices:
         self.style = scene.dice.weighted({"plain": 6, "taints": 2, "counters": 3, "shares": 3, "binding": 1})
         scene.note(f"{self.style} devices")
 
-    def on_nodes(self, driver: str, probability: float = 0.8) -> None:
+    def on_nodes(self, driver: str, probability: float = 0.9) -> None:
         """A pool on each of some nodes."""
         for node in self._scene.some_nodes(probability):
             name = node["metadata"]["name"]
@@ -67,7 +67,7 @@ class Devices:
         index = 0
         for part in range(count):
             devices = []
-            for _ in range(dice.pick(1, 2, 2, 3, 4)):
+            for _ in range(dice.pick(1, 2, 3, 4, 5)):
                 devices.append(self._device(driver, index, place))
                 index += 1 if dice.chance(0.985) else 0
             unique = {device["name"]: device for device in devices}
@@ -141,7 +141,8 @@ def _own_place(dice: Dice, scene: Scene) -> Object:
 def _taint(dice: Dice) -> Object:
     taint: Object = {"key": dice.pick("example.com/broken", "example.com/reserved")}
     taint["effect"] = dice.pick("NoSchedule", "NoSchedule", "NoExecute", "None")
-    return taint | dice.sometimes({"value": dice.pick("yes", "team-a")})
+    taint |= dice.sometimes({"value": dice.pick("yes", "team-a")})
+    return taint | dice.sometimes({"timeAdded": "2026-03-01T00:00:00Z"}, 0.1)
 
 
 def _counter_sets(dice: Dice) -> list[Object]:

@@ -1,5 +1,91 @@
-"""Placeholder."""
+"""docs/conformance.md: what was compared, and what the comparison found on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tests.differential.table import Table
+
+#: A run with fewer cases of any family is no proof.
+LEAST = 2000
+#: The second line of a stored case's `case.txt`, where the case was a disagreement once.
+FOUND = "Was wrong: "
+
+_PAGE = """# How exact kwhatif is
+
+This page is written by `make conformance`, and only if nothing disagrees. [tests/oracle](../tests/oracle) says how to repeat it.
+
+## What was compared
+
+Random clusters and pods, {total:,} of them, were judged twice: by kwhatif and by the scheduling framework of
+**Kubernetes {version}** itself, linked into a small Go program. For each case these had to be equal:
+
+* the feasible nodes, and every plugin's score on each, normalised and weighted; the set of best nodes;
+* each rejected node's code, plugin and reasons;
+* the text of the FailedScheduling event, word for word, and the plugins to blame;
+* whether the pod may evict, every candidate node with its victims in order and its budget violations, the set of best
+  candidates, and what was said about the nodes where eviction does not help;
+* what holds a pod back before the queue, what is refused as invalid, and which errors end an attempt.
+
+## The result
+
+`{command}`
+
+{table}
+
+No disagreement. *fits*: some node is feasible; *evicts*: none is, but eviction helps; *nowhere*: neither; *held back*:
+before the queue; *fails*: the scheduler ends the attempt with an error; *refuses*: the API or the scheduler's
+configuration does not accept the input. *By chance*: the scheduler's own answer changes from time to time (it walks
+over a map), and kwhatif's is one of its answers.
+
+The same seed gives the same cases.
+
+## The stored cases
+
+[fixtures/conformance](../fixtures/conformance) holds {stored} cases with the scheduler's answers: {families}.
+`make test` holds kwhatif against all of them.
+
+## What the comparison found
+
+Each of these was a disagreement once. It was mended at its root, and a small case of it is stored.
+
+| case | what was wrong |
+|---|---|
+{found}
+"""
 
 
-def write(table, path, version, seed):
-    return "later"
+def write(table: Table, path: Path, version: str, seed: int) -> str | None:
+    """Write the document; or say why this run is no reason to."""
+    fewest, family = table.fewest()
+    if fewest < LEAST:
+        return f"{fewest} cases of {family} are fewer than {LEAST}"
+    if table.disagreements():
+        return f"{table.disagreements()} cases disagree"
+    path.write_text(page(table, path.parents[1] / "fixtures" / "conformance", version, seed))
+    return None
+
+
+def page(table: Table, stored: Path, version: str, seed: int) -> str:
+    """The text of the document."""
+    cases = sorted(path.parent for path in stored.glob("*/*/expected.json"))
+    families = Counter(case.parent.name for case in cases)
+    return _PAGE.format(
+        total=table.total(),
+        version=version,
+        command=f"make conformance N={table.fewest()[0]} SEED={seed}",
+        table=table.markdown(),
+        stored=len(cases),
+        families=", ".join(f"{family} {count}" for family, count in families.items()),
+        found="\n".join(_found(cases)),
+    )
+
+
+def _found(cases: Sequence[Path]) -> Iterator[str]:
+    for case in cases:
+        for line in (case / "case.txt").read_text().splitlines()[1:]:
+            if line.startswith(FOUND):
+                told = line.removeprefix(FOUND).replace("|", "\\|")
+                yield f"| {case.parent.name}/{case.name} | {told} |"

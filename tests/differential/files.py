@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tests.differential.scene import Case
+from tests.differential.scene import Case, Object
 
 
 def write(case: Case, directory: Path) -> Path:
     """Write a case for both sides to read."""
     directory.mkdir(parents=True, exist_ok=True)
-    cluster = {"apiVersion": "v1", "kind": "List", "items": case.cluster}
-    _write_json(directory / "cluster.yaml", cluster)
-    _write_json(directory / "pod.yaml", case.pod)
+    (directory / "cluster.yaml").write_text("---\n".join(_documents(case)))
+    (directory / "pod.yaml").write_text(_json(case.pod))
     config = directory / "config.yaml"
     config.unlink(missing_ok=True)
     if case.config is not None:
-        _write_json(config, case.config)
+        config.write_text(_json(case.config))
     return directory
 
 
-def _write_json(path: Path, value: Any) -> None:
+def _documents(case: Case) -> Iterator[str]:
+    if case.form == "list":
+        yield _json({"apiVersion": "v1", "kind": "List", "items": case.cluster})
+    elif case.form == "typed lists":
+        yield from map(_json, _typed_lists(case.cluster))
+    else:
+        yield from map(_json if case.form == "documents" else _yaml, case.cluster)
+
+
+def _typed_lists(objects: list[Object]) -> Iterator[Object]:
+    """As servers answer a list: the items do not say what they are."""
+    kinds: dict[tuple[str, str], list[Object]] = {}
+    for obj in objects:
+        items = kinds.setdefault((obj["apiVersion"], obj["kind"]), [])
+        items.append({field: value for field, value in obj.items() if field not in ("apiVersion", "kind")})
+    for (version, kind), items in kinds.items():
+        yield {"apiVersion": version, "kind": f"{kind}List", "metadata": {"resourceVersion": "1"}, "items": items}
+
+
+def _json(value: Any) -> str:
     """With a line end: without it apimachinery's reader of YAML overlooks files of certain lengths."""
-    path.write_text(json.dumps(value) + "\n")
+    return json.dumps(value) + "\n"
 
 
 def write_pretty(case: Case, directory: Path, title: str, expected: dict[str, Any]) -> None:

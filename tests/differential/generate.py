@@ -10,6 +10,7 @@ from tests.differential import cluster
 from tests.differential.dice import Dice
 from tests.differential.features import (
     config,
+    demo,
     dra,
     gates,
     images,
@@ -24,6 +25,8 @@ from tests.differential.features import (
     volumes,
 )
 from tests.differential.finish import finish
+from tests.differential.notation import vary
+from tests.differential.pressure import press
 from tests.differential.scene import Case, Scene
 
 Feature = Callable[[Scene], Any]
@@ -42,8 +45,8 @@ FEATURES: dict[str, Feature] = {
     "config": config.add,
     "dra": dra.add,
     "gates": gates.add,
+    "demo": demo.add,
 }
-#: In the order of the conformance corpus, whose `demo` is no random family.
 FAMILIES = (*FEATURES, "mixed")
 
 #: What goes well with everything.
@@ -51,6 +54,22 @@ _SPICE = ("resources", "taints", "nodeaffinity", "interpod", "spread", "ports", 
 _LARGE = ("mixed", "preemption", "spread")
 #: How often the nodes are (nearly) full.
 _PRESSURE = {"preemption": 0.8, "nominated": 0.7, "resources": 0.5, "images": 0.5}
+#: How often the candidate must evict to find room, whatever else it wants; those not named see to it themselves.
+_PRESSED = {
+    "taints": 0.35,
+    "nodeaffinity": 0.35,
+    "interpod": 0.25,
+    "spread": 0.25,
+    "ports": 0.2,
+    "volumes": 0.35,
+    "images": 0.3,
+    "config": 0.35,
+    "dra": 0.25,
+    "gates": 0.2,
+    "mixed": 0.3,
+}
+#: How often objects are written in other ways than the usual.
+_VARIED = 0.25
 
 
 def generate(family: str, seed: int, index: int) -> Case:
@@ -60,7 +79,11 @@ def generate(family: str, seed: int, index: int) -> Case:
     cluster.build(scene, most_nodes=15 if family in _LARGE else 9, pressure=_PRESSURE.get(family, 0.3))
     for name in _features(dice, family):
         FEATURES[name](scene)
+    if dice.chance(_PRESSED.get(family, 0)):
+        press(scene)
     finish(scene)
+    if dice.chance(_VARIED):
+        vary(scene)
     case = scene.case(f"{family}-{seed}-{index}", family)
     return case._replace(cluster=_plain(case.cluster), pod=_plain(case.pod), config=_plain(case.config))
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kwhatif import api
-from kwhatif.errors import InputError
+from kwhatif.errors import ExitCode, InputError
+from tests.cli.running import run
 from tests.conformance.compare import Difference, differences
 
 Json = dict[str, Any]
@@ -38,6 +40,26 @@ def decide(directory: Path) -> Json:
     except InputError as refused:
         return {"refused": str(refused)}
     (decision,) = json.loads(report.to_json())["decisions"]
+    return dict(decision)
+
+
+def decide_by_command(directory: Path) -> Json:
+    """The same by the command line: `schedule` and `preempt`, which must say the same."""
+    config = directory / "config.yaml"
+    arguments = [str(directory / "pod.yaml"), "--from", str(directory / "cluster.yaml"), "-o", "json"]
+    arguments += ["--fail-on", "none", *(["--scheduler-config", str(config)] if config.exists() else [])]
+    scheduled, preempting = (_run(command, arguments) for command in ("schedule", "preempt"))
+    if scheduled != preempting:
+        return {"refused": f"`schedule` says {scheduled}, `preempt` {preempting}"}
+    return scheduled
+
+
+def _run(command: str, arguments: list[str]) -> Json:
+    ran = run(shlex.join(["kwhatif", command, *arguments]))
+    if ran.code == ExitCode.BAD_INPUT:
+        return {"refused": ran.stderr}
+    assert ran.code == 0, ran
+    (decision,) = json.loads(ran.stdout)["decisions"]
     return dict(decision)
 
 

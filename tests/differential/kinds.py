@@ -25,8 +25,13 @@ def _detail(what: str, wanted: Any, got: Any) -> str:
     if what == "error":
         return f"{_NAMES.sub('_', str(wanted))[:60]} / {_NAMES.sub('_', str(got))[:60]}"
     if what == "rejected":
-        return f"{wanted and wanted[1]} / {got and got[1]}"
+        return f"{_verdict(wanted)} / {_verdict(got)}"
     if what == "scores":
         names = {name for scores in (wanted[1], got[1]) for name in scores}
         return " ".join(sorted(name for name in names if wanted[1].get(name) != got[1].get(name)))
     return f"{type(wanted).__name__} / {type(got).__name__}"
+
+
+def _verdict(row: Any) -> str:
+    """Plugin and reasons, without names and numbers."""
+    return f"{row[1]} {[_NAMES.sub('_', reason)[:50] for reason in row[2]]}" if row else "fits"

@@ -27,6 +27,8 @@ class Case(NamedTuple):
     cluster: list[Object]
     pod: Object
     config: Object | None = None
+    #: How the cluster's file is laid out; see `files`.
+    form: str = "list"
 
 
 class Scene:
@@ -132,7 +134,8 @@ class Scene:
                 "kind": "KubeSchedulerConfiguration",
                 "profiles": self.profiles,
             }
-        return Case(name, family, ", ".join(self.notes), cluster, self.pod, config)
+        form = self.dice.weighted({"list": 8, "documents": 2, "typed lists": 1, "yaml": 1})
+        return Case(name, family, ", ".join(self.notes), cluster, self.pod, config, form)
 
 
 def labels_of(obj: Object) -> dict[str, str]:

@@ -13,7 +13,7 @@ Shows = Callable[[Case], bool]
 
 #: Fields whose absence the API would not accept, or that say what the object is.
 _KEPT = frozenset(
-    "apiVersion kind metadata name spec containers key operator effect driver pool device devices requests topologyKey "
+    "apiVersion kind metadata name uid spec containers key operator effect driver pool device devices requests topologyKey "
     "whenUnsatisfiable maxSkew weight preference podAffinityTerm deviceClassName generation resourceSliceCount "
     "resources image accessModes provisioner handler status volumeHandle sizeBytes names containerPort values nominatedNodeName enabled disabled".split()
 )

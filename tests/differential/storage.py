@@ -8,6 +8,8 @@ from tests.differential.scene import HOSTNAME, ZONE, Object, Scene, namespace_of
 
 DRIVER = "csi.example.com"
 EBS = "ebs.csi.aws.com"
+#: Where the class stood before it had a field; it still counts.
+OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
 ZONE_KEYS = (
     ZONE,
@@ -61,7 +63,7 @@ class Storage:
         for node in scene.some_nodes(0.85):
             name = node["metadata"]["name"]
             entries = [
-                {"name": driver, "nodeID": name, **self._limit()}
+                {"name": driver, "nodeID": name, **self._limit(), **dice.sometimes({"topologyKeys": [ZONE]}, 0.2)}
                 for driver in (DRIVER, EBS, "pd.csi.storage.gke.io")
                 if dice.chance(0.7)
             ]
@@ -88,7 +90,15 @@ class Storage:
             extra |= dice.sometimes({"maximumVolumeSize": dice.pick("2Gi", "50Gi")}, 0.3)
             if dice.chance(0.9):
                 key, values = dice.pick((ZONE, ["eu-1a", "eu-1b"]), (HOSTNAME, self._scene.node_names() or ["gone"]))
-                extra["nodeTopology"] = dice.pick({"matchLabels": {key: dice.one(values)}}, {})
+                expression = {"key": key, "operator": dice.pick("In", "NotIn"), "values": dice.some(values, 1, 2)}
+                extra["nodeTopology"] = dice.pick(
+                    {"matchLabels": {key: dice.one(values)}},
+                    {"matchLabels": {key: dice.one(values)}},
+                    {"matchExpressions": [expression]},
+                    {"matchExpressions": [{"key": key, "operator": "Exists"}]},
+                    {"matchLabels": {}},
+                    {},
+                )
             namespace = dice.pick("kube-system", "default")
             extra["storageClassName"] = dice.pick("wait", "wait", "fast")
             self._scene.add("storage.k8s.io/v1", "CSIStorageCapacity", f"room-{index}", namespace, **extra)
@@ -98,7 +108,7 @@ class Storage:
     def size(self) -> str:
         """A size that no other volume has."""
         self._count += 1
-        return f"{self._dice.pick(1, 5, 10, 20) * 1024 + self._count}Mi"
+        return f"{self._dice.pick(1, 5, 10, 20, 20, 50) * 1024 + self._count}Mi"
 
     def volume(self, source: Object, class_name: str, **fields: Any) -> Object:
         """A PersistentVolume, not bound yet."""
@@ -113,7 +123,11 @@ class Storage:
             **source,
             **fields,
         }
-        extra = {"labels": labels} if labels else {}
+        extra: Object = {"labels": labels} if labels else {}
+        if self._dice.chance(0.1):
+            extra["annotations"] = {OLD_CLASS: spec.pop("storageClassName")}
+        if self._dice.chance(0.3):
+            extra["uid"] = f"uid-{name}"
         return self._scene.add("v1", "PersistentVolume", name, spec=spec, status={"phase": "Available"}, **extra)
 
     def csi(self, driver: str = DRIVER) -> Object:
@@ -156,7 +170,7 @@ class Storage:
         """A claim that is not bound."""
         self._count += 1
         name = fields.pop("name", None) or f"data-{self._count}"
-        storage = fields.pop("storage", None) or self._dice.pick("1Gi", "4Gi", "8Gi", "15000M", "6.5Gi")
+        storage = fields.pop("storage", None) or self._dice.pick("1Gi", "1Gi", "4Gi", "8Gi", "15000M", "6.5Gi")
         extra = {
             key: fields.pop(key) for key in ("annotations", "deletionTimestamp", "ownerReferences") if key in fields
         }
@@ -166,7 +180,9 @@ class Storage:
             "resources": {"requests": {"storage": storage}},
             **fields,
         }
-        if class_name is not None:
+        if class_name and self._dice.chance(0.05):
+            extra["annotations"] = {**extra.get("annotations", {}), OLD_CLASS: class_name}
+        elif class_name is not None:
             spec["storageClassName"] = class_name
         return self._scene.add(
             "v1", "PersistentVolumeClaim", name, namespace, spec=spec, status={"phase": phase}, **extra

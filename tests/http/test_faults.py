@@ -11,13 +11,15 @@ import sys
 import time
 from email.utils import formatdate
 from pathlib import Path
+from queue import Queue
+from threading import Event
 from typing import Any
 
 import pytest
 from urllib3.exceptions import NewConnectionError
 
 import kwhatif
-from kwhatif.sources.live import lists, request
+from kwhatif.sources.live import lists, read, request
 from kwhatif.sources.resources import ESSENTIAL, RESOURCES
 from tests.cli.running import run
 from tests.http.conftest import WriteKubeconfig
@@ -312,6 +314,20 @@ def test_a_server_that_hangs_is_given_up(
     api.always[path] = behaviour
     assert "no answer in time (see --request-timeout)" in error(kubeconfig, request_timeout="300ms")
     assert api.asked(path) == 1
+
+
+def test_a_failure_after_the_end_is_nobodys() -> None:
+    """Several lists fail at the same time: the first failure is told, the others must not end in a traceback."""
+
+    class Failing:
+        def get(self, path: str, read: object) -> None:
+            raise kwhatif.ClusterUnreadable("no answer in time")
+
+    todo: Queue[Any] = Queue()
+    todo.put(RESOURCES[0])
+    stop = Event()
+    stop.set()
+    read._work(Failing(), todo, Queue(), stop)  # type: ignore[arg-type]
 
 
 class TestNoConnection:

@@ -221,7 +221,12 @@ func inStableVersion(obj runtime.Object, gvk *schema.GroupVersionKind) runtime.O
 	if gvk.Version == "v1" {
 		return obj
 	}
-	stable, err := legacyscheme.Scheme.ConvertToVersion(obj, schema.GroupVersion{Group: gvk.Group, Version: "v1"})
+	// By way of the internal version, to and from which every version has conversions.
+	internal, err := legacyscheme.Scheme.ConvertToVersion(obj, schema.GroupVersion{Group: gvk.Group, Version: runtime.APIVersionInternal})
+	if err != nil {
+		return obj
+	}
+	stable, err := legacyscheme.Scheme.ConvertToVersion(internal, schema.GroupVersion{Group: gvk.Group, Version: "v1"})
 	if err != nil {
 		return obj
 	}

@@ -209,7 +209,7 @@ def contents(snapshot: Snapshot) -> object:
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_the_fast_way_equals_the_plain_one(random: Random) -> None:
     world = some_world(random)
     session, by_itself = Snapshot(world.cluster), Snapshot(world.cluster.fork())

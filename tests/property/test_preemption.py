@@ -108,7 +108,7 @@ def worlds(draw: st.DrawFn, *, features: bool = True) -> World:
 
 
 @given(worlds())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_the_fast_way_equals_the_plain_one(world: World) -> None:
     cycle = world.cycle()
     expected = plain.preempt(cycle)
@@ -121,7 +121,7 @@ def test_the_fast_way_equals_the_plain_one(world: World) -> None:
 
 
 @given(worlds(features=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_pod_fits_once_the_victims_are_gone(world: World) -> None:
     cycle = world.cycle()
     for candidate in preempt(cycle).candidates:
@@ -130,7 +130,7 @@ def test_the_pod_fits_once_the_victims_are_gone(world: World) -> None:
 
 
 @given(worlds(features=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_victim_can_be_put_back(world: World) -> None:
     cycle = world.cycle()
     for candidate in preempt(cycle).candidates:
@@ -141,7 +141,7 @@ def test_no_victim_can_be_put_back(world: World) -> None:
 
 
 @given(worlds(), st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_order_of_the_input_does_not_matter(world: World, random: Any) -> None:
     cycle = world.cycle()
     shuffled = list(world.objects)
@@ -154,7 +154,7 @@ def test_the_order_of_the_input_does_not_matter(world: World, random: Any) -> No
 
 
 @given(worlds())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_budgets_are_charged_for_the_victims_alone(world: World) -> None:
     cycle = world.cycle()
     for candidate in preempt(cycle).candidates:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.framework.cycle import Cycle
@@ -117,7 +117,6 @@ filters = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(filters, pods, clusters)
 def test_filters(plugin: FilterPlugin, asking: PodInfo, found: Snapshot) -> None:
     profile = Profile(pre_filter=(plugin,), filter=(plugin,))
@@ -134,7 +133,6 @@ def test_filters(plugin: FilterPlugin, asking: PodInfo, found: Snapshot) -> None
         assert (verdict.status if verdict else SUCCESS) == alone
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.one_of(st.just(TaintToleration()), st.just(NodeAffinity())), pods, clusters)
 def test_scores(plugin: ScorePlugin, asking: PodInfo, found: Snapshot) -> None:
     cycle = Cycle(Profile(pre_score=(plugin,), score=(plugin,)), asking, found)
@@ -163,7 +161,6 @@ RULES: dict[str, Callable[[PodInfo, NodeInfo], bool]] = {
 }
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.sampled_from([NodeUnschedulable(), NodeName(), TaintToleration(), NodeAffinity()]), pods, clusters)
 def test_a_plugin_passes_the_nodes_that_its_rule_passes(plugin: FilterPlugin, asking: PodInfo, found: Snapshot) -> None:
     """In particular, one that skips would have passed every node."""

@@ -186,7 +186,7 @@ def verdicts(compiled: NodeFilter | Status, snap: Snapshot) -> Verdicts:
 
 
 @given(worlds())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_spread_filters_as_the_plain_version(world: World) -> None:
     snap, candidate = world.snapshot(), world.candidate.info()
     hard = plain_spread.rules(candidate.pod, snap, "DoNotSchedule")
@@ -199,7 +199,7 @@ def test_spread_filters_as_the_plain_version(world: World) -> None:
 
 
 @given(worlds(), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_spread_scores_as_the_plain_version(world: World, data: st.DataObject) -> None:
     snap, candidate = world.snapshot(), world.candidate.info()
     feasible = data.draw(st.lists(st.sampled_from(snap.nodes), min_size=1, unique=True))
@@ -215,7 +215,7 @@ def test_spread_scores_as_the_plain_version(world: World, data: st.DataObject) -
 
 
 @given(worlds())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_affinity_filters_as_the_plain_version(world: World) -> None:
     snap, candidate = world.snapshot(), world.candidate.info()
     compiled = InterPodAffinity().pre_filter(candidate, snap)
@@ -227,7 +227,7 @@ def test_affinity_filters_as_the_plain_version(world: World) -> None:
 
 
 @given(worlds(), st.sampled_from([0, 1, 50]), st.booleans(), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_affinity_scores_as_the_plain_version(world: World, weight: int, ignore: bool, data: st.DataObject) -> None:
     snap, candidate = world.snapshot(), world.candidate.info()
     feasible = data.draw(st.lists(st.sampled_from(snap.nodes), min_size=1, unique=True))
@@ -298,14 +298,14 @@ def forked_and_rebuilt(
 
 
 @given(worlds(), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_fork_of_affinity_keeps_up_and_leaves_the_others_alone(world: World, data: st.DataObject) -> None:
     _, after, rebuilt = forked_and_rebuilt(InterPodAffinity(), world, data)
     assert after == rebuilt
 
 
 @given(worlds(), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_fork_of_spread_keeps_up_and_leaves_the_others_alone(world: World, data: st.DataObject) -> None:
     removed, after, rebuilt = forked_and_rebuilt(PodTopologySpread(), world, data)
     assume(counts_both_ways(world.candidate.info(), removed))
@@ -316,7 +316,7 @@ def test_a_fork_of_spread_keeps_up_and_leaves_the_others_alone(world: World, dat
 
 
 @given(worlds(), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_an_index_that_kept_up_gives_the_answers_of_a_new_one(world: World, data: st.DataObject) -> None:
     snap, candidate = world.snapshot(), world.candidate.info()
     plugins = PodTopologySpread(), InterPodAffinity()

@@ -91,7 +91,7 @@ def _answer(devices: list[plain.Item], asked: list[plain.Claim]) -> plain.Choice
     return tuple(tuple(f"{one.request}={one.device}" for one in each.devices.results) for each in found)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(items(), st.lists(claims(), min_size=1, max_size=3))
 def test_the_first_choice_that_is_allowed_is_taken(devices: list[plain.Item], asked: list[plain.Claim]) -> None:
     expected = plain.allocate(devices, asked)

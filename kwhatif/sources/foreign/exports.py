@@ -11,6 +11,9 @@ from kwhatif.sources.problems import Problems
 from kwhatif.sources.read import read_text
 from kwhatif.sources.resources import RESOURCES
 
+#: How `kubectl cluster-info dump` begins the logs of a container, where it prints everything one after the other.
+_LOGS = b"==== START logs for container "
+
 
 def read_file(
     name: str, text: bytes, decoder: ObjectDecoder, problems: Problems, collected: Collected
@@ -29,7 +32,12 @@ def read_file(
         collected.caveats += kwokctl.caveats(text)
         tell_absent(collected, "a kwokctl export", found | kwokctl.EXPORTED)
     else:
+        told = len(problems)
         yield from read_text(name, text, decoder, problems)
+        if len(problems) > told and _LOGS in text:
+            problems.add(
+                name, "has logs between its lists", "kubectl cluster-info dump writes files with --output-directory"
+            )
 
 
 def tell_absent(collected: Collected, name: str, kinds: set[str]) -> None:

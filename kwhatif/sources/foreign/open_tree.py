@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from kwhatif.sources.foreign.tar_archive import TarArchive, is_tar
 from kwhatif.sources.foreign.trees import Folder, Tree
-from kwhatif.sources.foreign.zip_archive import ZipArchive, is_zip
 from kwhatif.sources.inflate import Unreadable, inflated_parts
 
-#: Enough to tell what a file is.
-_HEAD = 512
+#: A zip archive, if only an empty one.
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+#: The header of a tar archive's first file, and where its checksum stands.
+_HEADER = 512
+_CHECKSUM = slice(148, 156)
 #: These are archives, even broken ones. (`.tgz` is also how some tools call one file that is compressed.)
 _TAR_SUFFIXES = (".tar", ".tar.gz", ".tar.zst")
 
@@ -28,16 +29,34 @@ def open_tree(path: str) -> Tree | None:
     if not place.is_file():
         return None
     head = _head(place)
-    if is_zip(head) or path.endswith(".zip"):
+    if head.startswith(_ZIP) or path.endswith(".zip"):
+        from kwhatif.sources.foreign.zip_archive import ZipArchive
+
         return ZipArchive(place)
-    return TarArchive(place) if is_tar(head) or path.endswith(_TAR_SUFFIXES) else None
+    if _is_tar(head) or path.endswith(_TAR_SUFFIXES):
+        from kwhatif.sources.foreign.tar_archive import TarArchive
+
+        return TarArchive(place)
+    return None
 
 
 def _head(path: Path) -> bytes:
+    """How the file begins when it is inflated."""
     head = b""
     with path.open("rb") as file, suppress(Unreadable):  # whoever reads it for good says what is wrong with it
         for part in inflated_parts(file):
             head += part
-            if len(head) >= _HEAD:
+            if len(head) >= _HEADER:
                 break
-    return head
+    return head[:_HEADER]
+
+
+def _is_tar(head: bytes) -> bool:
+    """Whether the checksum of the header is right, itself taken for blanks; old archives have no other mark."""
+    checksum = head[_CHECKSUM].strip(b" \0")
+    if len(head) < _HEADER or not checksum.isdigit():
+        return False
+    rest = sum(head) - sum(head[_CHECKSUM]) + len(head[_CHECKSUM]) * ord(" ")
+    with suppress(ValueError):
+        return int(checksum, 8) == rest
+    return False

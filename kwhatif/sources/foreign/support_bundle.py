@@ -50,23 +50,24 @@ def _caveats(notes: Mapping[str, bytes]) -> Iterator[Missing]:
     for path, text in sorted(notes.items()):
         failed = _FAILURES.fullmatch(path)
         if failed:
-            yield from _failures(BY_KIND[_KINDS[failed[1]]].plural, text)
+            yield from _failures(path, BY_KIND[_KINDS[failed[1]]].plural, text)
         elif not _is_list(text):
             yield Missing(f"{_NAME} that was asked for some namespaces only: pods of others count nowhere")
 
 
-def _failures(plural: str, text: bytes) -> Iterator[Missing]:
-    """What the file of failures says: by namespace, or of the whole cluster."""
+def _failures(path: str, plural: str, text: bytes) -> Iterator[Missing]:
+    """What the file of failures says: by namespace, or of the whole cluster. Its words may be about anything."""
     try:
         failures = msgspec.json.decode(text or b"null", type=dict[str, str] | list[str] | None)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return
     if not failures:
         return
-    where, words = next(iter(failures.items())) if isinstance(failures, dict) else ("", failures[0])
-    count = len(failures)
-    place = f" of {where}" if where and count == 1 else f" of {count} namespaces, such as {where}" if where else ""
-    yield Missing(f"{_NAME} in which {plural}{place} are missing: {words}")
+    first, count = next(iter(failures)), len(failures)
+    namespaces = f"namespace {first}" if count == 1 else f"{count} namespaces, such as {first}"
+    place = f" of {namespaces}" if isinstance(failures, dict) else ""
+    file = path[path.index("cluster-resources/") :]
+    yield Missing(f"{_NAME} in which {plural}{place} are missing: {file} says why")
 
 
 class _Head(msgspec.Struct):

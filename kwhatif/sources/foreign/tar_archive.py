@@ -16,21 +16,11 @@ from kwhatif.sources.inflate import GZIP, ZSTD, Unreadable, inflated_parts, limi
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer as Buffer
 
-_HEADER = 512
 #: A tar file ends with two empty blocks. (In a compressed one that was cut off, the end of the compression is missing.)
-_END = 2 * _HEADER
+_END = 2 * 512
 #: How `tarfile` says that the archive, or the file, ends here.
 _ENDS = ("EOFHeaderError", "EmptyHeaderError")
 _SPARSE = "is a sparse file, which may be larger than any disk"
-
-
-def is_tar(head: bytes) -> bool:
-    """Whether a file that begins so (when inflated) is a tar archive: the checksum of its first header is right."""
-    try:
-        tarfile.TarInfo.frombuf(head[:_HEADER], tarfile.ENCODING, "surrogateescape")
-    except tarfile.HeaderError:
-        return False
-    return True
 
 
 class TarArchive:

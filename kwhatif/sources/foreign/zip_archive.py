@@ -15,11 +15,6 @@ _ENCRYPTED = 1
 _FAILURES = (zipfile.BadZipFile, OSError, EOFError, zlib.error, RuntimeError, NotImplementedError, UnicodeDecodeError)
 
 
-def is_zip(head: bytes) -> bool:
-    """Whether a file that begins so is a zip archive, if only an empty one."""
-    return head.startswith((b"PK\x03\x04", b"PK\x05\x06"))
-
-
 class ZipArchive:
     """A zip file."""
 

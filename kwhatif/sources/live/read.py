@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 
@@ -95,7 +95,8 @@ def _work(client: Client, todo: Queue[Resource], happened: Queue[lists.Event | B
     except (Empty, Cancelled):
         pass
     except BaseException as failure:  # noqa: BLE001 - it is raised again where somebody listens
-        _put(failure, happened, stop)
+        with suppress(Cancelled):  # nobody listens any more: another list has failed before
+            _put(failure, happened, stop)
 
 
 def _put(event: lists.Event | BaseException, happened: Queue[lists.Event | BaseException], stop: Event) -> None:

@@ -36,6 +36,7 @@ from kwhatif.sources.saving.walk import Rename, rewrite
 _FIRST = (NODE, NAMESPACE, EBS, REGION, ZONE, IMAGE)
 _LAST = (NAME, HANDLE, ADDRESS, VALUE, UID)
 
+_WORD = re.compile(r"\w(?:[\w.-]*\w)?")
 _EBS_VOLUME = re.compile(r"vol-[^/]*")
 _GCE_DISK = re.compile(r"projects/([^/]+)/(zones|regions)/([^/]+)/disks/([^/]+)")
 
@@ -65,6 +66,13 @@ class Anonymizer:
     def name(self, text: str) -> str:
         """The new name of something; a text that no object held stays as it is."""
         return self._names.get(text, text)
+
+    def text(self, sentence: str) -> str:
+        """The sentence with new names for the objects, namespaces and nodes in it; other words stay."""
+        return _WORD.sub(lambda word: self.name(word[0]) if self._is_object(word[0]) else word[0], sentence)
+
+    def _is_object(self, text: str) -> bool:
+        return any(text in self._roles[role] for role in self._roles.keys() - {*_FIRST[2:], *_LAST})
 
     def _learn(self, obj: Any) -> None:
         kind = type(obj).__name__

@@ -10,6 +10,8 @@ from typing import IO, Any, NamedTuple
 import msgspec
 
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
+#: What JSON writes as it is, and YAML takes for a break of the line, or refuses.
+_NOT_PLAIN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 #: Words that are no strings to some YAML parser or other.
 _RESERVED = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"])
 
@@ -82,7 +84,7 @@ def _scalar(value: Any) -> str:
     """A value on one line; strings are quoted wherever a parser could take them for something else."""
     if isinstance(value, str) and _SAFE.fullmatch(value) and value.casefold() not in _RESERVED:
         return value
-    return msgspec.json.encode(value).decode()
+    return _NOT_PLAIN.sub(lambda char: f"\\u{ord(char[0]):04x}", msgspec.json.encode(value).decode())
 
 
 def _gzip(file: IO[bytes]) -> IO[bytes]:

@@ -1,29 +1,30 @@
 """What a saved snapshot leaves out.
 
 The model is the redaction: environment, commands, arguments, probes, managed fields have no place in it. What is left
-to drop are annotations that no rule reads, images, and the names of volumes that no rule reads.
+to drop are annotations that no rule reads, images, and, of pods that a controller has made, volumes that no rule reads.
+(Templates keep the names of theirs: `kwhatif gate` tells by the template whether a workload changes.)
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta
+from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, PodTemplateSpec
+from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
+from kwhatif.model.volume import Volume
 from kwhatif.model.workload import (
     CronJob,
     DaemonSet,
     Deployment,
     Job,
-    JobTemplateSpec,
     ReplicaSet,
     ReplicationController,
     StatefulSet,
 )
-from kwhatif.workloads.redacted import redacted
+from kwhatif.workloads.template import has_images, without_images
 
 #: Annotations that are rules. Everything else may hold anything.
 READ_ANNOTATIONS = frozenset(
@@ -52,19 +53,37 @@ def redact(obj: T, *, images: bool) -> T:
         case Node() if obj.status.images and not images:
             return replace(obj, status=replace(obj.status, images=()))
         case Pod():
-            return replace(obj, spec=redacted(obj.spec, images=images))
-        case CronJob():
-            return replace(obj, spec=replace(obj.spec, job_template=_run(obj.spec.job_template, images=images)))
-    if isinstance(obj, _WITH_TEMPLATE) and obj.spec.template is not None:
-        return replace(obj, spec=replace(obj.spec, template=_template(obj.spec.template, images=images)))
+            spec = obj.spec if images else without_images(obj.spec)
+            return replace(obj, spec=spec if controller_of(meta) is None else _without_unread_volumes(spec))
+        case CronJob() if not images:
+            run = obj.spec.job_template
+            return replace(obj, spec=replace(obj.spec, job_template=replace(run, spec=_imageless(run.spec))))
+    if isinstance(obj, _WITH_TEMPLATE) and not images:
+        return replace(obj, spec=_imageless(obj.spec))
     return obj
 
 
-def _run(run: JobTemplateSpec, *, images: bool) -> JobTemplateSpec:
-    if run.spec.template is None:
-        return run
-    return replace(run, spec=replace(run.spec, template=_template(run.spec.template, images=images)))
+def _imageless(spec: Any) -> Any:
+    template: PodTemplateSpec | None = spec.template
+    if template is None:
+        return spec
+    return replace(spec, template=replace(template, spec=without_images(template.spec)))
 
 
-def _template(template: PodTemplateSpec, *, images: bool) -> PodTemplateSpec:
-    return replace(template, spec=redacted(template.spec, images=images))
+def holds_images(obj: Model) -> bool:
+    """Whether `redact` has images to drop."""
+    match obj:
+        case Node():
+            return bool(obj.status.images)
+        case Pod():
+            return has_images(obj.spec)
+        case CronJob():
+            template = obj.spec.job_template.spec.template
+        case _:
+            template = obj.spec.template if isinstance(obj, _WITH_TEMPLATE) else None
+    return template is not None and has_images(template.spec)
+
+
+def _without_unread_volumes(spec: PodSpec) -> PodSpec:
+    volumes = tuple(volume for volume in spec.volumes if replace(volume, name="") != Volume())
+    return spec if len(volumes) == len(spec.volumes) else replace(spec, volumes=volumes)

@@ -102,6 +102,7 @@ _EVERYBODYS = frozenset(
         "kube-node-lease",
         "kube-public",
         "kube-system",
+        "rbd",  # Ceph's default pool: who names it means who names none
         "system-cluster-critical",
         "system-node-critical",
         "true",

@@ -12,16 +12,18 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model, ObjectMeta
 from kwhatif.model.missing import Missing
-from kwhatif.model.node import Node
 from kwhatif.model.saved import SAVED_API_VERSION, SavedCaveat, SavedSnapshot
 from kwhatif.sources.collected import Collected
 from kwhatif.sources.resources import RESOURCES
 from kwhatif.sources.saving.anonymize import Anonymizer
 from kwhatif.sources.saving.atomic import replacing
 from kwhatif.sources.saving.formats import format_of
-from kwhatif.sources.saving.redact import redact
+from kwhatif.sources.saving.redact import holds_images, redact
 
-NO_IMAGES = Missing("the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken")
+NO_IMAGES = Missing(
+    "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and a workload of"
+    " which only images change counts as unchanged"
+)
 
 
 def save(collected: Collected, path: str, *, taken_at: str, images: bool = False, anonymize: bool = False) -> int:
@@ -52,7 +54,7 @@ def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymiz
     cluster = collected.cluster
     objects = [redact(obj, images=images) for obj in _sorted(cluster)]
     caveats = list(collected.caveats)
-    if not images and any(node.status.images for node in cluster.all(Node).values()):
+    if not images and any(map(holds_images, _sorted(cluster))):
         caveats.append(NO_IMAGES)
     about = SavedSnapshot(
         api_version=SAVED_API_VERSION,
@@ -66,7 +68,12 @@ def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymiz
     if anonymize:
         anonymizer = Anonymizer(objects)
         objects = [anonymizer.rename(obj) for obj in objects]
-        about = replace(about, namespace=anonymizer.name(about.namespace), anonymized=True)
+        about = replace(
+            about,
+            namespace=anonymizer.name(about.namespace),
+            caveats=tuple(replace(caveat, text=anonymizer.text(caveat.text)) for caveat in about.caveats),
+            anonymized=True,
+        )
     return [about, *objects]
 
 

@@ -149,8 +149,7 @@ class Standing:
         """
         for budget, allowed in spent.items():
             for name in self._guarded.get(budget, ()):
-                evictable = self._policy.potential_victims(self._cycle.pod, self._cycle.snapshot.by_name[name])
-                if sum(budget in self._budgets.of(pod) for pod in evictable) > allowed:
+                if sum(budget in self._budgets.of(pod) for pod in self._evictable(name)) > allowed:
                     self._cell_of[name].spend(name, budget, is_steady=self._is_steady)
 
     @cached_property
@@ -158,10 +157,13 @@ class Standing:
         """Budget -> the nodes where it counts pods that may be evicted: these only become fewer."""
         guarded: dict[str, set[str]] = {}
         for name in self._cell_of:
-            for pod in self._policy.potential_victims(self._cycle.pod, self._cycle.snapshot.by_name[name]):
+            for pod in self._evictable(name):
                 for budget in self._budgets.of(pod):
                     guarded.setdefault(budget, set()).add(name)
         return guarded
+
+    def _evictable(self, name: str) -> list[PodInfo]:
+        return self._policy.potential_victims(self._cycle.pod, self._cycle.snapshot.by_name[name])
 
     def _look_at(self, name: str) -> None:
         """Judge the node anew, and search it for victims.

@@ -9,9 +9,8 @@ from kwhatif.admission.new_pod import complete_pod
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod, PodSpec, is_terminal
 from kwhatif.workloads.expand import expand_pod
-from kwhatif.workloads.redacted import lacks_images, redacted
 from kwhatif.workloads.rolling.update import UNCHANGED, Update
-from kwhatif.workloads.template import spec_content
+from kwhatif.workloads.template import has_images, spec_content, without_images
 
 #: The volume that ServiceAccount admission adds.
 _TOKEN_VOLUME = "kube-api-access-"  # noqa: S105 - not a password
@@ -22,15 +21,11 @@ def update_pod(pod: Pod, known: Pod, cluster: Cluster) -> Update:
     made = complete_pod(pod, cluster)
     if not isinstance(made, Denied):
         same_labels = made.metadata.labels == known.metadata.labels
-        if same_labels and _same(known.spec, made.spec):
+        # A snapshot may have left the images out: see `same_template`.
+        wanted = made.spec if has_images(known.spec) else without_images(made.spec)
+        if same_labels and spec_content(wanted) == spec_content(_as_created(known.spec, made.spec)):
             return UNCHANGED
     return Update("changed", () if is_terminal(known) else (known,), expand_pod(pod, cluster))
-
-
-def _same(known: PodSpec, made: PodSpec) -> bool:
-    if lacks_images(known):
-        known, made = redacted(known, images=False), redacted(made, images=False)
-    return spec_content(made) == spec_content(_as_created(known, made))
 
 
 def _as_created(stored: PodSpec, made: PodSpec) -> PodSpec:

@@ -96,6 +96,7 @@ class Namespace(Pods):
         if self.maybe(0.3):
             spec["scopes"] = self.dice.choice(
                 (
+                    ["VolumeAttributesClass"],
                     ["BestEffort"],
                     ["NotBestEffort"],
                     ["Terminating"],
@@ -130,6 +131,9 @@ class Namespace(Pods):
             "fast.storageclass.storage.k8s.io/requests.storage": ("1Gi", "20Gi"),
             "fast.storageclass.storage.k8s.io/persistentvolumeclaims": ("0", "2"),
             "services": ("1",),
+            "requests.hugepages-2Mi": ("2Mi", "1Gi"),
+            "limits.ephemeral-storage": ("1Gi",),
+            "count/persistentvolumeclaims": ("0", "2"),
         }
         spec["hard"] = {name: self.dice.choice(choices[name]) for name in self.some(choices, 4)}
         return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": f"quota-{number}"}, "spec": spec}

@@ -127,3 +127,15 @@ class Parts(Dice):
                 3,
             )
         ]
+
+    def claims(self) -> list[Json]:
+        choose = self.dice.choice
+        sources: tuple[Json, ...] = (
+            {"resourceClaimName": "there"},
+            {"resourceClaimTemplateName": "made"},
+            {},
+            {"resourceClaimName": "a", "resourceClaimTemplateName": "b"},
+            {"resourceClaimName": "Not A Name"},
+        )
+        names = choose((["gpu"], ["gpu", "nic"], ["gpu", "gpu"], ["GPU"]))
+        return [{"name": name, **(sources[0] if self.maybe(0.7) else choose(sources))} for name in names]

@@ -20,6 +20,10 @@ class Pods(Wrong):
         spec["resources"] = {"requests": {"storage": self.dice.choice(STORAGE)}}
         if self.maybe(0.5):
             spec["storageClassName"] = self.dice.choice(("fast", "", "gone"))
+        if self.maybe(0.2):
+            spec["volumeMode"] = self.dice.choice(("Block", "Filesystem"))
+        if self.maybe(0.1):
+            spec["volumeAttributesClassName"] = self.dice.choice(("gold", "silver"))
         return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
 
     def pod(self, name: str) -> Json:
@@ -67,6 +71,9 @@ class Pods(Wrong):
             (0.2, "restartPolicy", lambda: choose(("Never", "OnFailure", "Always"))),
             (0.2, "volumes", self.volumes),
             (0.05, "nodeName", lambda: "node-1"),
+            (0.1, "hostUsers", lambda: choose((True, False))),
+            (0.15, "resourceClaims", self.claims),
+            (0.1, "hostname", lambda: "host"),
         ]
 
     def container(self, name: str, *, init: bool = False) -> Json:
@@ -91,6 +98,11 @@ class Pods(Wrong):
             made["ports"] = [self.port() for _ in range(self.dice.choice((1, 2)))]
         if init and self.maybe(0.4):
             made["restartPolicy"] = "Always"
+        if self.maybe(0.08):
+            names = self.dice.choice((["gpu"], ["gpu", "gpu"], ["nic", "gpu"]))
+            made.setdefault("resources", {})["claims"] = [{"name": name} for name in names]
+        if not init and self.maybe(0.05):
+            made["restartPolicy"] = self.dice.choice(("Always", "Never", "OnFailure"))
         return made
 
     def port(self) -> Json:

@@ -22,6 +22,8 @@ def add(scene: Scene) -> None:
     if dice.chance(0.35):
         devices.shared(dice.pick(GPU, GPU, NIC))
     free = holders(scene, devices)
+    if free and dice.chance(0.1):
+        claims.orphan(scene, [free.pop()])
     kind = dice.weighted({"claims": 7, "template": 2, "allocated": 3, "extended": 3, "missing": 0.5})
     if kind == "claims":
         for index in range(dice.pick(1, 1, 1, 2, 3)):

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from tests.differential.scene import Object, Scene, main_container, namespace_of
 
-FEATURES = ("RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport", "GuaranteedQoSPodCPUResize")
+FEATURES = (
+    "RestartAllContainersOnContainerExits",
+    "UserNamespacesHostNetworkSupport",
+    "GuaranteedQoSPodCPUResize",
+    "UserNamespacesHostNetwork",
+    "SomethingElse",
+)
 
 
 def add(scene: Scene) -> None:

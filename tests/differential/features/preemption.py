@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.differential.cluster import cpu_of
 from tests.differential.dice import Dice
-from tests.differential.scene import Object, Scene, labels_of, main_container, namespace_of, requests_of
+from tests.differential.pressure import press
+from tests.differential.scene import Object, Scene, namespace_of
 from tests.differential.selectors import label_pods, selector
 
 BY_SCHEDULER = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
@@ -15,7 +15,7 @@ def add(scene: Scene) -> None:
     dice = scene.dice
     label_pods(scene)
     if dice.chance(0.7):
-        _must_evict(scene)
+        press(scene)
     if dice.chance(0.75):
         budgets(scene)
     if dice.chance(0.5):
@@ -35,27 +35,11 @@ def add(scene: Scene) -> None:
     scene.note("preemption")
 
 
-def _must_evict(scene: Scene) -> None:
-    """Ask for more than is free anywhere, yet less than a whole node."""
-    dice = scene.dice
-    if not scene.nodes:
-        return
-    size = cpu_of(scene, dice.one(scene.nodes))
-    requests_of(main_container(scene.pod))["cpu"] = f"{dice.pick(size // 4, size // 3, size // 2, size * 2 // 3)}m"
-    scene.spec.pop("priorityClassName", None)
-    scene.spec["priority"] = dice.pick(100, 1000, 1000, 10000, 100000)
-    for node in scene.nodes:
-        pods = [pod for pod in scene.running() if pod["spec"]["nodeName"] == node["metadata"]["name"]]
-        if pods and dice.chance(0.85):
-            share = cpu_of(scene, node) // len(pods)
-            for pod in pods:
-                requests_of(main_container(pod))["cpu"] = f"{share}m"
-
-
 def budgets(scene: Scene) -> None:
     """Disruption budgets with and without room; several may hold one pod."""
     dice = scene.dice
-    for index in range(dice.pick(1, 1, 2, 3, 4)):
+    first = sum(obj["kind"] == "PodDisruptionBudget" for obj in scene.objects)
+    for index in range(first, first + dice.pick(1, 1, 2, 3, 4)):
         of = dice.one(scene.running() or [scene.pod])
         spec: Object = {dice.pick("minAvailable", "maxUnavailable"): dice.pick(0, 1, 2, "50%")}
         chosen = selector(dice, of["metadata"].get("labels", {}))

@@ -13,7 +13,7 @@ HUGE = {"hugepages-2Mi": 64, "hugepages-1Gi": 2048}
 
 def add(scene: Scene) -> None:
     """Some of all."""
-    steps = (devices, hugepages, ephemeral, many_containers, overhead, pod_level, resized, gaps, limits, odd)
+    steps = (devices, hugepages, ephemeral, many_containers, overhead, pod_level, resized, gaps, shrunk, limits, odd)
     for step in scene.dice.some(steps, 1, 5):
         step(scene)
 
@@ -135,8 +135,10 @@ def resized(scene: Scene) -> None:
         if pod["spec"].get("resources") and dice.chance(0.6):
             status["allocatedResources"] = _amounts(dice, 900).get("requests", {})
         if dice.chance(0.5):
-            reason = dice.pick("Infeasible", "Deferred")
-            status.setdefault("conditions", []).append({"type": "PodResizePending", "status": "True", "reason": reason})
+            reason = dice.pick("Infeasible", "Deferred", "Error")
+            kind = dice.pick("PodResizePending", "PodResizePending", "PodResizeInProgress")
+            state = dice.pick("True", "True", "True", "False")
+            status.setdefault("conditions", []).append({"type": kind, "status": state, "reason": reason})
     scene.note("resized pods")
 
 
@@ -164,6 +166,19 @@ def gaps(scene: Scene) -> None:
         else:
             allocatable.pop(kind, None)
     scene.note("nodes with gaps")
+
+
+def shrunk(scene: Scene) -> None:
+    """Nodes that hold more than they have by now."""
+    dice = scene.dice
+    for node in scene.some_nodes(0.5):
+        allocatable = _allocatable(node)
+        cpu = scene.cpu[node["metadata"]["name"]]
+        allocatable |= dice.sometimes({"cpu": f"{cpu // dice.pick(2, 3, 8)}m", "memory": f"{cpu // 2}Mi", "pods": "1"})
+    if dice.chance(0.4):
+        container = main_container(scene.pod)
+        container["resources"] = {"requests": dice.sometimes({"cpu": "0", "memory": dice.pick("0", "64Mi")})}
+    scene.note("overcommitted nodes")
 
 
 def limits(scene: Scene) -> None:

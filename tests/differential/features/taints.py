@@ -43,6 +43,8 @@ def taint_node(dice: Dice, node: Object, keys: list[str], effects: tuple[str, ..
         taint = {"key": dice.one(keys), "effect": dice.one(effects)}
         if value := dice.one(VALUES):
             taint["value"] = value
+        if dice.chance(0.1):
+            taint["timeAdded"] = "2026-03-01T00:00:00Z"
         found[taint["key"], taint["effect"]] = taint
     if dice.chance(0.15):
         key = dice.one([*CONDITIONS, "node.kubernetes.io/memory-pressure", UNSCHEDULABLE])

@@ -28,7 +28,7 @@ def add(scene: Scene) -> None:
         scene.note(kind.replace("_", " "))
     if dice.chance(0.7):
         others(scene, storage)
-    if dice.chance(0.3):
+    if dice.chance(0.2):
         _zone_labels(scene)
 
 
@@ -53,7 +53,10 @@ def bound(scene: Scene, storage: Storage) -> None:
 def zone_labels(scene: Scene, storage: Storage) -> None:
     """Bound to a volume that is tied to a zone by label."""
     dice = scene.dice
-    labels = {key: dice.one(ZONE_VALUES) for key in dice.some(ZONE_KEYS, 1, 2)}
+    labels = {
+        key: "eu-1" if "region" in key and dice.chance(0.8) else dice.one(ZONE_VALUES)
+        for key in dice.some(ZONE_KEYS, 1, dice.pick(1, 2))
+    }
     volume = storage.volume(dice.pick(storage.csi(), storage.in_tree()), "fast", labels=labels)
     _use(scene, storage.bind(storage.claim(scene.namespace, "fast"), volume))
 
@@ -88,23 +91,25 @@ def static(scene: Scene, storage: Storage) -> None:
     dice = scene.dice
     wanted = storage.claim(scene.namespace, "local", **_wishes(scene))
     mount(scene.pod, wanted["metadata"]["name"])
-    for _ in range(dice.randint(0, 5)):
-        names = dice.some([*scene.node_names(), "gone"], 1, 2)
+    for _ in range(dice.pick(0, 2, 4, 6, 10)):
+        names = dice.some([*scene.node_names(), "gone"], 1, 3)
         fields: Object = storage.on_nodes(names) if dice.chance(0.85) else {}
-        fields["accessModes"] = dice.pick(["ReadWriteOnce"], ["ReadWriteOnce", "ReadOnlyMany"], ["ReadWriteMany"])
+        fields["accessModes"] = dice.pick(
+            ["ReadWriteOnce"], ["ReadWriteOnce", "ReadOnlyMany"], ["ReadWriteMany", "ReadWriteOnce"], ["ReadWriteMany"]
+        )
         fields |= dice.sometimes({"labels": {"tier": dice.pick("gold", "silver")}})
         fields |= dice.sometimes({"volumeMode": dice.pick("Block", "Filesystem")}, 0.15)
         source = {"local": {"path": "/mnt/disk"}} if "nodeAffinity" in fields else storage.csi()
-        volume = storage.volume(source, dice.pick("local", "local", "local", "wait"), **fields)
+        volume = storage.volume(source, dice.pick(*["local"] * 6, "wait"), **fields)
         _fate(scene, volume, wanted)
 
 
 def _wishes(scene: Scene) -> Object:
     dice = scene.dice
-    wishes: Object = {"accessModes": dice.pick(["ReadWriteOnce"], ["ReadWriteOnce"], ["ReadWriteMany"])}
-    if dice.chance(0.25):
+    wishes: Object = {"accessModes": dice.pick(*[["ReadWriteOnce"]] * 5, ["ReadWriteMany"])}
+    if dice.chance(0.15):
         wishes["selector"] = {"matchLabels": {"tier": "gold"}}
-    wishes |= dice.sometimes({"volumeMode": dice.pick("Block", "Filesystem")}, 0.2)
+    wishes |= dice.sometimes({"volumeMode": dice.pick("Block", "Filesystem")}, 0.12)
     wishes |= dice.sometimes({"volumeAttributesClassName": "gold"}, 0.05)
     return wishes
 
@@ -191,7 +196,8 @@ def _ephemeral(scene: Scene, storage: Storage, pod: Object, state: str) -> None:
         "storageClassName": "wait",
         "resources": {"requests": {"storage": "2Gi"}},
     }
-    volumes.append({"name": name, "ephemeral": {"volumeClaimTemplate": {"spec": wanted}}})
+    template: Object = {"spec": wanted, **dice.sometimes({"metadata": {"labels": {"type": "scratch"}}}, 0.2)}
+    volumes.append({"name": name, "ephemeral": {"volumeClaimTemplate": template}})
     if state == "missing" or storage.has_claim(namespace_of(pod), f"{pod['metadata']['name']}-{name}"):
         return  # the candidate may be there already, with a claim of that name
     owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": uid_of(pod), "controller": True}
@@ -217,6 +223,26 @@ def inline(scene: Scene, storage: Storage) -> None:
         number = dice.pick(number, number, number + 1)
         volumes.append({"name": f"disk-{len(volumes)}", **_disk(scene, disk, number)})
     scene.note(disk)
+
+
+def plain(scene: Scene, storage: Storage) -> None:
+    """Volumes that no plugin asks about, and a driver's own ephemeral ones, which count for nothing."""
+    del storage
+    sources = (
+        {"emptyDir": {}},
+        {"emptyDir": {"sizeLimit": "1Gi", "medium": "Memory"}},
+        {"configMap": {"name": "settings"}},
+        {"secret": {"secretName": "keys"}},
+        {"hostPath": {"path": "/var/log"}},
+        {"projected": {"sources": [{"configMap": {"name": "settings"}}]}},
+        {"csi": {"driver": DRIVER}},
+        {"nfs": {"server": "nfs.example.com", "path": "/"}},
+        {"image": {"reference": "models/llm:70b", "pullPolicy": "IfNotPresent"}},
+    )
+    for pod in [scene.pod, *scene.some_pods(0.3)]:
+        volumes = pod["spec"].setdefault("volumes", [])
+        for source in scene.dice.some(sources, 1, 3):
+            volumes.append({"name": f"plain-{len(volumes)}", **source})
 
 
 def _disk(scene: Scene, disk: str, number: int) -> Object:
@@ -312,6 +338,7 @@ _KINDS: dict[str, Callable[[Scene, Storage], None]] = {
     "broken": broken,
     "ephemeral": ephemeral,
     "inline": inline,
+    "plain": plain,
 }
 _WEIGHTS = {
     "bound": 4,
@@ -322,4 +349,5 @@ _WEIGHTS = {
     "broken": 1,
     "ephemeral": 2,
     "inline": 2,
+    "plain": 1,
 }

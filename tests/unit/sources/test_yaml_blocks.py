@@ -96,7 +96,7 @@ def full(text: bytes) -> object:
         return REFUSED
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(documents())
 def test_what_it_reads_the_full_parser_reads_alike(text: bytes) -> None:
     try:

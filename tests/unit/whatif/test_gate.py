@@ -408,6 +408,21 @@ def test_a_custom_resource_whose_path_is_not_given_is_a_caveat() -> None:
     )
 
 
+def test_an_autoscaler_is_a_caveat() -> None:
+    scaler = (
+        "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web, namespace: default}\n"
+        "spec: {minReplicas: 3, maxReplicas: 9, scaleTargetRef: {kind: Deployment, name: web, apiVersion: apps/v1}}\n"
+    )
+    report = run(Session(cluster(node("n1"))), workload("Deployment", "web") + scaler, strict=True)
+    assert row(report, "Deployment default/web").replicas == 1
+    assert report.caveats == (
+        "HorizontalPodAutoscaler default/web is not modelled:"
+        " what it scales counts with the replicas that it names, or has",
+    )
+    assert report.policy is not None
+    assert report.policy.verdict == "pass"
+
+
 def test_a_path_that_leads_nowhere_is_a_problem_of_that_manifest() -> None:
     report = run(Session(cluster(node("n1"))), bare("p") + ROLLOUT, template_paths={"Rollout": [".spec.pod"]})
     assert [row.name for row in report.workloads] == ["Pod default/p"]

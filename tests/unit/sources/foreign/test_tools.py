@@ -144,6 +144,14 @@ class TestClusterInfo:
         }
         assert described(dumps.as_folder(tmp_path, files)).kinds["Node"] == 12
 
+    def test_one_that_was_printed_is_told_how_to_be_read(self, tmp_path: Path) -> None:
+        logs = b"==== START logs for container web of pod shop/web ====\nhello\n"
+        (tmp_path / "dump.json").write_bytes(dumps.to_json(dumps.listing("Node", [])) + b"\n" + logs)
+        with pytest.raises(
+            kwhatif.InputError, match=r"has logs between its lists .kubectl cluster-info dump writes files"
+        ):
+            kwhatif.load(tmp_path / "dump.json")
+
 
 class TestMustGather:
     def test_of_two_files_of_a_pod_the_list_counts(self, tmp_path: Path) -> None:
@@ -195,14 +203,10 @@ class TestSupportBundle:
     @pytest.mark.parametrize(
         ("name", "failures", "told"),
         [
-            ("pods-errors", {"ml": "pods is forbidden"}, "pods of ml are missing: pods is forbidden"),
-            (
-                "pods-errors",
-                {"ml": "pods is forbidden", "shop": "timeout"},
-                "pods of 2 namespaces, such as ml are missing: pods is forbidden",
-            ),
-            ("pod-disruption-budgets-info", {"ml": "no"}, "poddisruptionbudgets of ml are missing: no"),
-            ("nodes-errors", ["nodes is forbidden"], "nodes are missing: nodes is forbidden"),
+            ("pods-errors", {"ml": "forbidden"}, "pods of namespace ml are missing"),
+            ("pods-errors", {"ml": "forbidden", "shop": "timeout"}, "pods of 2 namespaces, such as ml are missing"),
+            ("pod-disruption-budgets-info", {"ml": "no"}, "poddisruptionbudgets of namespace ml are missing"),
+            ("nodes-errors", ["nodes is forbidden"], "nodes are missing"),
             ("pvs-errors", [], None),
             ("pvs-errors", None, None),
             ("events-errors", ["forbidden"], None),
@@ -213,8 +217,9 @@ class TestSupportBundle:
     ) -> None:
         files = dumps.support_bundle() | {f"{self.TOP}/{name}.json": dumps.to_json(failures)}
         found = described(dumps.as_folder(tmp_path, files))
-        missing = [caveat for caveat in found.caveats if "missing" in caveat]
-        assert missing == ([] if told is None else [f"a support bundle in which {told}"])
+        missing = [caveat for caveat in found.caveats if "are missing" in caveat]
+        said = f"a support bundle in which {told}: cluster-resources/{name}.json says why"
+        assert missing == ([] if told is None else [said])
 
     def test_what_says_so_may_be_broken(self, tmp_path: Path) -> None:
         files = dumps.support_bundle() | {f"{self.TOP}/pods-errors.json": b"{", f"{self.TOP}/pvcs-errors.json": b""}

@@ -1,0 +1,202 @@
+"""What a saved snapshot leaves out, and what it must keep for the answers to stay the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+import kwhatif
+from tests import dumps
+
+SHARED = Path(__file__).parents[4] / "fixtures"
+POD = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-1
+  namespace: shop
+  annotations: {SECRET-note: SECRET-text, kubectl.kubernetes.io/last-applied-configuration: SECRET-manifest}
+  managedFields: [{manager: SECRET-manager, fieldsV1: {SECRET-field: {}}}]
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: u, controller: true}]
+  finalizers: [SECRET.example.com/finalizer]
+spec:
+  serviceAccountName: SECRET-account
+  imagePullSecrets: [{name: SECRET-pull}]
+  hostAliases: [{ip: 10.0.0.9, hostnames: [SECRET-host]}]
+  nodeName: n1
+  containers:
+  - name: web
+    image: IMAGE-web:1
+    command: [SECRET-command]
+    args: [--password=SECRET-argument]
+    env: [{name: SECRET_NAME, value: SECRET-value}]
+    envFrom: [{secretRef: {name: SECRET-reference}}]
+    livenessProbe: {exec: {command: [SECRET-probe]}}
+    lifecycle: {preStop: {exec: {command: [SECRET-hook]}}}
+    volumeMounts: [{name: SECRET-volume, mountPath: /SECRET-path}]
+  initContainers: [{name: init, image: IMAGE-init, command: [SECRET-command]}]
+  volumes:
+  - {name: SECRET-volume, secret: {secretName: SECRET-secret}}
+  - {name: SECRET-config, configMap: {name: SECRET-map}}
+  - {name: data, persistentVolumeClaim: {claimName: data}}
+  - {name: oci, image: {reference: IMAGE-volume}}
+status:
+  phase: Running
+  message: SECRET-message
+  podIP: 10.11.12.13
+  conditions: [{type: Ready, status: "True", message: SECRET-condition}]
+  containerStatuses: [{name: web, image: IMAGE-web:1, imageID: IMAGE-id, state: {waiting: {message: SECRET-state}}}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n1, annotations: {SECRET-note: SECRET-text}}
+spec: {providerID: SECRET-provider}
+status:
+  addresses: [{type: InternalIP, address: 10.99.0.1}]
+  nodeInfo: {machineID: SECRET-machine, kernelVersion: SECRET-kernel}
+  images: [{names: [IMAGE-web:1], sizeBytes: 5}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, annotations: {SECRET-note: SECRET-text}}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}, annotations: {SECRET-note: SECRET-text}}
+    spec:
+      containers: [{name: web, image: IMAGE-web:1, env: [{name: A, value: SECRET-value}]}]
+      volumes: [{name: config, configMap: {name: SECRET-map}}]
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: data
+  namespace: shop
+  annotations: {SECRET-note: SECRET-text, volume.kubernetes.io/selected-node: n1}
+spec: {accessModes: [ReadWriteOnce]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {clusterIP: 10.96.0.7, selector: {app: web}, externalName: SECRET-external}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: SECRET-secret, namespace: shop}
+stringData: {password: SECRET-password}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: SECRET-map, namespace: shop}
+data: {key: SECRET-value}
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(POD)
+    return path
+
+
+@pytest.mark.parametrize("options", [{}, {"images": True}, {"anonymize": True}, {"images": True, "anonymize": True}])
+def test_what_scheduling_does_not_read_is_not_saved(source: Path, tmp_path: Path, options: dict[str, bool]) -> None:
+    kwhatif.save_snapshot(tmp_path / "saved.json", source, **options)
+    text = (tmp_path / "saved.json").read_text()
+    assert "SECRET" not in text
+    assert not any(address in text for address in ("10.11.12.13", "10.99.0.1", "10.96.0.7", "10.0.0.9"))
+    assert ("IMAGE" in text) is (options == {"images": True})
+
+
+def test_what_is_read_is_saved(source: Path, tmp_path: Path) -> None:
+    kwhatif.save_snapshot(tmp_path / "saved.yaml", source)
+    about, *objects = yaml.safe_load_all((tmp_path / "saved.yaml").read_text())
+    assert about["kind"] == "SavedSnapshot"
+    by_kind = {obj["kind"]: obj for obj in objects}
+    pod = by_kind["Pod"]
+    assert pod["spec"]["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    assert pod["spec"]["nodeName"] == "n1"
+    assert by_kind["PersistentVolumeClaim"]["metadata"]["annotations"] == {"volume.kubernetes.io/selected-node": "n1"}
+    assert by_kind["Deployment"]["spec"]["template"]["spec"]["volumes"] == [{"name": "config"}]
+
+
+def test_images_that_are_left_out_are_a_caveat(source: Path, tmp_path: Path) -> None:
+    kwhatif.save_snapshot(tmp_path / "without.json", source)
+    kwhatif.save_snapshot(tmp_path / "with.json", source, images=True)
+    told = [kwhatif.describe(tmp_path / f"{name}.json").caveats for name in ("without", "with")]
+    assert told == [
+        (
+            "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and a"
+            " workload of which only images change counts as unchanged",
+        ),
+        (),
+    ]
+
+
+def test_an_anonymized_snapshot_names_nothing_of_the_cluster(tmp_path: Path) -> None:
+    kwhatif.save_snapshot(tmp_path / "saved.json", dumps.DEMO, images=True, anonymize=True)
+    kept = {"default", "kube-node-lease", "kube-public", "kube-system", "system-cluster-critical", "linux", "amd64"}
+    secret = {
+        text
+        for obj in dumps.demo()
+        for meta in [obj["metadata"]]
+        for text in (meta["name"], meta.get("namespace"), meta.get("uid"), *meta.get("labels", {}).values())
+        if text and text not in kept | {"system-node-critical", "true"} and not text.endswith("large")
+    }
+    secret |= {
+        name for obj in dumps.demo() for image in obj.get("status", {}).get("images", []) for name in image["names"]
+    }
+    assert len(secret) > 150
+    saved = set(strings(json.loads((tmp_path / "saved.json").read_text())))
+    assert {text for text in saved & secret if not text.isdigit()} == set()
+
+
+def strings(value: object) -> list[str]:
+    """Every text in a JSON value, but not the names of its fields."""
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in strings(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in strings(item)]
+    return [value] if isinstance(value, str) else []
+
+
+MANIFESTS = SHARED / "gate" / "manifests"
+
+
+@pytest.mark.parametrize("options", [{}, {"images": True}])
+def test_the_gate_judges_a_snapshot_as_its_cluster(tmp_path: Path, options: dict[str, bool]) -> None:
+    kwhatif.save_snapshot(tmp_path / "saved.json", dumps.DEMO, **options)
+    reports = []
+    for path in (dumps.DEMO, tmp_path / "saved.json"):
+        report = json.loads(kwhatif.gate(kwhatif.load(path), MANIFESTS).to_json())
+        reports.append((report["workloads"], [decision["outcome"] for decision in report["decisions"]]))
+    assert reports[0] == reports[1]
+
+
+def test_what_is_applied_again_is_no_change(source: Path, tmp_path: Path) -> None:
+    """Though images, and what its volumes are, are not in the snapshot."""
+    kwhatif.save_snapshot(tmp_path / "saved.json", source)
+    deployment = next(doc for doc in yaml.safe_load_all(POD) if doc["kind"] == "Deployment")
+    for image, told in (("IMAGE-web:1", "unchanged"), ("IMAGE-web:2", "unchanged")):
+        deployment["spec"]["template"]["spec"]["containers"][0]["image"] = image
+        (tmp_path / "web.json").write_text(json.dumps(deployment))
+        report = json.loads(kwhatif.gate(kwhatif.load(tmp_path / "saved.json"), tmp_path / "web.json").to_json())
+        assert [workload["update"] for workload in report["workloads"]] == [told]
+    deployment["spec"]["template"]["spec"]["volumes"] = []
+    (tmp_path / "web.json").write_text(json.dumps(deployment))
+    report = json.loads(kwhatif.gate(kwhatif.load(tmp_path / "saved.json"), tmp_path / "web.json").to_json())
+    assert [workload["update"] for workload in report["workloads"]] == ["changed"]
+
+
+def test_the_default_class_of_claims_stays_the_default(tmp_path: Path) -> None:
+    annotation = {"storageclass.kubernetes.io/is-default-class": "true"}
+    meta = {"name": "gold", "annotations": annotation | {"SECRET": "SECRET"}}
+    made = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": meta, "provisioner": "x"}
+    (tmp_path / "class.json").write_text(json.dumps(made))
+    kwhatif.save_snapshot(tmp_path / "saved.json", tmp_path / "class.json", dumps.DEMO, anonymize=True)
+    text = (tmp_path / "saved.json").read_text()
+    assert json.dumps(annotation, separators=(",", ":"))[1:-1] in text
+    assert "SECRET" not in text

@@ -1,0 +1,128 @@
+"""How much is asked again from one replica to the next; that the answers are right, the property tests show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import cycle
+
+import pytest
+
+from kwhatif.catalog import default_profile
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.preemption.victims import VictimSearch
+from kwhatif.whatif.placing import Placement, Placer, placer
+from tests.builders import (
+    HOSTNAME,
+    ZONE,
+    NodeBuilder,
+    PodBuilder,
+    affinity_term,
+    budget,
+    node,
+    on_name,
+    pod,
+    selector,
+    snapshot,
+)
+
+WEB = selector(app="web")
+NAMES = [f"n{index:02}" for index in range(30)]
+
+
+def nodes() -> list[NodeBuilder]:
+    return [
+        node(name).allocatable(cpu="4", pods="9").zone(zone) for name, zone in zip(NAMES, cycle("abc"), strict=False)
+    ]
+
+
+def low_pods() -> list[PodBuilder]:
+    return [pod(f"{name}-{number}").labels(app="low").cpu("1").on(name) for name in NAMES for number in range(4)]
+
+
+def web(number: int) -> PodBuilder:
+    return pod(f"web-{number}").labels(app="web").priority(10).cpu("1")
+
+
+def plain(number: int) -> PodBuilder:
+    return web(number)
+
+
+def spread(number: int) -> PodBuilder:
+    return web(number).spread(ZONE, WEB, 1)
+
+
+def softly_spread(number: int) -> PodBuilder:
+    return web(number).spread(ZONE, WEB, 1, soft=True).spread(HOSTNAME, WEB, 1, soft=True)
+
+
+def alone(number: int) -> PodBuilder:
+    return web(number).pod_anti_affinity(affinity_term(HOSTNAME, WEB))
+
+
+def particular(number: int) -> PodBuilder:
+    return web(number).node_affinity(*map(on_name, NAMES[3:7]))
+
+
+#: With how many whole attempts replicas of a kind are placed: the first one's anti-affinity is news to the second.
+ATTEMPTS = {plain: 1, spread: 1, softly_spread: 1, particular: 1, alone: 2}
+
+
+class Watched(Placer):
+    """Counts whole attempts, and searches for victims by node."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *objects: object) -> None:
+        super().__init__({DEFAULT_SCHEDULER: default_profile()}, snapshot(*objects))  # type: ignore[arg-type]
+        self.attempts = 0
+        self.searches: Counter[str] = Counter()
+        whole, search = placer.attempt, VictimSearch.on
+
+        def attempt(*arguments: object) -> object:
+            self.attempts += 1
+            return whole(*arguments)  # type: ignore[arg-type]
+
+        def on(finder: VictimSearch, info: object) -> object:
+            self.searches[info.name] += 1  # type: ignore[attr-defined]
+            return search(finder, info)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(placer, "attempt", attempt)
+        monkeypatch.setattr(VictimSearch, "on", on)
+
+    def place_many(self, kind: Callable[[int], PodBuilder], number: int) -> list[Placement]:
+        return [self.place(kind(index).info()) for index in range(number)]
+
+
+@pytest.mark.parametrize("kind", ATTEMPTS)
+def test_replicas_that_find_room_cost_hardly_more_than_one_attempt(
+    kind: Callable[[int], PodBuilder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(monkeypatch, *nodes())
+    placed = watched.place_many(kind, 10)
+    assert {placement.outcome for placement in placed} == {"Placed"}
+    assert watched.attempts == ATTEMPTS[kind]
+
+
+@pytest.mark.parametrize("kind", [plain, spread, softly_spread, alone])
+def test_replicas_that_evict_cost_few_searches_besides(
+    kind: Callable[[int], PodBuilder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(monkeypatch, *nodes(), *low_pods())
+    placed = watched.place_many(kind, 24)
+    assert {placement.outcome for placement in placed} == {"Preempts"}
+    assert watched.attempts == ATTEMPTS[kind]
+    # All nodes once, for each zone again where it has too many for the first time; then two for every replica.
+    assert watched.searches.total() <= 2 * len(NAMES) + 2 * len(placed)
+
+
+def test_a_budget_that_is_used_up_concerns_the_nodes_of_its_pods_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    guarded = [each.labels(tier="gold") for each in low_pods()[:8]]
+    watched = Watched(monkeypatch, *nodes(), *guarded, *low_pods()[8:], budget("gold", 1, selector(tier="gold")))
+    placed = watched.place_many(plain, 20)
+    assert [placement.victims[0].violates for placement in placed] == [()] * 20
+    assert watched.searches.total() <= len(NAMES) + 2 * len(placed) + 2
+
+
+def test_a_replica_with_a_claim_of_its_own_costs_an_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch, *nodes())
+    watched.place_many(lambda number: web(number).volume("tmp", ephemeral={}), 3)
+    assert watched.attempts == 3
