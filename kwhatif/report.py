@@ -39,7 +39,8 @@ class SnapshotInfo(_Row):
     sources: tuple[str, ...] = ()
     nodes: int = 0
     pods: int = 0
-    pod_disruption_budgets: int = 0
+    #: None: they could not be read, so whether an eviction violates one is unknown.
+    pod_disruption_budgets: int | None = 0
 
 
 class PreEnqueueRow(_Row):

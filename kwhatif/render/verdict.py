@@ -6,7 +6,7 @@ from rich.text import Text
 
 from kwhatif.render.amounts import plural, some
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, text
-from kwhatif.report import Decision, Report
+from kwhatif.report import CandidateRow, Decision, Report
 
 _SIGNS = {
     "Placed": ("✔", GOOD),
@@ -32,7 +32,7 @@ def sentence_about(decision: Decision, report: Report) -> str:
         case "Placed":
             return _placed(decision, report)
         case "Preempts":
-            return _preempts(decision)
+            return _preempts(decision, report)
         case "Gated":
             gate = decision.pre_enqueue
             return f"is not queued: {gate.message}" if gate else "is not queued"
@@ -58,16 +58,24 @@ def _placed(decision: Decision, report: Report) -> str:
     return f"{where}{best} of {plural(feasible, 'feasible node')} ({report.snapshot.nodes:,} in all)"
 
 
-def _preempts(decision: Decision) -> str:
+def _preempts(decision: Decision, report: Report) -> str:
     preemption = decision.preemption
     chosen = preemption.chosen if preemption else None
     if preemption is None or chosen is None:
         return f"fits nowhere; it would be nominated to {decision.node}"
     others = [node for node in preemption.ties if node != chosen.node]
     tied = f" (or equally well {some(others)})" if others else ""
+    evicted = f"it would evict {plural(len(chosen.victims), 'pod')} on {chosen.node}{tied}"
+    return f"fits nowhere; {evicted}, {_cost(chosen, report)}"
+
+
+def _cost(chosen: CandidateRow, report: Report) -> str:
     broken = sorted({budget for victim in chosen.victims for budget in victim.violates})
-    cost = f"violating {plural(len(broken), 'budget')}: {some(broken)}" if broken else "no budget violated"
-    return f"fits nowhere; it would evict {plural(len(chosen.victims), 'pod')} on {chosen.node}{tied}, {cost}"
+    if broken:
+        return f"violating {plural(len(broken), 'budget')}: {some(broken)}"
+    if report.snapshot.pod_disruption_budgets is None:
+        return "whether that violates a budget is unknown"
+    return "no budget violated"
 
 
 def _stuck(decision: Decision, report: Report) -> str:

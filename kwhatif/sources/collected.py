@@ -42,7 +42,7 @@ class LoadedCluster(msgspec.Struct, frozen=True):
         """
         missing = [str(caveat) for caveat in self.caveats if isinstance(caveat, Missing)]
         if missing and self.live:
-            raise ClusterUnreadable("the cluster could not be read in full:\n" + "\n".join(missing))
+            raise ClusterUnreadable("the cluster could not be read in full: " + "; ".join(missing))
         if missing:
             raise InputError([Problem(", ".join(self.sources), caveat) for caveat in missing])
 

@@ -91,7 +91,9 @@ class Session:
                 sources=self._sources,
                 nodes=len(self.snapshot.nodes),
                 pods=len(self.snapshot.pods),
-                pod_disruption_budgets=len(self.cluster.all(PodDisruptionBudget)),
+                pod_disruption_budgets=(
+                    None if "PodDisruptionBudget" in self.cluster.unread else len(self.cluster.all(PodDisruptionBudget))
+                ),
             ),
             caveats=tuple(map(str, caveats)),  # plain text: what a caveat is about matters only until here
             decisions=tuple(decisions),

@@ -59,6 +59,11 @@ def report(kubeconfig: WriteKubeconfig, **options: Any) -> bytes:
     return kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig(), **options), CHECKOUT).to_json()
 
 
+def flat(printed: str) -> str:
+    """What was printed, however it was folded."""
+    return " ".join(printed.split())
+
+
 def caveats(kubeconfig: WriteKubeconfig) -> tuple[str, ...]:
     return kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()), CHECKOUT).caveats
 
@@ -188,6 +193,12 @@ class TestForbidden:
             " eviction violates one is unknown, and with it whom the scheduler would rather spare"
         )
 
+    def test_without_budgets_none_is_said_to_be_kept(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+        api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
+        command = f"kwhatif preempt {CHECKOUT} --kubeconfig {kubeconfig()}"
+        assert "2 pods on gpu-b1, whether that violates a budget is unknown" in flat(run(f"{command} -q").stdout)
+        assert json.loads(run(f"{command} -o json").stdout)["snapshot"]["podDisruptionBudgets"] is None
+
     def test_unread_kinds_are_known_to_the_cluster(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
         assert set(kwhatif.load_live(kubeconfig=kubeconfig()).cluster.unread) == {"PodDisruptionBudget"}
@@ -217,6 +228,19 @@ class TestForbidden:
         told = error(kubeconfig)
         assert 'pods is forbidden: User "system:anonymous" cannot list resource "pods"' in told
         assert "`kwhatif rbac` prints the role that is needed" in told
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            'nodes is forbidden: User "u" cannot impersonate-on:user-info:list resource "nodes" in API group ""',
+            'users "ann" is forbidden: User "u" cannot impersonate resource "users" in API group ""',
+        ],
+        ids=["since 1.36", "before"],
+    )
+    def test_impersonation_is_another_permission(self, api: FakeAPI, kubeconfig: WriteKubeconfig, words: str) -> None:
+        api.always["/api/v1/nodes"] = answer(403, status(403, "Forbidden", words))
+        told = error(kubeconfig)
+        assert f"{words} (403): impersonating (--as, or `as` in kubeconfig) needs a permission of its own" in told
 
     def test_strictly_it_is_an_error(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
@@ -418,7 +442,10 @@ class TestCommandLine:
         api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
         command = f"kwhatif preempt {CHECKOUT} --kubeconfig {kubeconfig()} --fail-on none"
         assert run(command).code == 0
-        assert run(f"{command} --strict").code == 4
+        ran = run(f"{command} --strict")
+        assert ran.code == 4
+        assert ran.stderr.count("\n") == 1
+        assert "\\n" not in ran.stderr
 
     def test_a_context_that_is_not_there_is_exit_code_3(self, kubeconfig: WriteKubeconfig) -> None:
         ran = run(f"kwhatif schedule {CHECKOUT} --kubeconfig {kubeconfig()} --context nope")

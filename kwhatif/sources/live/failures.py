@@ -39,6 +39,8 @@ def refusal(status: int, body: bytes) -> str:
     match status:
         case 401:
             return f"{words} (401): the credentials are not accepted; log in again, or choose another --context"
+        case 403 if "cannot impersonate" in words:
+            return f"{words} (403): impersonating (--as, or `as` in kubeconfig) needs a permission of its own"
         case 403:
             return f"{words} (403): `kwhatif rbac` prints the role that is needed"
         case 404:
