@@ -13,7 +13,7 @@ N ?= 200
 FUZZ := $(BIN)/python -m tests.differential --cases $(N) $(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES)) $(if $(CLI),--command-line)
 
 help: ## show the verbs
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kwhatif needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" >&2; exit 1; }

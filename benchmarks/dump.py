@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 Json = dict[str, Any]
 
 ZONES = ("eu-1a", "eu-1b", "eu-1c")
@@ -257,7 +259,7 @@ def write_json(path: Path, shape: Shape) -> None:
         file.write('{"apiVersion":"v1","kind":"List","items":[')
         for number, item in enumerate(Generator(shape).objects()):
             file.write("," if number else "")
-            file.write(json.dumps(item, separators=(",", ":")))
+            file.write(msgspec.json.encode(item).decode())
         file.write("]}")
 
 

@@ -40,15 +40,14 @@ class Cost(NamedTuple):
 
 def cost_of(argv: Sequence[object]) -> Cost:
     """Run a command to its end, its output thrown away; a "no" (exit 1) is an answer, too."""
+    launch = [sys.executable, "-m", "benchmarks.launch", *map(str, argv)]
     # Installed packages are compiled; so is this tree from the second run on, unless the environment forbids it.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    with Path(os.devnull).open("w") as nowhere:
-        child = subprocess.Popen(list(map(str, argv)), stdout=nowhere, cwd=ROOT, env=environment)
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode not in (0, 1):
-        raise RuntimeError(f"{argv} ended with {child.returncode}")
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e9)
+    ran = subprocess.run(launch, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT, env=environment)
+    code, seconds, peak = ran.stdout.split()
+    if code not in ("0", "1"):
+        raise RuntimeError(f"{argv} ended with {code}")
+    return Cost(float(seconds), float(peak) / 1e9)
 
 
 def costs_of(runs: int, commands: Mapping[str, Sequence[object]]) -> dict[str, Cost]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import BinaryIO
 
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
@@ -16,8 +17,11 @@ from kwhatif.sources.files import Input, find_inputs, matches, read_inputs
 from kwhatif.sources.foreign import ForeignDump, find_foreign
 from kwhatif.sources.foreign.exports import read_file
 from kwhatif.sources.inflate import Unreadable
+from kwhatif.sources.listing import NotPiecesError
+from kwhatif.sources.origin import Origin, Place
 from kwhatif.sources.problems import Problems
 from kwhatif.sources.progress import Progress, Teller
+from kwhatif.sources.read import open_list
 from kwhatif.sources.registry import Registry
 from kwhatif.sources.validate import STORED, validate_batch
 
@@ -92,10 +96,26 @@ def _batches(
     collected: Collected,
     teller: Teller,
 ) -> Iterator[Batch]:
-    for name, text in read_inputs(inputs, problems):
-        yield from _watched(read_file(name, text, decoder, problems, collected), teller, name, len(text))
+    for source in inputs:
+        if source.path and (yield from _streamed(Path(source.path), decoder, teller)):
+            continue
+        for name, text in read_inputs([source], problems):
+            yield from _watched(read_file(name, text, decoder, problems, collected), teller, name, len(text))
     for dump in foreign:
         yield from _watched(dump.read(decoder, problems, collected), teller, dump.path)
+
+
+def _streamed(path: Path, decoder: ObjectDecoder, teller: Teller) -> Generator[Batch, None, bool]:
+    """The objects of a file, if it is a large list: returns whether it was. The same may come again if it was not."""
+    try:
+        with open_list(path) as listing:
+            if listing is None:
+                return False
+            batches = decoder.listing(listing, Place(Origin(str(path))))
+            yield from _watched(batches, teller, str(path), path.stat().st_size)
+    except (OSError, NotPiecesError):  # whoever reads all of it says what is wrong
+        return False
+    return True
 
 
 def _watched(batches: Iterator[Batch], teller: Teller, name: str, size: int = 0) -> Iterator[Batch]:

@@ -27,6 +27,8 @@ class Input(NamedTuple):
 
     name: str
     read: Callable[[], bytes]
+    #: "" for standard input.
+    path: str = ""
 
 
 def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> list[Input]:
@@ -34,7 +36,7 @@ def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> li
     inputs: list[Input] = []
     for path in paths:
         if path != "-":
-            inputs.extend(Input(name, partial(_read, name)) for name in _expand(path, problems))
+            inputs.extend(Input(name, partial(_read, name), name) for name in _expand(path, problems))
         elif any(known.name == _STDIN for known in inputs):
             problems.add(_STDIN, "is named more than once", "it can be read only once")
         else:
@@ -44,7 +46,7 @@ def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> li
 
 def read_inputs(inputs: Sequence[Input], problems: Problems) -> Iterator[tuple[str, bytes]]:
     """Name and text (UTF-8, inflated) of every input that can be read."""
-    for name, read in inputs:
+    for name, read, _ in inputs:
         try:
             data = read()
             yield name, as_utf8(inflate(data))

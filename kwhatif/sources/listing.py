@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from os import SEEK_END
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -26,6 +27,8 @@ _YAML_ENVELOPE = re.compile(
 _YAML_TAIL = re.compile(rb"^[a-z]", re.MULTILINE)
 #: What follows the entries is a kind and the list's metadata, no more.
 _MAX_TAIL = 4096
+#: The API server stores nothing larger.
+_MAX_ENTRY = 2 << 20
 
 
 class NotPiecesError(Exception):
@@ -62,16 +65,40 @@ class _Envelope(msgspec.Struct, rename="camel"):
     items: tuple[Any, ...]
 
 
-def split_json(text: bytes) -> Listing | None:
-    """The list that the text is, or None if it does not look like one."""
-    head = _ENVELOPE.match(text)
-    if head is None:
+def split_json(file: BinaryIO) -> Listing | None:
+    """The list that a file is, or None if it does not look like one; `pieces` reads it on."""
+    head = file.read(PIECE)
+    envelope = _ENVELOPE.match(head)
+    if envelope is None:
         return None
-    start, end = head.start(1), text.rfind(b"]")
-    if len(text) - end > _MAX_TAIL:
+    size = file.seek(0, SEEK_END)
+    file.seek(max(size - _MAX_TAIL, 0))
+    tail = file.read()
+    end = tail.rfind(b"]")
+    if end < 0:
         return None
-    pieces = _pieces(text, head.end() - 1, end, _between(text, head))
-    return _listing(text[:start] + text[end:], (Piece(b"".join((b"[", view, b"]")), at) for view, at in pieces))
+    file.seek(len(head))
+    start = envelope.end() - 1
+    pieces = _json_pieces(file, head[start:], range(start, size - len(tail) + end), _between(head, envelope))
+    return _listing(head[: envelope.start(1)] + tail[end:], pieces)
+
+
+def _json_pieces(file: BinaryIO, text: bytes, where: range, between: re.Pattern[bytes]) -> Iterator[Piece]:
+    """The entries, which are `where` in the file; `text` is what was read of them already.
+
+    The text is cut where `between` matches; the match itself belongs to neither piece.
+    """
+    start, end = where.start, where.stop
+    while start + len(text) < end:
+        cut = between.search(text, len(text) // 2) or between.search(text)
+        if cut is not None:
+            yield Piece(b"".join((b"[", memoryview(text)[: cut.start()], b"]")), start + cut.start())
+            start, text = start + cut.end(), text[cut.end() :]
+        block = file.read(-1 if cut is None and len(text) > _MAX_ENTRY else PIECE)
+        if not block:
+            raise NotPiecesError
+        text += block
+    yield Piece(b"".join((b"[", memoryview(text)[: end - start], b"]")), end)
 
 
 def split_yaml(text: bytes) -> Listing | None:

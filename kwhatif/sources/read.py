@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
 
 from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.documents import documents
@@ -28,4 +32,21 @@ def read_text(name: str, text: bytes, decoder: ObjectDecoder, problems: Problems
 
 
 def _split(text: bytes) -> Listing | None:
-    return split_json(text) or split_yaml(text)
+    return split_json(BytesIO(text)) or split_yaml(text)
+
+
+@contextmanager
+def open_list(path: Path) -> Iterator[Listing | None]:
+    """The list that a large JSON file is: to be decoded as it is read, so that the text is never in memory as a whole.
+
+    None for whatever else is there, and for what can be read only once.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    facts = path.stat()
+    if not stat.S_ISREG(facts.st_mode) or facts.st_size < _LARGE:
+        yield None
+        return
+    with path.open("rb") as file:
+        yield split_json(file)

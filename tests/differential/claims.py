@@ -87,6 +87,8 @@ def classes(scene: Scene) -> None:
             spec: Object = {"selectors": [{"cel": {"expression": expression}}]}
             if scene.dice.chance(0.03):
                 spec = {}
+            elif scene.dice.chance(0.04):
+                spec["selectors"].append({"cel": {"expression": _expression(scene.dice)}})
             elif scene.dice.chance(0.05):
                 spec["config"] = [{"opaque": {"driver": GPU, "parameters": {"mode": "fast"}}}]
             scene.add(API, "DeviceClass", name, spec=spec)
@@ -147,7 +149,7 @@ def spec_of(scene: Scene, devices: Devices) -> Object:
 
 def _admin(scene: Scene, wanted: Object) -> None:
     """Looking at devices in use needs a namespace that allows it."""
-    if not scene.dice.chance(0.05):
+    if not scene.dice.chance(0.08):
         return
     wanted["adminAccess"] = True
     namespace = scene.find("Namespace", scene.namespace) or scene.add("v1", "Namespace", scene.namespace)
@@ -158,8 +160,9 @@ def _constraint(dice: Dice, requests: list[Object]) -> Object:
     names = [request["name"] for request in requests]
     for request in requests:
         names.extend(f"{request['name']}/{sub['name']}" for sub in request.get("firstAvailable", ()))
-    attribute = dice.pick(f"{GPU}/model", f"{GPU}/numa", f"{GPU}/index", "other.example.com/rack", f"{GPU}/version")
-    found: Object = {dice.pick("matchAttribute", "matchAttribute", "distinctAttribute"): attribute}
+    names_of_attributes = ("model", "numa", "index", "version", "healthy")
+    attribute = dice.pick("other.example.com/rack", *(f"{GPU}/{name}" for name in names_of_attributes))
+    found: Object = {dice.pick("matchAttribute", "distinctAttribute"): attribute}
     if dice.chance(0.5):
         found["requests"] = dice.some(names, 1)
     return found

@@ -20,7 +20,10 @@ def build(scene: Scene, most_nodes: int = 9, pressure: float = 0.5) -> None:
     _namespaces(scene)
     for name in dice.some(list(PRIORITIES), 2):
         scene.add("scheduling.k8s.io/v1", "PriorityClass", name, value=PRIORITIES[name])
-    _nodes(scene, dice.weighted({dice.randint(1, 3): 2, dice.randint(2, 6): 5, dice.randint(5, most_nodes): 3}))
+    sizes = {dice.randint(1, 3): 2, dice.randint(2, 6): 5, dice.randint(5, most_nodes): 3, dice.randint(20, 60): 0.15}
+    _nodes(scene, dice.weighted(sizes))
+    if dice.chance(0.06):
+        _odd_topology(scene)
     for node in scene.nodes:
         _fill(scene, node)
     _candidate(scene)
@@ -67,6 +70,20 @@ def _node(dice: Dice, name: str, zone: str, cpu: int) -> Object:
     if dice.chance(0.8):
         node["metadata"]["uid"] = f"uid-node-{name}"
     return node
+
+
+def _odd_topology(scene: Scene) -> None:
+    """Nodes that share a host name, or say nothing as the name of their zone."""
+    dice = scene.dice
+    for node in scene.some_nodes(0.4):
+        labels = node["metadata"]["labels"]
+        if dice.chance(0.2):
+            labels.clear()
+            continue
+        labels |= dice.pick(
+            {HOSTNAME: dice.one(scene.node_names())}, {ZONE: ""}, {REGION: "eu-2"}, {ZONE: labels.get(REGION, "eu-1")}
+        )
+    scene.note("odd topology")
 
 
 def cpu_of(scene: Scene, node: Object) -> int:

@@ -31,7 +31,9 @@ class Devices:
         self._dice = scene.dice
         self.slots: list[Slot] = []
         #: What the devices of this case can do.
-        self.style = scene.dice.weighted({"plain": 6, "taints": 2, "counters": 3, "shares": 3, "binding": 1})
+        self.style = scene.dice.weighted(
+            {"plain": 6, "taints": 2, "counters": 3, "shares": 3, "binding": 2, "many": 0.3}
+        )
         scene.note(f"{self.style} devices")
 
     def on_nodes(self, driver: str, probability: float = 0.9) -> None:
@@ -67,7 +69,7 @@ class Devices:
         index = 0
         for part in range(count):
             devices = []
-            for _ in range(dice.pick(1, 2, 3, 4, 5)):
+            for _ in range(40 if self.style == "many" else dice.pick(1, 2, 3, 4, 5)):
                 devices.append(self._device(driver, index, place))
                 index += 1 if dice.chance(0.985) else 0
             unique = {device["name"]: device for device in devices}
@@ -76,6 +78,10 @@ class Devices:
         if dice.chance(0.06):
             old = [self._device(driver, 0, place)]
             self._slice(driver, pool, place, generation - 1, 1, "old", devices=old)
+        if dice.chance(0.06) and node:
+            # The driver moves the pool elsewhere: what it said before is out of date.
+            new = [self._device(driver, 0, place)]
+            self._slice(driver, pool, {"nodeName": "elsewhere"}, generation + 1, dice.pick(1, 2), "new", devices=new)
 
     def _slice(
         self, driver: str, pool: str, place: Object, generation: int, count: int, suffix: str, **content: Any

@@ -37,10 +37,14 @@ Random clusters and pods, {total:,} of them, were judged twice: by kwhatif and b
 
 No disagreement. *fits*: some node is feasible; *evicts*: none is, but eviction helps; *nowhere*: neither; *held back*:
 before the queue; *fails*: the scheduler ends the attempt with an error; *refuses*: the API or the scheduler's
-configuration does not accept the input. *By chance*: the scheduler's own answer changes from time to time (it walks
+configuration does not accept the input; *panics*: it falls over, and there is nothing to compare (scoring by a device class's
+implicit resource name does that in v1.36.2). *By chance*: the scheduler's own answer changes from time to time (it walks
 over a map), and kwhatif's is one of its answers.
 
 The same seed gives the same cases.
+
+Not compared, as no cluster has it: amounts so large that the scheduler's 64-bit scores wrap around (from some 80 PiB on), and CEL
+expressions that the API server would not have accepted.
 
 ## The stored cases
 

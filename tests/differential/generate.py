@@ -42,9 +42,9 @@ FEATURES: dict[str, Feature] = {
     "images": images.add,
     "preemption": preemption.add,
     "nominated": nominated.add,
-    "config": config.add,
     "dra": dra.add,
     "gates": gates.add,
+    "config": config.add,
     "demo": demo.add,
 }
 FAMILIES = (*FEATURES, "mixed")
@@ -91,12 +91,12 @@ def generate(family: str, seed: int, index: int) -> Case:
 def _features(dice: Dice, family: str) -> list[str]:
     """Features in the order in which they are applied: those that look at the others come late."""
     if family == "mixed":
-        names = set(dice.some([*_SPICE, "volumes", "dra"], 2, 5))
+        names = set(dice.some([*_SPICE, *_SPICE, "volumes", "dra"], 2, 4))
         names |= {name for name in ("config", "gates") if dice.chance(0.15)}
     else:
         names = {family}
         if family == "config":
-            names |= set(dice.some([*_SPICE, "volumes", "dra"], 1, 3))
+            names |= {*dice.some([*_SPICE, "volumes", "dra"], 0, 2), *dice.some(["resources", "volumes", "dra"], 0, 1)}
         elif dice.chance(0.3):
             names |= set(dice.some(_SPICE, 1, 2))
     return [name for name in FEATURES if name in names]

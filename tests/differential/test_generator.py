@@ -69,6 +69,6 @@ def test_the_document_lists_what_was_found(tmp_path: Path) -> None:
     page = tmp_path / "docs" / "conformance.md"
     assert document.write(table, page, "v1.36.2", 7) is None
     text = page.read_text()
-    assert "| ports | 2,000 | 2,000 | 1,500 | 500 | 0 | 0 | 0 | 0 | 0 |" in text
+    assert "| ports | 2,000 | 2,000 | 1,500 | 500 | 0 | 0 | 0 | 0 | 0 | 0 |" in text
     assert "| ports/101 | a port of a sidecar was overlooked |" in text
     assert "make conformance N=2000 SEED=7" in text

@@ -41,6 +41,9 @@ def add(scene: Scene) -> None:
     profile: Object = {}
     if dice.chance(0.75):
         configured = dice.some(list(_ARGS), 1, 3)
+        if scene.find("DeviceClass", "gpu") and dice.chance(0.6):
+            compared = dice.some(["NodeResourcesFit", "NodeResourcesBalancedAllocation"], 1)
+            configured = sorted({*configured, *compared})
         profile["pluginConfig"] = [{"name": name, "args": _ARGS[name](scene)} for name in configured]
         if dice.chance(0.15):
             for entry in profile["pluginConfig"]:
@@ -48,6 +51,9 @@ def add(scene: Scene) -> None:
         scene.note(f"args of {' '.join(configured)}")
     if dice.chance(0.6):
         profile["plugins"] = plugins(scene)
+        # PostFilter reads the pod anew, and the judge's informer has to hold it without a node: a pod that names one
+        # would count as bound. It shows only where NodeName does not come before all that eviction can help with.
+        scene.spec.pop("nodeName", None)
         scene.note(f"plugins at {' '.join(profile['plugins'])}")
     if dice.chance(0.1):
         profile["percentageOfNodesToScore"] = dice.pick(0, 5, 100)
@@ -82,9 +88,19 @@ def plugins(scene: Scene) -> Object:
     for point in dice.some(["multiPoint", "multiPoint", "score", "score", *POINTS], 1, 3):
         having = [name for name, points in PLUGINS.items() if point in ("multiPoint", *points)]
         found[point] = _set(scene, point, having)
+    if scene.spec.get("volumes") and dice.chance(0.3):
+        _score_volumes(found)
     if dice.chance(0.1):
         found["reserve"] = {"disabled": [{"name": "VolumeBinding"}]}
     return found
+
+
+def _score_volumes(found: Object) -> None:
+    """Off by default; it compares static volumes by size."""
+    for point in SCORING:
+        enabled = found.setdefault(point, {}).setdefault("enabled", [])
+        if all(entry["name"] != "VolumeBinding" for entry in enabled):
+            enabled.append({"name": "VolumeBinding"})
 
 
 def _set(scene: Scene, point: str, having: list[str]) -> Object:
@@ -108,6 +124,10 @@ def _set(scene: Scene, point: str, having: list[str]) -> Object:
     return found
 
 
+#: What nodes may be compared by.
+_RESOURCES = ("cpu", "memory", "ephemeral-storage", "nvidia.com/gpu", "example.com/nic", "hugepages-2Mi")
+
+
 # --- arguments ---------------------------------------------------------------------------------------
 
 
@@ -122,10 +142,9 @@ def _fit(scene: Scene) -> Object:
         kind = dice.pick("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio", "RequestedToCapacityRatio")
         strategy: Object = {"type": kind}
         if dice.chance(0.75):
-            names = ("cpu", "memory", "ephemeral-storage", "nvidia.com/gpu", "example.com/nic", "hugepages-2Mi", "pods")
             strategy["resources"] = [
                 {"name": name, **dice.sometimes({"weight": dice.pick(0, 1, 3, 7, 100)}, 0.8)}
-                for name in dice.some(names, 0, 4)
+                for name in [*dice.some([*_RESOURCES, "pods"], 0, 4), *_of_devices(scene)]
             ]
         if kind == "RequestedToCapacityRatio":
             strategy["requestedToCapacityRatio"] = {"shape": _shape(scene)}
@@ -140,9 +159,16 @@ def _shape(scene: Scene) -> list[Object]:
 
 
 def _balanced(scene: Scene) -> Object:
-    names = ("cpu", "memory", "ephemeral-storage", "nvidia.com/gpu", "example.com/nic", "hugepages-2Mi")
     weights = scene.dice.pick({}, {"weight": 1})
-    return {"resources": [{"name": name, **weights} for name in scene.dice.some(names, 0, 4)]}
+    names = [*scene.dice.some(_RESOURCES, 0, 5), *_of_devices(scene)]
+    return {"resources": [{"name": name, **weights} for name in names]}
+
+
+def _of_devices(scene: Scene) -> list[str]:
+    """Extended resources that device classes provide."""
+    if scene.find("DeviceClass", "gpu") is None:
+        return []
+    return scene.dice.some(["example.com/gpu", "deviceclass.resource.kubernetes.io/gpu"], 0, 2)
 
 
 def _interpod(scene: Scene) -> Object:

@@ -94,10 +94,19 @@ def _allocated(scene: Scene, devices: Devices, free: list[Slot]) -> None:
         reserved = [*([dice.one(others)] if others and dice.chance(0.5) else []), *([scene.pod] * dice.chance(0.3))]
         if reserved:
             reserve(made, *reserved)
+        elif dice.chance(0.1):
+            _crowd(made)
         if devices.style == "binding":
             _device_status(scene, made)
     if dice.chance(0.35):
         use(scene.pod, claim(scene, "also-mine", spec_of(scene, devices))["metadata"]["name"])
+
+
+def _crowd(made: Object) -> None:
+    """As many users as a claim may have."""
+    made["status"]["reservedFor"] = [
+        {"resource": "pods", "name": f"user-{index}", "uid": f"uid-user-{index}"} for index in range(256)
+    ]
 
 
 def _device_status(scene: Scene, made: Object) -> None:

@@ -47,7 +47,7 @@ def term(dice: Dice, scene: Scene, *, numbers_only: bool = False) -> Object:
     """A node selector term; an empty one matches nothing."""
     found: Object = {}
     if dice.chance(0.85):
-        count = dice.pick(1, 1, 2, 3)
+        count = dice.pick(1, 1, 1, 1, 2, 3)
         found["matchExpressions"] = [expression(dice, numbers_only=numbers_only) for _ in range(count)]
     if dice.chance(0.25):
         name = dice.one([*scene.node_names(), *scene.node_names(), "gone"])
@@ -61,7 +61,7 @@ def term(dice: Dice, scene: Scene, *, numbers_only: bool = False) -> Object:
 
 def expression(dice: Dice, *, numbers_only: bool = False) -> Object:
     """One requirement on labels. A number to compare with that is none makes the scheduler give up."""
-    operator = dice.pick("In", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+    operator = dice.pick("In", "In", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
     if operator in ("Gt", "Lt"):
         odd = () if numbers_only and dice.chance(0.95) else ("x", "1.5", "", "9223372036854775808")
         value = dice.one(["4", "7", "0", "08", "12", "12", "15", *odd])

@@ -13,7 +13,20 @@ HUGE = {"hugepages-2Mi": 64, "hugepages-1Gi": 2048}
 
 def add(scene: Scene) -> None:
     """Some of all."""
-    steps = (devices, hugepages, ephemeral, many_containers, overhead, pod_level, resized, gaps, shrunk, limits, odd)
+    steps = (
+        devices,
+        hugepages,
+        ephemeral,
+        many_containers,
+        overhead,
+        pod_level,
+        resized,
+        gaps,
+        shrunk,
+        limits,
+        odd,
+        huge,
+    )
     for step in scene.dice.some(steps, 1, 5):
         step(scene)
 
@@ -203,3 +216,14 @@ def odd(scene: Scene) -> None:
     for node in scene.some_nodes(0.5):
         quantities.rewrite(scene.dice, _allocatable(node))
     scene.note("odd quantities")
+
+
+def huge(scene: Scene) -> None:
+    """As much as a score can be computed of without an overflow: upstream's wrap around, kwhatif's numbers do not."""
+    dice = scene.dice
+    if not dice.chance(0.3):
+        return
+    for node in scene.some_nodes(0.5):
+        _allocatable(node)[dice.pick("memory", "ephemeral-storage")] = dice.pick("1Pi", "50Pi", "40P")
+    requests_of(main_container(scene.pod))["memory"] = dice.pick("900Ti", "50Pi", "2Pi", "1")
+    scene.note("huge amounts")

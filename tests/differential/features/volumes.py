@@ -218,7 +218,7 @@ def inline(scene: Scene, storage: Storage) -> None:
     dice = scene.dice
     disk = dice.pick("gce", "ebs", "iscsi", "rbd", "azure")
     number = dice.randint(1, 2)
-    for pod in [scene.pod, *scene.some_pods(0.4)]:
+    for pod in [scene.pod, *scene.some_pods(0.6)]:
         volumes = pod["spec"].setdefault("volumes", [])
         number = dice.pick(number, number, number + 1)
         volumes.append({"name": f"disk-{len(volumes)}", **_disk(scene, disk, number)})
@@ -264,7 +264,7 @@ def _disk(scene: Scene, disk: str, number: int) -> Object:
         target = {"targetPortal": "10.0.0.5:3260", "iqn": f"iqn.2026-01.com.example:disk-{number}"}
         return {"iscsi": {**target, "lun": dice.pick(0, 1), **read_only}}
     monitors = dice.some(["10.0.0.1:6789", "10.0.0.2:6789", "10.0.0.3:6789"], 1, 2)
-    pool = dice.sometimes({"pool": dice.pick("rbd", "ssd")})
+    pool = dice.sometimes({"pool": dice.pick("rbd", "ssd")}, 0.2)
     return {"rbd": {"monitors": monitors, "image": f"image-{number}", **pool, **read_only}}
 
 
@@ -280,7 +280,7 @@ def others(scene: Scene, storage: Storage) -> None:
         if (volume := entry.get("persistentVolumeClaim")) is not None
     ]
     for pod in scene.some_pods(0.5):
-        kind = dice.pick("own", "own", "shared", "ephemeral", "inline", "missing", "waits")
+        kind = dice.pick("own", "own", "shared", "ephemeral", "inline", "missing", "waits", "lost")
         if kind == "shared" and shared:
             mount(pod, dice.one(shared))
         elif kind == "own":
@@ -291,6 +291,11 @@ def others(scene: Scene, storage: Storage) -> None:
         elif kind == "inline":
             volumes = pod["spec"].setdefault("volumes", [])
             volumes.append({"name": f"disk-{len(volumes)}", **_disk(scene, dice.pick("ebs", "gce"), 1)})
+        elif kind == "lost":
+            volume = dice.pick(
+                {"volumeName": "pv-gone", "annotations": dict(BOUND)}, {"phase": "Lost"}, {"volumeName": "pv-gone"}
+            )
+            mount(pod, _named(storage.claim(namespace_of(pod), dice.pick("fast", "ebs", "", None), **volume)))
         elif kind == "waits":
             mount(pod, _named(storage.claim(namespace_of(pod), dice.pick("wait", "ebs", "never-made"))))
         else:
@@ -303,10 +308,14 @@ def others(scene: Scene, storage: Storage) -> None:
 
 def _attach(scene: Scene, index: int, volume: Object) -> None:
     dice = scene.dice
+    inline = {
+        "inlineVolumeSpec": {"accessModes": ["ReadWriteOnce"], "csi": {"driver": DRIVER, "volumeHandle": "handle-1"}}
+    }
+    by_name = {"persistentVolumeName": dice.pick(_named(volume), _named(volume), "pv-gone")}
     spec = {
         "attacher": dice.pick(DRIVER, DRIVER, EBS),
         "nodeName": dice.one(scene.node_names()),
-        "source": {"persistentVolumeName": dice.pick(_named(volume), _named(volume), "pv-gone")},
+        "source": inline if dice.chance(0.1) else by_name,
     }
     scene.add("storage.k8s.io/v1", "VolumeAttachment", f"attachment-{index}", spec=spec, status={"attached": True})
 
@@ -316,6 +325,10 @@ def _zone_labels(scene: Scene) -> None:
     dice = scene.dice
     for node in scene.some_nodes(0.5):
         labels = node["metadata"]["labels"]
+        if dice.chance(0.15):
+            for key in ZONE_KEYS:
+                labels.pop(key, None)
+            continue
         for key in ZONE_KEYS:
             if dice.chance(0.4):
                 labels[key] = dice.pick("eu-1a", "eu-1b") if "zone" in key else "eu-1"
@@ -346,7 +359,7 @@ _WEIGHTS = {
     "rwop": 2,
     "static": 4,
     "dynamic": 4,
-    "broken": 1,
+    "broken": 1.5,
     "ephemeral": 2,
     "inline": 2,
     "plain": 1,
