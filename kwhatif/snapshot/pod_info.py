@@ -26,6 +26,7 @@ class PodInfo:
         self.priority = pod.spec.priority or 0
         self.affinity = pod.spec.affinity
         self.resources: PodResources = pod_resources(pod)
+        self._ports: tuple[HostPort, ...] | None = None
         start_time = pod.status.start_time
         #: When the kubelet acknowledged the pod, nanoseconds since the epoch.
         self.start_time = parse_time(start_time) if start_time else None
@@ -45,10 +46,13 @@ class PodInfo:
         """Whether the pod is being deleted."""
         return self.pod.metadata.deletion_timestamp is not None
 
-    @cached_property
+    @property
     def ports(self) -> tuple[HostPort, ...]:
         """Host ports that the pod occupies."""
-        return host_ports(self.pod.spec)
+        # No `cached_property`, which takes a lock up to Python 3.11: preemption asks this of every pod.
+        if self._ports is None:
+            self._ports = host_ports(self.pod.spec)
+        return self._ports
 
     @cached_property
     def claim_names(self) -> tuple[str, ...]:
