@@ -104,7 +104,7 @@ def essence(decision: Json, name: Callable[[str], str]) -> Json:
 
 
 #: Where the scheduler's texts have names: `persistentvolumeclaim "data" not found`, `PVC default/p-data was not …`.
-NAMES = re.compile(r'(?<=\\")[^"\\]*(?=\\")|(?<=\bPVC )[^ ]+/[^ ]+|(?<=\bpod )[^ "]+/[^ "]+')
+NAMES = re.compile(r'(?<=\\")[^"\\]*(?=\\")|(?<=\bPVC )[^ ]+/[^ ]+|(?<=\bclaim )[^ :]+/[^ :]+|(?<=\bpod )[^ "]+/[^ "]+')
 
 
 def quoted(decision: Json, name: Callable[[str], str]) -> Json:
