@@ -54,6 +54,11 @@ class Selector:
                 return False
         return not self._tests or all(test(labels) for test in self._tests)
 
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """A label that whatever it matches has; None where there is no such."""
+        return self._equals[0] if self._equals else None
+
     def and_equals(self, pairs: Sequence[tuple[str, str]]) -> Selector:
         """This selector with more `key = value` requirements; nothing stays nothing."""
         if not pairs:

@@ -5,11 +5,11 @@ Follows `filterPodsWithPDBViolation` in `pkg/scheduler/framework/plugins/default
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from kwhatif.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.matching.labels import Labels, Selector, SelectorError, compile_selector
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.snapshot.pod_info import PodInfo
@@ -51,11 +51,14 @@ class _NamespaceBudgets:
 
     def __init__(self) -> None:
         self._budgets: list[_Budget] = []
+        #: Where in `_budgets` those are that match only pods with a certain label; None: those that match others, too.
+        self._places: dict[tuple[str, str] | None, list[int]] = {}
         self._keys: tuple[str, ...] = ()
         self._disrupted: frozenset[str] = frozenset()
         self._by_values: dict[tuple[str | None, ...], Names] = {}
 
     def add(self, budget: _Budget) -> None:
+        self._places.setdefault(budget.selector.pair, []).append(len(self._budgets))
         self._budgets.append(budget)
         self._keys = tuple({*self._keys, *budget.selector.keys})
         self._disrupted |= budget.disrupted
@@ -65,12 +68,16 @@ class _NamespaceBudgets:
         values = tuple(map(labels.get, self._keys))
         names = self._by_values.get(values)
         if names is None:
-            names = tuple(budget.name for budget in self._budgets if budget.selector.matches(labels))
-            self._by_values[values] = names
+            names = self._by_values[values] = tuple(budget.name for budget in self._matching(labels))
         if self._disrupted and pod.name in self._disrupted:
             done = {budget.name for budget in self._budgets if pod.name in budget.disrupted}
             return tuple(name for name in names if name not in done)
         return names
+
+    def _matching(self, labels: Labels) -> Iterator[_Budget]:
+        """The budgets whose selectors match, in the cluster's order."""
+        places = [place for pair in (None, *labels.items()) for place in self._places.get(pair, ())]
+        return (budget for budget in map(self._budgets.__getitem__, sorted(places)) if budget.selector.matches(labels))
 
 
 def _by_namespace(cluster: Cluster) -> Mapping[str, _NamespaceBudgets]:
