@@ -26,7 +26,10 @@ class PodInfo:
         self.priority = pod.spec.priority or 0
         self.affinity = pod.spec.affinity
         self.resources: PodResources = pod_resources(pod)
+        # Found when they are asked for, and kept; not by `cached_property`, which takes a lock up to Python 3.11:
+        # preemption asks for ports and terms of a hundred thousand pods.
         self._ports: tuple[HostPort, ...] | None = None
+        self._affinity_terms: AffinityTerms | None = None
         start_time = pod.status.start_time
         #: When the kubelet acknowledged the pod, nanoseconds since the epoch.
         self.start_time = parse_time(start_time) if start_time else None
@@ -49,7 +52,6 @@ class PodInfo:
     @property
     def ports(self) -> tuple[HostPort, ...]:
         """Host ports that the pod occupies."""
-        # No `cached_property`, which takes a lock up to Python 3.11: preemption asks this of every pod.
         if self._ports is None:
             self._ports = host_ports(self.pod.spec)
         return self._ports
@@ -63,10 +65,12 @@ class PodInfo:
             if volume.persistent_volume_claim is not None
         )
 
-    @cached_property
+    @property
     def affinity_terms(self) -> AffinityTerms:
         """Its inter-pod affinity and anti-affinity, compiled."""
-        return affinity_terms(self.pod)
+        if self._affinity_terms is None:
+            self._affinity_terms = affinity_terms(self.pod)
+        return self._affinity_terms
 
     @property
     def has_affinity(self) -> bool:
