@@ -1,6 +1,7 @@
 """How fast kwhatif is: `python -m benchmarks` measures and writes docs/performance.md.
 
-A benchmark is a module of this package with a `TITLE` and a function `rows(context)` that measures as it yields:
+A benchmark is a module of this package with a `TITLE`, perhaps a `NOTE` that explains its figures, and a function
+`rows(context)` that measures as it yields:
 
     TITLE = "Many pods"
 

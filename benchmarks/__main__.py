@@ -57,7 +57,7 @@ def measure(names: Sequence[str], context: Context) -> Iterator[Section]:
         print(benchmark.TITLE, flush=True)
         rows = list(map(_printed, benchmark.rows(context)))
         print(f"  ({time.perf_counter() - started:.0f} s)", flush=True)
-        yield Section(benchmark.TITLE, rows)
+        yield Section(benchmark.TITLE, rows, getattr(benchmark, "NOTE", ""))
 
 
 def _printed(row: Row) -> Row:

@@ -15,6 +15,8 @@ class Section(NamedTuple):
 
     title: str
     rows: Sequence[Row]
+    #: What explains the figures; "" where they explain themselves.
+    note: str = ""
 
 
 def document(introduction: str, sections: Sequence[Section]) -> str:
@@ -35,7 +37,8 @@ def _targets(sections: Sequence[Section]) -> str:
 
 
 def _table(section: Section) -> str:
-    return "\n".join([f"## {section.title}", "", *_lines(section.rows), ""])
+    note = [section.note, ""] if section.note else []
+    return "\n".join([f"## {section.title}", "", *note, *_lines(section.rows), ""])
 
 
 def _lines(rows: Sequence[Row]) -> Iterator[str]:

@@ -69,7 +69,7 @@ def _json(context: Context) -> Iterator[Row]:
     dump, pod = context.json(context.large), context.manifest()
     source = ("--from", dump)
     costs = costs_of(
-        context.runs,
+        context.runs + 2,
         {
             "bare": (*BARE, "json", dump),
             "`schedule`": (*KWHATIF, "schedule", pod, *source),
