@@ -74,8 +74,9 @@ def test_long_lists_come_in_pages(plane: ControlPlane, demo: Demo, kwhatif: Run,
 
 
 def _findings(message: str) -> list[str]:
-    """What an error lists, sorted: the server goes over requests as they come out of a map."""
-    return sorted(message.replace("[", "").replace("]", "").split(", "))
+    """Of what, and what an error lists, sorted: the server goes over requests as they come out of a map."""
+    what, _, listed = message.partition(" is invalid: ")
+    return [what, *sorted(listed.replace("[", "").replace("]", "").split(", "))]
 
 
 def _waiting(number: int) -> dict:
