@@ -21,7 +21,7 @@ DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
 
 INTRODUCTION = """# Performance
 
-`make bench` wrote this in one run; do not edit it. Machine: {machine}. Targets met: {targets}.
+`make bench` wrote these figures in one run. Machine: {machine}. Targets met: {targets}.
 
 Seconds are processor time (user and system), of whole processes where nothing else is said: other work on the machine
 disturbs them least. The fastest of several runs counts. Memory is the peak of what a process occupies. Ratios are to
