@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 PAGE = 500
-#: In the head of a page: its list goes on.
+#: In the head of a page: what is in it, and that its list goes on.
+KIND = re.compile(rb'"kind":"(\w+)"')
 MORE = re.compile(rb'"continue":"([^"]+)"')
 
 #: Answers a GET of a URL with the body.
@@ -70,12 +71,12 @@ def decode(source: Path) -> None:
     from kwhatif.sources.resources import BY_KIND
 
     gc.disable()
-    head = msgspec.json.Decoder(msgspec.defstruct("Head", [("kind", str)]))
     lists = {
-        f"{kind}List": msgspec.json.Decoder(msgspec.defstruct("Items", [("items", tuple[resource.type, ...])]))  # type: ignore[name-defined]
+        f"{kind}List".encode(): msgspec.json.Decoder(msgspec.defstruct("Items", [("items", tuple[resource.type, ...])]))  # type: ignore[name-defined]
         for kind, resource in BY_KIND.items()
     }
-    kept = [lists[head.decode(body).kind].decode(body) for body in source.read_bytes().splitlines()]
+    with source.open("rb") as file:
+        kept = [lists[KIND.search(body, 0, 100)[1]].decode(body) for body in file]  # type: ignore[index]
     assert kept
 
 
