@@ -259,7 +259,7 @@ STATEFUL_SETS = {
     "wants more": (stateful(5), "final", [], ["db-3", "db-4"]),
     "wants fewer": (stateful(1), "final", ["db-2", "db-1"], []),
     "begins later": (stateful(3, start=1), "final", ["db-0"], ["db-3"]),
-    "changes": (stateful(cpu="2"), "final", ["db-2", "db-1", "db-0"], ["db-0", "db-1", "db-2"]),
+    "changes": (stateful(cpu="2"), "final", ["db-2", "db-1", "db-0"], ["db-2", "db-1", "db-0"]),
     "changes, one at a time": (stateful(cpu="2"), "surge", ["db-2"], ["db-2"]),
     "changes down to a partition": (
         stateful(cpu="2", rolling_update=RollingUpdate(partition=2)),
@@ -268,7 +268,14 @@ STATEFUL_SETS = {
         ["db-2"],
     ),
     "changes on delete": (stateful(cpu="2", type="OnDelete"), "final", [], []),
-    "changes, and wants fewer": (stateful(2, cpu="2"), "final", ["db-2", "db-1", "db-0"], ["db-0", "db-1"]),
+    "changes, and wants fewer": (stateful(2, cpu="2"), "final", ["db-2", "db-1", "db-0"], ["db-1", "db-0"]),
+    "changes, and wants more": (
+        stateful(4, cpu="2"),
+        "final",
+        ["db-2", "db-1", "db-0"],
+        ["db-3", "db-2", "db-1", "db-0"],
+    ),
+    "changes, and wants more, one at a time": (stateful(4, cpu="2"), "surge", ["db-2"], ["db-3", "db-2"]),
     "says no number": (stateful(None), "final", [], []),
 }
 
@@ -278,6 +285,37 @@ def test_stateful_set(new: StatefulSet, rollout: Any, gone: list[str], come: lis
     update = plan_update(new, around(*THREE), rollout)
     assert [each.metadata.name for each in update.removed] == gone
     assert [each.metadata.name for each in update.added.pods] == come
+
+
+STAGES = {
+    "is new": (stateful(), False, [["db-0"], ["db-1"], ["db-2"]]),
+    "is new, in parallel": (stateful(), True, [["db-0", "db-1", "db-2"]]),
+    "wants more": (stateful(5), False, [["db-3"], ["db-4"]]),
+    "wants more, in parallel": (stateful(5), True, [["db-3", "db-4"]]),
+    "changes, and wants more": (stateful(4, cpu="2"), False, [["db-3"], ["db-2"], ["db-1"], ["db-0"]]),
+    "changes, and wants more, in parallel": (
+        stateful(5, cpu="2", rolling_update=RollingUpdate(partition=1)),
+        True,
+        [["db-3", "db-4"], ["db-2"], ["db-1"]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("new", "parallel", "expected"), STAGES.values(), ids=STAGES.keys())
+def test_stages_of_a_stateful_set(new: StatefulSet, parallel: bool, expected: list[list[str]]) -> None:
+    policy = "Parallel" if parallel else "OrderedReady"
+    new = replace(new, spec=replace(new.spec, pod_management_policy=policy))
+    update = plan_update(new, around(*(THREE if "-3" in str(expected) else ())))
+    assert [[name for group in stage for name in group.names] for stage in update.added.stages] == expected
+
+
+@pytest.mark.parametrize(("policy", "told"), [("", True), ("OrderedReady", True), ("Parallel", False)])
+def test_a_pod_that_is_pending_in_the_cluster_holds_up_the_others(policy: str, told: bool) -> None:
+    waiting = running(3, "db", "StatefulSet")[1].on("").status(phase="Pending")
+    new = replace(stateful(4), spec=replace(stateful(4).spec, pod_management_policy=policy))
+    update = plan_update(new, around(*THREE, waiting))
+    assert (update.caveat == "StatefulSet default/db: db-1 is pending in the cluster, and until it runs no other pod is"
+            " made or replaced: the answer takes it as running") is told  # fmt: skip
 
 
 def test_below_the_partition_new_pods_are_of_the_old_template() -> None:
@@ -291,7 +329,7 @@ def test_below_the_partition_new_pods_are_of_the_old_template() -> None:
 def test_only_claims_that_are_missing_are_made() -> None:
     present = PersistentVolumeClaim(metadata=AnnotatedMeta(name="data-db-3", namespace="default"))
     update = plan_update(stateful(5), around(*THREE, present))
-    assert [claim.metadata.name for claim in update.added.claims] == ["data-db-4"]
+    assert [claim.metadata.name for group in update.added.groups for claim in group.claims] == ["data-db-4"]
 
 
 # --- DaemonSets --------------------------------------------------------------------------------------
