@@ -107,8 +107,9 @@ def load_live(
         request_timeout=request_timeout,
     )
     asked, originals = _read_scheduler(scheduler)
-    collected = read_live(options, progress, None if originals is None else originals.stored)
-    return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
+    with no_garbage_collection():
+        collected = read_live(options, progress, None if originals is None else originals.stored)
+        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
 
 
 def _read_scheduler(options: SchedulerOptions) -> tuple[Scheduler | None, SessionOriginals | None]:
