@@ -12,15 +12,17 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import urllib3
-from kubernetes.client.configuration import Configuration
-from kubernetes.client.rest import RESTClientObject
-from kubernetes.config.config_exception import ConfigException
-from kubernetes.config.incluster_config import load_incluster_config
-from kubernetes.config.kube_config import load_kube_config
 
 from kwhatif._version import __version__
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.sources.live.kubeconfig import Kubeconfig, find_kubeconfig
+from kwhatif.sources.live.official import (
+    ConfigException,
+    Configuration,
+    RESTClientObject,
+    load_incluster_config,
+    load_kube_config,
+)
 from kwhatif.sources.live.options import LiveOptions
 
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
