@@ -142,8 +142,11 @@ def test_a_budget_is_spent_only_once() -> None:
     ]
 
 
-def test_only_the_first_pod_that_is_not_placed_says_why_in_full() -> None:
-    report = run(Session(cluster(node("n1"))), workload("Deployment", "web", 7))
+def test_only_the_first_pod_of_each_outcome_says_why_in_full() -> None:
+    session = Session(cluster(node("n1"), low("etl-1", "1"), low("etl-2", "1"), HIGH))
+    report = run(session, workload("Deployment", "web", 7, spec="priorityClassName: high,"))
+    evicting = [each for each in report.decisions if each.outcome == "Preempts"]
+    assert [bool(each.rejected) for each in evicting] == [True, False]
     stuck = [each for each in report.decisions if each.outcome == "Unschedulable"]
     assert [bool(each.rejected) for each in stuck] == [True, False, False]
     assert {each.message for each in stuck} == {stuck[0].message}
@@ -272,7 +275,7 @@ def test_a_claim_that_a_quota_refuses_keeps_its_pod_from_being_made() -> None:
     )
     report = run(Session(cluster(node("n1"))), quota + text)
     db = row(report, "StatefulSet default/db")
-    assert db.message == "all 2 are refused"
+    assert db.message == "none of 2 placed; db-0 is refused; 1 waits for it"
     assert 'persistentvolumeclaims "data-db-0" is forbidden' in report.decisions[0].message
 
 
