@@ -15,6 +15,7 @@ import urllib3
 
 from kwhatif._version import __version__
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
+from kwhatif.sources.live.failures import explain
 from kwhatif.sources.live.kubeconfig import Kubeconfig, find_kubeconfig
 from kwhatif.sources.live.official import (
     ConfigException,
@@ -24,6 +25,7 @@ from kwhatif.sources.live.official import (
     load_kube_config,
 )
 from kwhatif.sources.live.options import LiveOptions
+from kwhatif.sources.live.tls import share_context
 
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _NO_CLUSTER = (
@@ -44,7 +46,7 @@ class Connection:
         configuration.connection_pool_maxsize = PARALLEL
         if not configuration.verify_ssl:  # the user's choice (insecure-skip-tls-verify), as silent as kubectl takes it
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
-        self.pool: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
+        self.pool = _pool(target)
         self.host = configuration.host
         self.proxy = configuration.proxy
         #: How the report calls this cluster.
@@ -82,6 +84,16 @@ class _Target(NamedTuple):
     name: str
     namespace: str
     compress: bool = True
+
+
+def _pool(target: _Target) -> urllib3.PoolManager:
+    pool: urllib3.PoolManager = RESTClientObject(target.configuration).pool_manager
+    if target.configuration.host.startswith("https:"):
+        try:
+            share_context(pool)
+        except OSError as failure:
+            raise ClusterUnreadable(f"{target.name}: {explain(failure, None)}") from failure
+    return pool
 
 
 def connect(options: LiveOptions, environ: Mapping[str, str] = os.environ) -> Connection:
