@@ -392,6 +392,23 @@ def test_a_workload_that_the_api_server_refuses_is_told_once() -> None:
     assert decision(report, "default/p").outcome == "Placed"
 
 
+@pytest.mark.parametrize(("labels", "shown"), [("labels: {}", "{}"), ("labels: null", "null"), ("", "null")])
+def test_labels_that_are_given_but_empty_are_not_missing(labels: str, shown: str) -> None:
+    report = run(Session(cluster(node("n1"))), workload("Deployment", "web").replace("labels: {app: web}", labels))
+    assert decision(report, "default/web").message == (
+        f'Deployment.apps "web" is invalid: spec.template.metadata.labels: Invalid value: {shown}:'
+        " `selector` does not match template `labels`"
+    )
+
+
+def test_a_pod_management_that_there_is_not_is_refused() -> None:
+    text = workload("StatefulSet", "db").replace("spec: {", "spec: {podManagementPolicy: Random, ", 1)
+    assert decision(run(Session(cluster(node("n1"))), text), "default/db").message == (
+        'StatefulSet.apps "db" is invalid: spec.podManagementPolicy: Invalid value: "Random":'
+        " must be 'OrderedReady' or 'Parallel'"
+    )
+
+
 # --- custom resources ------------------------------------------------------------------------------------
 
 ROLLOUT = workload("Rollout", "web", 2).replace("apps/v1", "example.com/v1")
