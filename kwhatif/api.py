@@ -22,7 +22,6 @@ from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.report import Report
 from kwhatif.sources.candidates import Candidates, read_candidates
 from kwhatif.sources.collected import Collected, LoadedCluster, no_garbage_collection
-from kwhatif.sources.dump import collect_dump
 from kwhatif.sources.manifests import read_manifest_set
 from kwhatif.sources.progress import Progress, Teller
 from kwhatif.whatif.session import Session
@@ -60,6 +59,8 @@ def load(
     Raises:
         InputError: with every problem of the input; with `strict` also where information is missing.
     """
+    from kwhatif.sources.dump import collect_dump
+
     asked, originals = _read_scheduler(scheduler)
     stored = None if originals is None else originals.stored
     with no_garbage_collection():
@@ -107,8 +108,9 @@ def load_live(
         request_timeout=request_timeout,
     )
     asked, originals = _read_scheduler(scheduler)
-    collected = read_live(options, progress, None if originals is None else originals.stored)
-    return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
+    with no_garbage_collection():
+        collected = read_live(options, progress, None if originals is None else originals.stored)
+        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
 
 
 def _read_scheduler(options: SchedulerOptions) -> tuple[Scheduler | None, SessionOriginals | None]:

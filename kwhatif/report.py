@@ -16,7 +16,7 @@ from kwhatif.model.meta import FrozenMeta
 API_VERSION = "kwhatif.dev/v1"
 KUBERNETES_VERSION = "1.36"
 
-Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored"]
+Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored", "Waits"]
 FindingLevel = Literal["fail", "warn"]
 PolicyVerdict = Literal["pass", "warn", "fail"]
 UpdateKind = Literal["new", "unchanged", "scaled", "changed"]
@@ -164,6 +164,8 @@ class Decision(_Row, kw_only=True):
     ties: tuple[str, ...] = ()
     message: str = ""
     pre_enqueue: PreEnqueueRow | None = None
+    #: Of a pod that is not even created (outcome `Waits`): the pod whose controller waits until it runs.
+    waits_for: str | None = None
     feasible: tuple[FeasibleRow, ...] = ()
     rejected: tuple[RejectedRow, ...] = ()
     unschedulable_plugins: tuple[str, ...] = ()
@@ -196,6 +198,7 @@ class WorkloadRow(_Row):
     gated: int = 0
     denied: int = 0
     ignored: int = 0
+    waiting: int = 0
     nodes: dict[str, int] = {}
     victims: tuple[str, ...] = ()
     violations: tuple[str, ...] = ()

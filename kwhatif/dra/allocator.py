@@ -16,6 +16,7 @@ from kwhatif.dra.search import Search
 from kwhatif.dra.taking import Candidate, Taking
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.int64 import wrap
 from kwhatif.model.resource import AllocationResult
 
 
@@ -61,7 +62,8 @@ class Allocator:
         devices_of: dict[RequestKey, Sequence[Candidate]] = {}
         for claim in claims:
             size = sum([_smallest(request, node, pools, taking, devices_of) for request in claim.requests])
-            _check(claim, size)
+            # QUIRK: (allocator_incubating.go) the sum is an int; one below zero makes upstream panic.
+            _check(claim, wrap(size))
         candidates = [(pool, device) for pool in pools for device in pool.devices]
         search = Search(node, candidates, claims, taking, devices_of)
         if search.run(self._tries):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kwhatif.model.int64 import wrap
 from kwhatif.model.quantity import NANO, parse_quantity, value
 from kwhatif.model.resource_slice import (
     CapacityRequestPolicy,
@@ -56,7 +57,9 @@ def _round_up(requested: int, valid_range: CapacityRequestPolicyRange, minimum: 
         return requested
     # Steps are counted in whole units: what is finer is rounded up first.
     step, start = value(parse_quantity(valid_range.step)), value(minimum)
-    return (start + -(-(value(requested) - start) // step) * step) * NANO
+    # QUIRK: (consumable_capacity.go) nothing looks whether 64 bits hold it.
+    steps = -(-wrap(value(requested) - start) // step)
+    return wrap(start + wrap(steps * step)) * NANO
 
 
 def _violates(amount: int, policy: CapacityRequestPolicy | None) -> bool:
@@ -73,4 +76,4 @@ def _out_of_range(amount: int, valid_range: CapacityRequestPolicyRange) -> bool:
     if valid_range.step is None or valid_range.min is None:
         return False
     step, start = value(parse_quantity(valid_range.step)), value(parse_quantity(valid_range.min))
-    return (value(amount) - start) % step != 0
+    return wrap(value(amount) - start) % step != 0

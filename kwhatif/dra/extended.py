@@ -9,8 +9,10 @@ from collections.abc import Mapping
 
 from kwhatif.matching.device_classes import IMPLICIT_PREFIX
 from kwhatif.matching.requests import is_extended_resource
+from kwhatif.model.amount import as_scaled
+from kwhatif.model.int64 import fits
 from kwhatif.model.pod import Container, PodSpec
-from kwhatif.model.quantity import NANO, parse_quantity
+from kwhatif.model.quantity import NANO
 from kwhatif.model.resource import EXACT_COUNT, DeviceClass, DeviceRequest, ExactDeviceRequest
 
 
@@ -55,9 +57,13 @@ def _is_sidecar(container: Container) -> bool:
 
 
 def _amount(container: Container, resource: str) -> int:
-    """Whole units; a fraction of a device asks for nothing."""
-    nanos = parse_quantity(container.resources.requests.get(resource, 0))
-    return 0 if nanos % NANO else nanos // NANO
+    """Whole units (`Quantity.AsInt64`).
+
+    QUIRK: (extendeddynamicresources.go) a fraction of a device asks for nothing, and so does what no int64 holds.
+    """
+    asked = as_scaled(container.resources.requests.get(resource, 0))
+    whole, fraction = divmod(asked, NANO)
+    return 0 if fraction or asked.unbounded or not fits(whole) else whole
 
 
 def _request(index: int, container: Container, resource: str, class_name: str, count: int) -> DeviceRequest:

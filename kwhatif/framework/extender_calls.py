@@ -18,6 +18,7 @@ from kwhatif.framework.extender import (
     Remark,
 )
 from kwhatif.framework.status import Verdict, unresolvable, unschedulable
+from kwhatif.model.int64 import wrap
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
@@ -90,7 +91,8 @@ class ExtenderCalls:
             for host, score in answer:
                 if host in index:
                     added = total[index[host]] + score * extender.weight * EXTENDER_SCORE_FACTOR
-                    total[index[host]] = _int64(added)
+                    # QUIRK: (schedule_one.go) nothing bounds the scores of extenders, so that the sum can run over.
+                    total[index[host]] = wrap(added)
             unknown = (host for host, _ in answer if host not in index)
             self._remark(Oddity.UNKNOWN_NODES, extender, "prioritize", unknown)
             beyond = (host for host, score in answer if host in index and not 0 <= score <= MAX_EXTENDER_SCORE)
@@ -100,8 +102,3 @@ class ExtenderCalls:
         names = tuple(sorted(set(nodes)))
         if names:
             self.remarks.append(Remark(oddity, extender.name, verb, names))
-
-
-def _int64(number: int) -> int:
-    """QUIRK: (schedule_one.go) nothing bounds the scores of extenders, so that the sum can run over."""
-    return (number + 2**63) % 2**64 - 2**63

@@ -110,8 +110,8 @@ def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[Node
     if scores and not (min(scores) >= 0 and max(scores) <= MAX_NODE_SCORE):
         wrong = next(score for score in scores if not 0 <= score <= MAX_NODE_SCORE)
         raise CycleError(
-            f'plugin "{name}" returns an invalid score {wrong}, it should in the range of [0, {MAX_NODE_SCORE}]'
-            " after normalizing"
+            f'applying score defaultWeights on Score plugins: plugin "{name}" returns an invalid score {wrong},'
+            f" it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
         )
     return scores if weight == 1 else [score * weight for score in scores]
 

@@ -1,24 +1,25 @@
 """Scoring strategies of NodeResourcesFit: how good a node is, given how full its resources would be.
 
 (`pkg/scheduler/framework/plugins/noderesources/{least_allocated,most_allocated,requested_to_capacity_ratio}.go`,
-`plugins/helper/shape_score.go`.) All operands are non-negative, so that `//` is Go's division.
+`plugins/helper/shape_score.go`.) All operands are non-negative, so that `//` is Go's division; where amounts are so
+large that this does not hold, `scoring_overflow` scores the node.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
+from kwhatif.framework import scoring_overflow as overflow
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.resource_allocation import Entry, ResourceSpec
+from kwhatif.framework.scoring_overflow import ResourceScore
 from kwhatif.model.meta import Model
 from kwhatif.snapshot.node_info import NodeInfo
 
 #: Scores in a shape go up to 10, those of nodes up to 100 (`config.MaxCustomPriorityScore`).
 MAX_SHAPE_SCORE = 10
-
-#: Score of one resource, from what would be requested of it with the pod and what the node has (never 0).
-ResourceScore = Callable[[int, int], int]
 
 
 class UtilizationShapePoint(Model):
@@ -42,6 +43,13 @@ class ScoringStrategy(Model):
     requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
 
 
+class Scoring(NamedTuple):
+    """How a strategy scores one resource: amounts of the usual size, and such that leave 64 bits."""
+
+    usual: ResourceScore
+    wide: ResourceScore
+
+
 def least_allocated(requested: int, allocatable: int) -> int:
     """The free share of the resource in percent; 0 when it would be overcommitted."""
     return (allocatable - requested) * MAX_NODE_SCORE // allocatable if requested <= allocatable else 0
@@ -52,14 +60,17 @@ def most_allocated(requested: int, allocatable: int) -> int:
     return requested * MAX_NODE_SCORE // allocatable if requested <= allocatable else MAX_NODE_SCORE
 
 
-def requested_to_capacity_ratio(shape: Sequence[UtilizationShapePoint]) -> ResourceScore:
+def requested_to_capacity_ratio(shape: Sequence[UtilizationShapePoint]) -> Scoring:
     """The score that a broken line gives to the utilization, which is a whole percentage."""
     table = tuple(_on_line(shape, utilization) for utilization in range(101))
 
-    def score(requested: int, allocatable: int) -> int:
+    def usual(requested: int, allocatable: int) -> int:
         return table[requested * 100 // allocatable if requested <= allocatable else 100]
 
-    return score
+    def wide(requested: int, allocatable: int) -> int:
+        return table[min(max(0, overflow.utilization(requested, allocatable)), 100)]
+
+    return Scoring(usual, wide)
 
 
 def _on_line(shape: Sequence[UtilizationShapePoint], utilization: int) -> int:
@@ -81,13 +92,16 @@ class WeightedMean(NodeScorer):
 
     reads = Reads.PODS
 
-    def __init__(self, entries: Sequence[Entry], score: ResourceScore) -> None:
+    def __init__(self, entries: Sequence[Entry], scoring: Scoring) -> None:
         self._entries = entries
-        self._score = score
+        self._usual, self._wide = scoring
+        self._always_wide = any(entry.is_wide for entry in entries)
 
     def score(self, node: NodeInfo) -> int:
         """The raw score."""
-        score_of = self._score
+        if node.wide or self._always_wide:
+            return self._mean(overflow.terms(self._entries, node, self._wide))
+        score_of = self._usual
         total = weights = 0
         for requested, weight, usage in self._entries:
             allocatable, used = usage(node)
@@ -95,6 +109,9 @@ class WeightedMean(NodeScorer):
                 total += score_of(used + requested, allocatable) * weight
                 weights += weight
         return total // weights if weights else 0
+
+    def _mean(self, terms: Sequence[overflow.Term]) -> int:
+        return overflow.mean(terms)
 
 
 class WeightedMeanOfPositive(WeightedMean):
@@ -105,15 +122,25 @@ class WeightedMeanOfPositive(WeightedMean):
 
     def score(self, node: NodeInfo) -> int:
         """The raw score."""
-        score_of = self._score
+        if node.wide or self._always_wide:
+            return super().score(node)
+        score_of = self._usual
         total = weights = 0
         for requested, weight, usage in self._entries:
             allocatable, used = usage(node)
             if allocatable and (score := score_of(used + requested, allocatable)) > 0:
                 total += score * weight
                 weights += weight
-        # math.Round of the float quotient; both are far too small for the float to hide which side of .5 it is on.
-        return (2 * total + weights) // (2 * weights) if weights else 0
+        return _rounded(total, weights)
+
+    def _mean(self, terms: Sequence[overflow.Term]) -> int:
+        positive = [term for term in terms if term.score > 0]
+        return _rounded(sum(term.score * term.weight for term in positive), sum(term.weight for term in positive))
+
+
+def _rounded(total: int, weights: int) -> int:
+    # math.Round of the float quotient; both are far too small for the float to hide which side of .5 it is on.
+    return (2 * total + weights) // (2 * weights) if weights else 0
 
 
 def compile_strategy(strategy: ScoringStrategy) -> Callable[[Sequence[Entry]], NodeScorer]:
@@ -122,5 +149,11 @@ def compile_strategy(strategy: ScoringStrategy) -> Callable[[Sequence[Entry]], N
     if ratio is not None:
         on_line = requested_to_capacity_ratio(ratio.shape)
         return lambda entries: WeightedMeanOfPositive(entries, on_line)
-    score = {"LeastAllocated": least_allocated, "MostAllocated": most_allocated}[strategy.type]
-    return lambda entries: WeightedMean(entries, score)
+    scoring = _SCORINGS[strategy.type]
+    return lambda entries: WeightedMean(entries, scoring)
+
+
+_SCORINGS = {
+    "LeastAllocated": Scoring(least_allocated, overflow.least_allocated),
+    "MostAllocated": Scoring(most_allocated, overflow.most_allocated),
+}

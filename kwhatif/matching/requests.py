@@ -1,7 +1,8 @@
 """What a pod requests (`staging/src/k8s.io/component-helpers/resource/helpers.go`, `pkg/scheduler/framework/types.go`).
 
 Quantities are summed exactly, in nano-units, and converted once per pod: cpu to milli-CPU, everything else to whole
-units. Objects are expected as the API server stores them (requests defaulted from limits, see `admission`).
+units. A sum that 64 bits may not hold is made anew, in the form in which the scheduler makes it (`Scaled`).
+Objects are expected as the API server stores them (requests defaulted from limits, see `admission`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from kwhatif.model.pod import Container, ContainerStatus, Pod, PodSpec, ResourceList, pod_condition
-from kwhatif.model.quantity import QuantityText, ceil_to_milli, milli_value, parse_quantity, value
+from kwhatif.model.amount import LARGEST_PLAIN, as_scaled
+from kwhatif.model.pod import Container, ContainerStatus, Pod, PodSpec, pod_condition
+from kwhatif.model.quantity import QuantityText, ceil_to_milli, milli_value, parse_quantity, to_text, value
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -24,6 +26,8 @@ HUGEPAGES_PREFIX = "hugepages-"
 MISSING_REQUESTS = {CPU: 100 * 1_000_000, MEMORY: 200 * 1024 * 1024 * 1_000_000_000}
 
 Nanos = dict[str, int]
+#: How a resource list is read.
+Reader = Callable[[Mapping[str, QuantityText] | None], Nanos]
 
 
 class Resources(NamedTuple):
@@ -42,13 +46,19 @@ class Resources(NamedTuple):
                 return amount
         return 0
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether an amount is."""
+        return is_wide(self.cpu, self.memory, self.ephemeral, *(amount for _, amount in self.scalars))
 
-class PodResources(NamedTuple):
-    """What a pod on a node counts as: `NodeInfo.Requested` and `NodeInfo.NonZeroRequested`."""
 
-    requested: Resources
-    nonzero_cpu: int
-    nonzero_memory: int
+#: 16 TiB, or as many milli-CPU or devices.
+_WIDE = 2**44
+
+
+def is_wide(*amounts: int) -> bool:
+    """Whether one is negative (it wrapped around), or so large that thousands of them, times 100, leave 64 bits."""
+    return not 0 <= min(amounts) <= max(amounts) < _WIDE
 
 
 _QUALIFIED_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -86,6 +96,20 @@ def resource_nanos(resources: Mapping[str, QuantityText] | None) -> Nanos:
     return {name: ceil_to_milli(parse_quantity(text)) for name, text in resources.items()}
 
 
+def _resource_scaled(resources: Mapping[str, QuantityText] | None) -> Nanos:
+    return {name: as_scaled(text) for name, text in resources.items()} if resources else {}
+
+
+def stored_amounts(resources: Mapping[str, QuantityText] | None) -> Nanos:
+    """A resource list as the scheduler reads it."""
+    plain = resource_nanos(resources)
+    return _resource_scaled(resources) if _is_beyond(plain) else plain
+
+
+def _is_beyond(amounts: Nanos) -> bool:
+    return any(nanos > LARGEST_PLAIN for nanos in amounts.values())
+
+
 def add_into(total: Nanos, other: Mapping[str, int]) -> None:
     """`total += other`, per resource; what is alone stays as it is."""
     for name, nanos in other.items():
@@ -99,12 +123,12 @@ def max_into(total: Nanos, other: Mapping[str, int]) -> None:
             total[name] = nanos
 
 
-def _granted(pod: Pod, spec: Nanos, actuated: ResourceList, allocated: ResourceList | None) -> Nanos:
+def _granted(pod: Pod, spec: Nanos, actuated: Nanos, allocated: Nanos) -> Nanos:
     """The effective requests while a resize is under way: the largest of what is asked, actuated and allocated."""
     pending = pod_condition(pod, "PodResizePending")
     total = {} if pending is not None and pending.reason == "Infeasible" else dict(spec)
-    max_into(total, resource_nanos(actuated))
-    max_into(total, resource_nanos(allocated))
+    max_into(total, actuated)
+    max_into(total, allocated)
     return total
 
 
@@ -132,18 +156,15 @@ def aggregate(spec: PodSpec, amounts: Callable[[Container], Nanos]) -> Nanos:
     return total
 
 
-def container_requests(pod: Pod, *, status_aware: bool = False, missing: Mapping[str, int] | None = None) -> Nanos:
-    """`AggregateContainerRequests`: what the containers request together.
-
-    `missing` (nano-units) stands in for resources that a container does not name; an explicit zero stays.
-    """
+def _container_requests(pod: Pod, read: Reader, missing: Mapping[str, int] | None, *, status_aware: bool) -> Nanos:
+    """`AggregateContainerRequests`: what the containers request together."""
     statuses = _resizable_statuses(pod) if status_aware else {}
 
     def request(container: Container) -> Nanos:
-        nanos = resource_nanos(container.resources.requests)
+        nanos = read(container.resources.requests)
         status = statuses.get(container.name)
         if status is not None and status.resources is not None:
-            nanos = _granted(pod, nanos, status.resources.requests, status.allocated_resources)
+            nanos = _granted(pod, nanos, read(status.resources.requests), read(status.allocated_resources))
         return {**missing, **nanos} if missing else nanos
 
     return aggregate(pod.spec, request)
@@ -166,19 +187,32 @@ def pod_requests(
     pod_level: bool = True,
     missing: Mapping[str, int] | None = None,
 ) -> Nanos:
-    """`PodRequests`, in nano-units, overhead included."""
-    total = container_requests(pod, status_aware=status_aware, missing=missing)
+    """`PodRequests`, in nano-units, overhead included.
+
+    `missing` (nano-units) stands in for resources that a container does not name; an explicit zero stays.
+    """
+    total = _requests(pod, resource_nanos, missing, status_aware=status_aware, pod_level=pod_level)
+    if not _is_beyond(total):
+        return total
+    scaled = {name: as_scaled(to_text(nanos)) for name, nanos in (missing or {}).items()}
+    return _requests(pod, _resource_scaled, scaled, status_aware=status_aware, pod_level=pod_level)
+
+
+def _requests(
+    pod: Pod, read: Reader, missing: Mapping[str, int] | None, *, status_aware: bool, pod_level: bool
+) -> Nanos:
+    total = _container_requests(pod, read, missing, status_aware=status_aware)
     resources = pod.spec.resources
     if pod_level and resources is not None:
-        spec = resource_nanos(resources.requests)
+        spec = read(resources.requests)
         granted = pod.status.resources
         effective = spec
         if status_aware and granted is not None:
-            effective = _granted(pod, spec, granted.requests, pod.status.allocated_resources)
+            effective = _granted(pod, spec, read(granted.requests), read(pod.status.allocated_resources))
         for name in spec:
             if is_pod_level_resource(name):
                 total[name] = effective.get(name, 0)
-    add_into(total, resource_nanos(pod.spec.overhead))
+    add_into(total, read(pod.spec.overhead))
     return total
 
 
@@ -195,55 +229,3 @@ def to_resources(nanos: Mapping[str, int]) -> Resources:
 def units(name: str, nanos: int) -> int:
     """A quantity in the unit that the scheduler counts the resource in."""
     return milli_value(nanos) if name == CPU else value(nanos)
-
-
-def _compute(pod: Pod) -> PodResources:
-    requested = pod_requests(pod, status_aware=True)
-    missing = MISSING_REQUESTS
-    if pod.spec.resources is not None and any(map(is_pod_level_resource, pod.spec.resources.requests)):
-        missing = {name: nanos for name, nanos in missing.items() if name not in requested}
-    nonzero = pod_requests(pod, status_aware=True, missing=missing) if missing else requested
-    return PodResources(to_resources(requested), milli_value(nonzero.get(CPU, 0)), value(nonzero.get(MEMORY, 0)))
-
-
-_by_shape: dict[object, PodResources] = {}
-
-
-def _shape(spec: PodSpec) -> object:
-    """What the requests depend on, for most pods."""
-    containers = spec.containers
-    if len(containers) == 1 and not spec.init_containers:
-        return tuple(containers[0].resources.requests.items())
-    every = (*containers, *spec.init_containers)
-    return len(containers), tuple((c.restart_policy, *c.resources.requests.items()) for c in every)
-
-
-def _grants_what_is_asked(status: ContainerStatus, requests: ResourceList | None) -> bool:
-    granted = status.resources
-    return granted is None or (
-        granted.requests == requests and (not status.allocated_resources or status.allocated_resources == requests)
-    )
-
-
-def _resized(pod: Pod) -> bool:
-    """Whether a container status grants something else than the spec asks."""
-    containers, statuses = pod.spec.containers, pod.status.container_statuses
-    if len(containers) == 1 and len(statuses) == 1 and not pod.status.init_container_statuses:
-        return not _grants_what_is_asked(statuses[0], containers[0].resources.requests)
-    requests = {c.name: c.resources.requests for c in (*containers, *pod.spec.init_containers)}
-    every = (*statuses, *pod.status.init_container_statuses)
-    return not all(_grants_what_is_asked(status, requests.get(status.name)) for status in every)
-
-
-def pod_resources(pod: Pod) -> PodResources:
-    """What the pod counts as on its node (`PodInfo.CalculateResource`); replicas share one result."""
-    spec, status = pod.spec, pod.status
-    if spec.resources is not None or spec.overhead:
-        return _compute(pod)
-    if (status.container_statuses or status.init_container_statuses) and _resized(pod):
-        return _compute(pod)
-    shape = _shape(spec)
-    found = _by_shape.get(shape)
-    if found is None:
-        found = _by_shape[shape] = _compute(pod)
-    return found

@@ -59,6 +59,10 @@ class ObjectMeta(Model):
     owner_references: tuple[OwnerReference, ...] = ()
 
 
+#: Labels that a manifest gives as `{}`: no labels, but a message that shows them shows this very object otherwise.
+GIVEN_EMPTY: dict[str, str] = {}
+
+
 class AnnotatedMeta(ObjectMeta):
     """Metadata of kinds some of whose annotations are rules (claims, storage classes, CSINodes)."""
 

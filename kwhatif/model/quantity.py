@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from kwhatif.model.int64 import MAX_INT64, fits, wrap
+from kwhatif.model.scaled import Scaled
+
 #: A quantity as it stands in JSON or YAML: `"500m"`, `"1Gi"`, `2`, `0.5`.
 QuantityText = str | int | float
 
 NANO = 1_000_000_000
 MICRO_PER_MILLI = 1_000_000
-MAX_INT64 = 2**63 - 1
 
 _SYNTAX = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]{1,9})")
@@ -66,24 +68,27 @@ def _exponent(suffix: str) -> int:
     return int(match[1])
 
 
-def _divide_away_from_zero(nanos: int, unit: int) -> int:
-    magnitude = min(MAX_INT64, -(-abs(nanos) // unit))
-    return magnitude if nanos >= 0 else -magnitude
-
-
 def value(nanos: int) -> int:
     """Whole units, rounded away from zero (`Quantity.Value()`)."""
-    return _divide_away_from_zero(nanos, NANO)
+    return _as_int64(nanos, NANO, 0)
 
 
 def milli_value(nanos: int) -> int:
     """Thousandths, rounded away from zero (`Quantity.MilliValue()`)."""
-    return _divide_away_from_zero(nanos, MICRO_PER_MILLI)
+    return _as_int64(nanos, MICRO_PER_MILLI, -3)
+
+
+def _as_int64(nanos: int, unit: int, scale: int) -> int:
+    magnitude = -(-abs(nanos) // unit)
+    number = magnitude if nanos >= 0 else -magnitude
+    if fits(number):
+        return number
+    return nanos.to_int64(scale) if isinstance(nanos, Scaled) else wrap(number)
 
 
 def ceil_to_milli(nanos: int) -> int:
     """Nano-units rounded to whole milli-units, as API defaulting stores resource lists."""
-    # Not capped at 64 bits as `milli_value` is: upstream rounds within the quantity, whatever its scale.
+    # Not bound to 64 bits as `milli_value` is: upstream rounds within the quantity, whatever its scale.
     rounded = -(-abs(nanos) // MICRO_PER_MILLI) * MICRO_PER_MILLI
     return rounded if nanos >= 0 else -rounded
 

@@ -109,6 +109,7 @@ class StatefulSetSpec(Model):
     update_strategy: UpdateStrategy = UpdateStrategy()
     ordinals: StatefulSetOrdinals | None = None
     service_name: str = ""
+    pod_management_policy: str = ""
 
 
 class StatefulSet(Model, tag_field="kind", tag="StatefulSet"):

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.status import Status
+from kwhatif.model.int64 import from_float, wrap
 from kwhatif.model.pod import PodSpec
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
@@ -65,7 +66,8 @@ class _ImagesPresent(NodeScorer):
                 total += worth
         # There are as many totals as combinations of the pod's images, and thousands of nodes.
         if total not in self._scores:
-            self._scores[total] = image_score(total, self._containers)
+            # QUIRK: (image_locality.go) nothing bounds the sizes that a node tells, so that the sum can wrap around.
+            self._scores[total] = image_score(wrap(total), self._containers)
         return self._scores[total]
 
 
@@ -82,7 +84,7 @@ class ImageLocality:
         number = len(snapshot.nodes)
         # Divided first, in floating point, and truncated, as upstream does: the last byte can decide a score.
         worth = [
-            (name, int(float(states[name].size) * (states[name].num_nodes / number)))
+            (name, from_float(float(states[name].size) * (states[name].num_nodes / number)))
             for name in _images(spec)
             if name in states
         ]

@@ -13,6 +13,7 @@ from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, Entry, ResourceSpec, compile_entries
 from kwhatif.framework.status import SKIP, Status
 from kwhatif.matching.requests import pod_requests, units
+from kwhatif.model.int64 import divide, from_float, wrap
 from kwhatif.model.meta import Model
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
@@ -49,27 +50,37 @@ class _Balance(NodeScorer):
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
+        self._always_wide = any(entry.is_wide for entry in entries)
 
     def score(self, node: NodeInfo) -> int:
         """How much more balanced the node is with the pod than without."""
+        wide = node.wide or self._always_wide
         with_pod: list[float] = []
         without: list[float] = []
         for requested, _, usage in self._entries:
             allocatable, used = usage(node)
             if allocatable:
-                with_pod.append(_fraction(used + requested, allocatable))
+                asked = used + requested
+                if wide:
+                    asked, used = wrap(asked), wrap(used)
+                with_pod.append(_fraction(asked, allocatable))
                 without.append(_fraction(used, allocatable))
         half = MAX_NODE_SCORE // 2
-        return half + (half + _balance(with_pod) - _balance(without)) // 2
+        improvement = half + _balance(with_pod) - _balance(without)
+        return half + (divide(wrap(improvement), 2) if wide else improvement // 2)
 
 
 def _fraction(used: int, allocatable: int) -> float:
     # Go converts both to float64 before it divides; Python's int / int would round once, not three times.
-    return float(used) / float(allocatable) if used < allocatable else 1.0
+    fraction = float(used) / float(allocatable)
+    return fraction if fraction <= 1 else 1.0
 
 
 def _balance(fractions: Sequence[float]) -> int:
-    """100 where all resources are used alike; floats in upstream's order of operations."""
+    """100 where all resources are used alike; floats in upstream's order of operations.
+
+    QUIRK: (balanced_allocation.go) a sum of requests that wrapped around is negative, and the result without bounds.
+    """
     count = len(fractions)
     deviation = 0.0
     if count == 2:
@@ -77,7 +88,8 @@ def _balance(fractions: Sequence[float]) -> int:
     elif count > 2:
         mean = _sum(fractions) / count
         deviation = math.sqrt(_sum([(fraction - mean) * (fraction - mean) for fraction in fractions]) / count)
-    return int((1 - deviation) * MAX_NODE_SCORE)
+    balance = (1 - deviation) * MAX_NODE_SCORE
+    return int(balance) if balance >= 0 else from_float(balance)
 
 
 def _sum(terms: Sequence[float]) -> float:

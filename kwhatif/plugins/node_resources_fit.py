@@ -26,6 +26,7 @@ from kwhatif.matching.requests import (
     pod_requests,
     to_resources,
 )
+from kwhatif.model.int64 import wrap
 from kwhatif.model.meta import Model
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
@@ -54,13 +55,12 @@ class NodeResourcesFit:
 
     def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter:
         """Compile the pod's request. It waits for a node, so a resize cannot be under way: the spec alone counts."""
-        requested = to_resources(pod_requests(pod.pod))
-        if not requested.scalars:
-            return _Room(requested)
-        checked = tuple((name, amount) for name, amount in requested.scalars if amount and not self._ignores(name))
-        classes = device_classes_by_resource(snapshot.cluster)
+        cpu, memory, ephemeral, scalars = to_resources(pod_requests(pod.pod))
+        checked = tuple((name, amount) for name, amount in scalars if amount > 0 and not self._ignores(name))
+        classes = device_classes_by_resource(snapshot.cluster) if checked else {}
         backed = frozenset(name for name, _ in checked if name in classes)
-        return _Room(requested._replace(scalars=checked), backed)
+        # QUIRK: (types.go, SetMaxResource) what wrapped around below zero is not asked for.
+        return _Room(Resources(max(0, cpu), max(0, memory), max(0, ephemeral), checked), backed)
 
     def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
@@ -96,10 +96,14 @@ class _Room(NodeFilter):
 
     def filter(self, node: NodeInfo) -> Status:
         """Room for one more pod, and for each resource it requests; what is not requested is not looked at."""
+        if node.wide:
+            return self._filter_wide(node)
         return self._beside(node, len(node.pods), node.cpu, node.memory, node.ephemeral, node.scalars)
 
-    def readmit(self, pods: Sequence[PodInfo], node: NodeInfo) -> list[Status]:
+    def readmit(self, pods: Sequence[PodInfo], node: NodeInfo) -> list[Status] | None:
         """As the base class says: on the sums alone, which is all that `filter` reads of pods."""
+        if node.wide:
+            return None
         answers = []
         number, cpu, memory, ephemeral = len(node.pods), node.cpu, node.memory, node.ephemeral
         scalars: Mapping[str, int] = node.scalars
@@ -110,7 +114,9 @@ class _Room(NodeFilter):
         most_ephemeral = most.ephemeral - self._ephemeral if self._ephemeral else math.inf
         most_pods = node.allowed_pods - 1
         for pod in pods:
-            (more_cpu, more_memory, more_ephemeral, more_scalars), _, _ = pod.resources
+            (more_cpu, more_memory, more_ephemeral, more_scalars), _, _, wide = pod.resources
+            if wide:
+                return None
             sums = number + 1, cpu + more_cpu, memory + more_memory, ephemeral + more_ephemeral
             after = _added(scalars, more_scalars) if more_scalars and self._scalars else scalars
             if (
@@ -148,6 +154,25 @@ class _Room(NodeFilter):
             if amount > allocatable - used and (allocatable > 0 or name not in self._backed):
                 short.append(InsufficientResource(name, amount, used, allocatable))
         return _refusal(short) if short else SUCCESS
+
+    def _filter_wide(self, node: NodeInfo) -> Status:
+        """The same where what is left may leave 64 bits; QUIRK: (fit.go) it then wraps around."""
+        short = [_too_many_pods(node)] if len(node.pods) >= node.allowed_pods else []
+        cpu, memory, ephemeral, _ = node.allocatable
+        rows = (
+            (CPU, self._cpu, node.cpu, cpu),
+            (MEMORY, self._memory, node.memory, memory),
+            (EPHEMERAL_STORAGE, self._ephemeral, node.ephemeral, ephemeral),
+            *((name, asked, node.scalars.get(name, 0), node.allocatable.scalar(name)) for name, asked in self._scalars),
+        )
+        for name, requested, used, allocatable in rows:
+            if requested and requested > wrap(allocatable - used) and (allocatable > 0 or name not in self._backed):
+                short.append(InsufficientResource(name, requested, wrap(used), allocatable))
+        return _refusal(short) if short else SUCCESS
+
+
+def _too_many_pods(node: NodeInfo) -> InsufficientResource:
+    return InsufficientResource(PODS, 1, len(node.pods), node.allowed_pods)
 
 
 def _added(scalars: Mapping[str, int], more: Sequence[tuple[str, int]]) -> Mapping[str, int]:

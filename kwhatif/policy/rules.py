@@ -72,9 +72,19 @@ def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
 
     def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, lambda decision: decision.outcome == outcome):
-            yield _hit(workload, hits, f"{subject(workload.row, hits, verb, verbs)}: {hits[0].message}")
+            said = subject(workload.row, hits, verb, verbs)
+            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}: {hits[0].message}")
 
     return find
+
+
+def _held_up(workload: Judged, hits: Sequence[Decision]) -> str:
+    """How many pods are not even made because of these: no finding of their own, but part of this one."""
+    names = {decision.pod for decision in hits}
+    waiting = sum(decision.waits_for in names for decision in workload.decisions)
+    if not waiting:
+        return ""
+    return f", {waiting} {'waits' if waiting == 1 else 'wait'} for {'it' if len(hits) == 1 else 'them'}"
 
 
 def preemption(workloads: Sequence[Judged]) -> Iterator[Hit]:

@@ -130,6 +130,7 @@ class _Trial:
             plugin.monotone
             and plugin.reads is Reads.PODS
             and not self._crowded
+            and not self._before.wide
             and plugin.filter(self._before) is SUCCESS
         )
 

@@ -23,6 +23,7 @@ _SIGNS: dict[Outcome, str] = {
     "Gated": "⏸️",
     "Denied": "❌",
     "Ignored": "⏭️",
+    "Waits": "⏳",
 }
 _VERDICTS = {"pass": "✅ The gate passes", "warn": "⚠️ The gate passes, with warnings", "fail": "❌ The gate fails"}
 

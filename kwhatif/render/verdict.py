@@ -15,6 +15,7 @@ _SIGNS = {
     "Gated": ("⏸", WARN),
     "Denied": ("✘", BAD),
     "Ignored": ("-", FAINT),
+    "Waits": ("-", FAINT),
 }
 
 
@@ -40,6 +41,8 @@ def sentence_about(decision: Decision, report: Report) -> str:
             return f"is refused by the API server: {decision.message}"
         case "Ignored":
             return f"is ignored: {decision.message}"
+        case "Waits":
+            return f"is not created: it waits for {decision.waits_for}"
         case _:
             return _stuck(decision, report)
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from kwhatif.matching.ports import HostPort
-from kwhatif.matching.requests import PODS, Resources, resource_nanos, to_resources
+from kwhatif.matching.requests import PODS, Resources, stored_amounts, to_resources
 from kwhatif.model.node import Node, Taint
 from kwhatif.model.quantity import value
 from kwhatif.snapshot.pod_info import PodInfo
@@ -45,6 +45,7 @@ class NodeInfo:
         "shape",
         "taints",
         "unschedulable",
+        "wide",
         "with_affinity",
         "with_required_anti_affinity",
     )
@@ -60,9 +61,12 @@ class NodeInfo:
         self.shape = shape
         status = node.status
         listed = status.capacity if status.allocatable is None else status.allocatable
-        allocatable = resource_nanos(listed)
+        allocatable = stored_amounts(listed)
         #: Milli-CPU, bytes and scalars that pods may use.
         self.allocatable: Resources = to_resources(allocatable)
+        #: Whether amounts of the node or of a pod there are so large that what is computed of them may leave 64 bits.
+        #: The sums below are exact nevertheless: whoever reads them wraps (`kwhatif.model.int64`).
+        self.wide = self.allocatable.is_wide
         #: `allocatable.pods`; a node that does not state it takes none.
         self.allowed_pods = value(allocatable.get(PODS, 0))
         self.images: Mapping[str, ImageState] = {}
@@ -114,7 +118,9 @@ class NodeInfo:
 
     def _count(self, pod: PodInfo, sign: int) -> None:
         self.remembered = None
-        (cpu, memory, ephemeral, scalars), nonzero_cpu, nonzero_memory = pod.resources
+        (cpu, memory, ephemeral, scalars), nonzero_cpu, nonzero_memory, wide = pod.resources
+        if wide:
+            self.wide = True
         self.cpu += sign * cpu
         self.memory += sign * memory
         self.ephemeral += sign * ephemeral
@@ -167,6 +173,7 @@ class NodeInfo:
         other.declared_features = self.declared_features
         other.shape = self.shape
         other.allocatable = self.allocatable
+        other.wide = self.wide
         other.allowed_pods = self.allowed_pods
         other.images = self.images
         other.pods = []

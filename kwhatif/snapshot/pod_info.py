@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 
 from kwhatif.matching.affinity import AffinityTerms, affinity_terms
+from kwhatif.matching.pod_resources import PodResources, pod_resources
 from kwhatif.matching.ports import HostPort, host_ports
-from kwhatif.matching.requests import PodResources, pod_resources
 from kwhatif.model.meta import parse_time
 from kwhatif.model.pod import Pod
 

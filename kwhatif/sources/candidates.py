@@ -53,8 +53,8 @@ def read_candidates(
         if not isinstance(workload, Workload):
             continue
         made = expand(workload, cluster)
-        claims.extend(made.claims)
         for group in made.groups:
+            claims.extend(group.claims)
             admitted = admit_candidate(next(group.pods()), classes)
             if isinstance(admitted, Denied):
                 problems.append(_refusal(manifest, admitted, cluster))

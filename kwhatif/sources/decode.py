@@ -76,11 +76,15 @@ def _decode_entries(json: Buffer, entry: _Entry) -> Sequence[Any]:
         except FAILURES:
             pass
         else:
-            if entry.api_version:
-                for obj in objects:
-                    force_setattr(obj, "api_version", obj.api_version or entry.api_version)
-            return objects
+            return _versioned(objects, entry.api_version) if entry.api_version else objects
     return _RAW_ENTRIES.decode(json)
+
+
+def _versioned(objects: Sequence[Any], api_version: str) -> Sequence[Any]:
+    """The objects; those that do not say which version they are of are of this one."""
+    for obj in objects:
+        force_setattr(obj, "api_version", obj.api_version or api_version)
+    return objects
 
 
 def _decode_piece(json: Buffer, entry: _Entry) -> Sequence[Any]:
@@ -127,6 +131,10 @@ class ObjectDecoder:
             self.skipped, self.outdated, told = before
             self._problems.forget_after(told)
             raise
+
+    def accept(self, entries: Sequence[KubernetesObject], api_version: str, place: Place) -> Batch:
+        """The objects of a list whose entries were decoded elsewhere."""
+        return Batch(place, 0, self._accept_all(_versioned(entries, api_version)))
 
     def _keep(self, json: Buffer, entry: _Entry) -> None:
         if self._originals is not None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
+
+from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.cluster import key_of
 from kwhatif.model.custom import CustomResource
-from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.meta import GIVEN_EMPTY, ObjectMeta
 from kwhatif.model.missing import Missing
 from kwhatif.model.originals import Originals
+from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.documents import Document, documents
 from kwhatif.sources.files import find_inputs, read_inputs
@@ -23,6 +26,7 @@ from kwhatif.sources.resources import BY_KIND
 from kwhatif.sources.validate import CANDIDATES, validate_batch
 
 _AUTOSCALER = "HorizontalPodAutoscaler"
+_TEMPLATE_LABELS = ("spec", "template", "metadata", "labels")
 
 
 class ManifestSet(NamedTuple):
@@ -110,20 +114,20 @@ class _Reader:
 
     def read(self, document: Document) -> None:
         """Take in the objects of a document."""
-        annotations: dict[str, dict[str, str]] = {}
+        known: dict[str, Outline] = {}
         self._dropped.clear()
         for outline in outlines(document):
             if served := _served_version(outline):
                 self._refuse(outline, served)
             elif _is_known(outline):
-                annotations[outline.place.origin.pointer] = outline.annotations
+                known[outline.place.origin.pointer] = outline
             else:
                 self._read_custom(outline)
         for batch in self._decoder.document(document):
             for single in _one_by_one(batch):
-                self._accept(single, annotations)
+                self._accept(single, known)
 
-    def _accept(self, single: Batch, annotations: Mapping[str, dict[str, str]]) -> None:
+    def _accept(self, single: Batch, outlined: Mapping[str, Outline]) -> None:
         """Keep the object if nothing is wrong with it, and if it is not there already."""
         (obj,) = single.objects
         if obj is None or single.place.origin.pointer in self._dropped:
@@ -134,7 +138,9 @@ class _Reader:
         is_first = self._registry.kinds[type(obj)][key_of(obj)] is obj or not obj.metadata.name
         if is_first and len(self._problems) == before:
             origin = single.place.of()
-            self.manifests.append(Manifest(obj, origin, annotations.get(origin.pointer, {})))
+            outline = outlined.get(origin.pointer)
+            annotations = outline.annotations if outline else {}
+            self.manifests.append(Manifest(_with_empty_labels(obj, outline), origin, annotations))
 
     def _refuse(self, outline: Outline, served: str) -> None:
         """In kubectl's words: the API server has dropped that version, though dumps may still have it."""
@@ -157,6 +163,15 @@ class _Reader:
                     f" give --pod-template-path {outline.kind}=.spec.template"
                 )
             )
+
+
+def _with_empty_labels(obj: Any, outline: Outline | None) -> Any:
+    """The workload as the API server would show it: labels of its template that are empty are not missing."""
+    template = getattr(getattr(obj, "spec", None), "template", None)
+    if not isinstance(template, PodTemplateSpec) or outline is None or outline.at(_TEMPLATE_LABELS) != {}:
+        return obj
+    meta = replace(template.metadata, labels=GIVEN_EMPTY)
+    return replace(obj, spec=replace(obj.spec, template=replace(template, metadata=meta)))
 
 
 def _is_known(outline: Outline) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 import msgspec
@@ -93,17 +93,21 @@ class Planner:
             "changed", running, added, caveat=f"{name}: its controller is not known, so all its pods count as replaced"
         )
 
-    def admit(self, applied: Applied, update: Update) -> Iterator[Candidate]:
-        """The pods that come, in their controller's order."""
-        refused = dict(self._refused_claims(update.added.claims))
-        for group in update.added.groups:
+    def admit(self, applied: Applied, groups: Iterable[Group]) -> Iterator[Candidate]:
+        """The pods of these groups, created one after another."""
+        for group in groups:
             if isinstance(applied.object, Deployment):
                 self._add_replica_set(applied.object, group.pod)
-            refusal = next((refused[name] for name in _claims_of(group.pod) if name in refused), "")
+            refusal = self._refused_claim(group.claims)
             if refusal:
                 yield from (Candidate(pod, refusal=refusal) for pod in group.pods())
                 continue
             yield from self._admit_group(self._named(group))
+
+    def take_back(self, pod: Pod) -> None:
+        """A pod stays that was taken to be removed."""
+        self._cluster.add(pod)
+        self.usage.charge(pod)
 
     def _named(self, group: Group) -> Group:
         """The group with other names, where pods before it have got the same: stand-ins know the cluster only."""
@@ -143,13 +147,16 @@ class Planner:
                 self._cluster.add(default_object(made))
         return pod
 
-    def _refused_claims(self, claims: Sequence[PersistentVolumeClaim]) -> Iterator[tuple[str, str]]:
+    def _refused_claim(self, claims: Iterable[PersistentVolumeClaim]) -> str:
+        """Make the claims; the first refusal, if there is one."""
+        refusal = ""
         for claim in claims:
             admitted = admit_claim(claim, self._cluster, self.usage)
-            if isinstance(admitted, Denied):
-                yield claim.metadata.name, admitted.message
-            else:
+            if isinstance(admitted, Admitted):
                 self._cluster.add(admitted.object)
+            else:
+                refusal = refusal or admitted.message
+        return refusal
 
     def _add_replica_set(self, deployment: Deployment, pod: Pod) -> None:
         """The scheduler reads the selector of the set that controls a pod, so a new one must be there."""
@@ -171,9 +178,3 @@ class Planner:
                 ),
             )
         )
-
-
-def _claims_of(pod: Pod) -> Iterator[str]:
-    for volume in pod.spec.volumes:
-        if volume.persistent_volume_claim is not None:
-            yield volume.persistent_volume_claim.claim_name

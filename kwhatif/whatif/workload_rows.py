@@ -28,6 +28,7 @@ def workload_row(source: SourceRow, update: UpdateKind, removed: int, decisions:
         gated=counts["Gated"],
         denied=counts["Denied"],
         ignored=counts["Ignored"],
+        waiting=counts["Waits"],
         nodes=dict(sorted(Counter(decision.node for decision in decisions if decision.node).items())),
         victims=tuple(victim.pod for victim in victims),
         violations=tuple(dict.fromkeys(budget for victim in victims for budget in victim.violates)),
@@ -46,7 +47,7 @@ def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision]) ->
     elif len({decision.outcome for decision in decisions}) == 1 and decisions[0].outcome != "Placed":
         said = [_fate(decisions, f"all {len(decisions)}")]
     else:
-        said = [_placed(decisions), *_others(decisions)]
+        said = [_placed(decisions), *_others(decisions), _waiting(decisions)]
     return "; ".join(filter(None, (gone, *said)))
 
 
@@ -65,8 +66,8 @@ def _others(decisions: Sequence[Decision]) -> Iterator[str]:
     first = 1
     for outcome, run in groupby(decisions, lambda decision: decision.outcome):
         alike = tuple(run)
-        if outcome != "Placed":
-            runs.append((_which(first, first + len(alike) - 1), alike))
+        if outcome not in ("Placed", "Waits"):
+            runs.append((_which(first, alike), alike))
         first += len(alike)
     if len(runs) > _MOST_RUNS:
         by_outcome: dict[Outcome, list[Decision]] = {}
@@ -76,10 +77,25 @@ def _others(decisions: Sequence[Decision]) -> Iterator[str]:
     yield from (_fate(fared, which) for which, fared in runs)
 
 
-def _which(first: int, last: int) -> str:
-    if first == last:
-        return f"the {ordinal(first)}"
-    return f"the {ordinal(first)} {'and' if last == first + 1 else 'to'} {ordinal(last)}"
+def _which(first: int, alike: Sequence[Decision]) -> str:
+    """Pods of a StatefulSet by the names that they will have, others by their number."""
+    count = len(alike)
+    if (alike[0].owner or "").startswith("StatefulSet "):
+        one, last = (decision.pod.partition("/")[2] for decision in (alike[0], alike[-1]))
+    else:
+        one, last = f"the {ordinal(first)}", ordinal(first + count - 1)
+    return one if count == 1 else f"{one} {'and' if count == 2 else 'to'} {last}"
+
+
+def _waiting(decisions: Sequence[Decision]) -> str:
+    """Those that are not made: `3 wait for it`, after the pod that they wait for has just been named."""
+    waiting = [decision for decision in decisions if decision.outcome == "Waits"]
+    if not waiting:
+        return ""
+    last = [decision for decision in decisions if decision.outcome not in ("Placed", "Waits")][-1]
+    name = str(waiting[0].waits_for)
+    what = "it" if last.pod == name else name.partition("/")[2]
+    return f"{len(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for {what}"
 
 
 _FATES: dict[Outcome, tuple[str, str]] = {

@@ -19,6 +19,10 @@ class Group(msgspec.Struct, frozen=True):
 
     pod: Pod
     names: tuple[str, ...]
+    #: What the controller makes before the pods.
+    claims: tuple[PersistentVolumeClaim, ...] = ()
+    #: Whether the controller makes these pods only when all those before them run and are ready.
+    waits: bool = False
 
     def pods(self) -> Iterator[Pod]:
         """The pods one by one, named; they share all else."""
@@ -28,12 +32,21 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Expansion(msgspec.Struct, frozen=True):
-    """The pods that a controller would make, in its order, and the claims that it would make before them."""
+    """The pods that a controller would make, in its order."""
 
     groups: tuple[Group, ...] = ()
-    claims: tuple[PersistentVolumeClaim, ...] = ()
 
     @property
     def pods(self) -> list[Pod]:
         """All pods."""
         return [pod for group in self.groups for pod in group.pods()]
+
+    @property
+    def stages(self) -> list[list[Group]]:
+        """What is made at once, then what is made once all of that runs, and so on."""
+        stages: list[list[Group]] = []
+        for group in self.groups:
+            if group.waits or not stages:
+                stages.append([])
+            stages[-1].append(group)
+        return stages

@@ -1,4 +1,8 @@
-"""StatefulSets: pods with an identity and claims of their own (`pkg/controller/statefulset/stateful_set_utils.go`)."""
+"""StatefulSets: pods with an identity and claims of their own (`pkg/controller/statefulset/stateful_set_utils.go`).
+
+Unless its pod management is `Parallel`, a set gets its pods one by one: the next one when those before it run and are
+ready (`processReplica` in `stateful_set_control.go`).
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,7 @@ from kwhatif.workloads.template import content_of, pod_of
 
 NAME_LABEL, INDEX_LABEL = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
 REVISION_LABEL = "controller-revision-hash"
+_PARALLEL = "Parallel"
 
 
 def ordinals_of(stateful_set: StatefulSet, replicas: int) -> range:
@@ -29,15 +34,24 @@ def ordinals_of(stateful_set: StatefulSet, replicas: int) -> range:
 
 
 def expand_stateful_set(stateful_set: StatefulSet, ordinals: Iterable[int], cluster: Cluster) -> Expansion:
-    """The pods with these numbers, and those of their claims that are not there yet."""
+    """The pods with these numbers, in this order, and those of their claims that are not there yet."""
     meta = stateful_set.metadata
     template = stateful_set.spec.template or PodTemplateSpec()
     revision = f"{meta.name}-{hash_of(content_of(template))}"
     plain = pod_of(template, meta.namespace, reference_to(stateful_set, cluster))
-    pods = [_pod(stateful_set, plain, ordinal, revision) for ordinal in ordinals]
-    claims = (claim for pod in pods for claim in _claims(stateful_set, pod))
+    pods = (_pod(stateful_set, plain, ordinal, revision) for ordinal in ordinals)
+    return Expansion(tuple(_group(stateful_set, pod, cluster) for pod in pods))
+
+
+def is_ordered(stateful_set: StatefulSet) -> bool:
+    """Whether its pods are made one by one."""
+    return stateful_set.spec.pod_management_policy != _PARALLEL
+
+
+def _group(stateful_set: StatefulSet, pod: Pod, cluster: Cluster) -> Group:
+    claims = _claims(stateful_set, pod)
     missing = tuple(claim for claim in claims if cluster.get(PersistentVolumeClaim, key_of(claim)) is None)
-    return Expansion(tuple(Group(pod, (pod.metadata.name,)) for pod in pods), missing)
+    return Group(pod, (pod.metadata.name,), missing, waits=is_ordered(stateful_set))
 
 
 def _pod(stateful_set: StatefulSet, plain: Pod, ordinal: int, revision: str) -> Pod:

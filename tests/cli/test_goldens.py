@@ -37,6 +37,10 @@ COMMANDS = {
     "gate-glob": f"kwhatif gate 'fixtures/gate/manifests/*e*.yaml' {FROM} -q",
     "gate-final": f"kwhatif gate fixtures/gate/updates {FROM} --rollout final",
     "gate-surge": f"kwhatif gate fixtures/gate/updates {FROM} --rollout surge",
+    **{
+        f"gate-ordered-{output}": f"kwhatif gate fixtures/gate/ordered {FROM} -o {output}"
+        for output in ("wide", "junit", "sarif", "github", "gitlab", "markdown", "yaml")
+    },
     "gate-custom": f"kwhatif gate fixtures/gate/custom.yaml {FROM} --pod-template-path Rollout=.spec.template",
     "gate-strict": f"kwhatif gate fixtures/gate/custom.yaml {FROM} --strict",
     "gate-yaml": f"kwhatif gate fixtures/gate/updates {FROM} -o yaml",

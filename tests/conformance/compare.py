@@ -33,6 +33,9 @@ def _each(aspect: str, wanted: Mapping[str, object], got: Mapping[str, object]) 
 
 def differences(wanted: Json, got: Json) -> Iterator[Difference]:
     """Yield (aspect, wanted, got) for everything in which the scheduler and the report disagree."""
+    if "error" in wanted:
+        yield from _check("error", wanted["error"], got["message"])
+        return
     yield from _check("pod", wanted["pod"], got["pod"])
     yield from _check("priority", wanted["priority"], got["priority"])
     if wanted.get("preEnqueue"):

@@ -103,7 +103,7 @@ def exactly(dice: Dice, devices: Devices, class_name: str) -> Object:
     mode = dice.weighted({"": 4, "count": 4, "All": 1.5})
     if mode == "count":
         wanted["allocationMode"] = "ExactCount"
-        wanted["count"] = dice.weighted({1: 5, 2: 4, 3: 1, 33: 0.1})
+        wanted["count"] = dice.weighted({1: 5, 2: 4, 3: 1, 33: 0.1, 2**63 - 1: 0.05})
     elif mode == "All":
         wanted["allocationMode"] = "All"
     if devices.style == "taints" and dice.chance(0.5):

@@ -37,14 +37,15 @@ Random clusters and pods, {total:,} of them, were judged twice: by kwhatif and b
 
 No disagreement. *fits*: some node is feasible; *evicts*: none is, but eviction helps; *nowhere*: neither; *held back*:
 before the queue; *fails*: the scheduler ends the attempt with an error; *refuses*: the API or the scheduler's
-configuration does not accept the input; *panics*: it falls over, and there is nothing to compare (scoring by a device class's
-implicit resource name does that in v1.36.2). *By chance*: the scheduler's own answer changes from time to time (it walks
+configuration does not accept the input; *panics*: it falls over, and there is nothing to compare (in v1.36.2,
+scoring by a device class's implicit resource name does that, and claims that ask for 2^63 devices together). *By chance*: the scheduler's own answer changes from time to time (it walks
 over a map), and kwhatif's is one of its answers.
 
 The same seed gives the same cases.
 
-Not compared, as no cluster has it: amounts so large that the scheduler's 64-bit scores wrap around (from some 80 PiB on), and CEL
-expressions that the API server would not have accepted.
+Amounts that no cluster has are among them: where the scheduler's 64 bits do not hold what it computes (from some 80 PiB on),
+kwhatif computes what comes out. Not compared, as there is no one answer: a pod whose resources as a whole are so large
+(1 PiB or more) and that has overhead, which the scheduler adds anew each time that it looks at the pod.
 
 ## The stored cases
 

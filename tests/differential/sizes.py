@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kwhatif.model.amount import as_scaled
 from kwhatif.model.quantity import parse_quantity as parse
 from tests.differential.scene import Object
 
@@ -25,6 +26,10 @@ def make_consistent(pod: Object) -> None:
             if name in amounts and parse(amounts[name]) < least:
                 amounts[name] = _text(least)
     _raise_limits(whole)
+    if any(as_scaled(amount).unbounded for amount in whole.get("requests", {}).values()):
+        # The scheduler adds the overhead to such an amount in the very pod that it holds, each time that it asks.
+        for field in ("overhead", "runtimeClassName"):
+            pod["spec"].pop(field, None)
 
 
 def _containers(pod: Object) -> Iterator[Object]:

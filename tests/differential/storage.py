@@ -19,6 +19,9 @@ ZONE_KEYS = (
 )
 ZONE_VALUES = ("eu-1a", "eu-1b", "eu-1a__eu-1b", "eu-1b__eu-1c", "eu-1a____eu-1b", "eu-1")
 
+#: Sizes that no 64 bits hold, or hardly.
+_HUGE = ("7Ei", "8Ei", "9E", "20E", "1e19", "1000E", "9223372036854775808")
+
 
 class Storage:
     """Adds storage objects; every volume has a size of its own, as the smallest that fits is taken."""
@@ -86,7 +89,7 @@ class Storage:
     def _capacities(self) -> None:
         dice = self._dice
         for index in range(dice.randint(0, 4)):
-            extra: Object = dice.sometimes({"capacity": dice.pick("1Gi", "20Gi", "1Ti")}, 0.8)
+            extra: Object = dice.sometimes({"capacity": dice.pick("1Gi", "20Gi", "1Ti", *_HUGE)}, 0.8)
             extra |= dice.sometimes({"maximumVolumeSize": dice.pick("2Gi", "50Gi")}, 0.3)
             if dice.chance(0.9):
                 key, values = dice.pick((ZONE, ["eu-1a", "eu-1b"]), (HOSTNAME, self._scene.node_names() or ["gone"]))
@@ -171,6 +174,8 @@ class Storage:
         self._count += 1
         name = fields.pop("name", None) or f"data-{self._count}"
         storage = fields.pop("storage", None) or self._dice.pick("1Gi", "1Gi", "4Gi", "8Gi", "15000M", "6.5Gi")
+        if self._dice.chance(0.03):
+            storage = self._dice.one(_HUGE)
         extra = {
             key: fields.pop(key) for key in ("annotations", "deletionTimestamp", "ownerReferences") if key in fields
         }

@@ -41,6 +41,7 @@ class FakeAPI:
         self.behaviours: dict[str, deque[Behaviour]] = {}
         #: The same, for every request.
         self.always: dict[str, Behaviour] = {}
+        self.token = TOKEN
         self.requests: list[tuple[str, str, dict[str, list[str]]]] = []
         self.released = threading.Event()
         for resource in RESOURCES:
@@ -133,7 +134,8 @@ class Handler(BaseHTTPRequestHandler):
     def _knows_client(self) -> bool:
         assert isinstance(self.connection, ssl.SSLSocket)
         return (
-            bool(self.connection.getpeercert()) or self.headers.get("authorization", "").casefold() == f"bearer {TOKEN}"
+            bool(self.connection.getpeercert())
+            or self.headers.get("authorization", "").casefold() == f"bearer {self.server.api.token}".casefold()
         )
 
     def _serve(self, path: str, query: dict[str, list[str]]) -> None:

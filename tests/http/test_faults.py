@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -433,6 +434,32 @@ class TestNoConnection:
         user = {"client-certificate": str(CERTS / "README.md"), "client-key": str(CERTS / "client.key")}
         with pytest.raises(kwhatif.ClusterUnreadable, match="no secure connection"):
             kwhatif.load_live(kubeconfig=kubeconfig(user))
+
+    def test_a_key_with_a_password(self, kubeconfig: WriteKubeconfig) -> None:
+        """Nobody is asked for it on the terminal."""
+        user = {"client-certificate": str(CERTS / "client.crt"), "client-key": str(CERTS / "encrypted.key")}
+        with pytest.raises(kwhatif.ClusterUnreadable, match="a certificate or key in kubeconfig cannot be read"):
+            kwhatif.load_live(kubeconfig=kubeconfig(user))
+
+    def test_the_systems_certificates_count_where_kubeconfig_names_none(self, kubeconfig: WriteKubeconfig) -> None:
+        path = Path(kubeconfig())
+        config = json.loads(path.read_text())
+        del config["clusters"][0]["cluster"]["certificate-authority"]
+        path.write_text(json.dumps(config))
+        with pytest.raises(kwhatif.ClusterUnreadable, match="its certificate is not trusted"):
+            kwhatif.load_live(kubeconfig=path)
+
+    def test_certificates_are_read_once(self, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch) -> None:
+        made: list[ssl.SSLContext] = []
+        original = ssl.SSLContext.load_verify_locations
+
+        def load(context: ssl.SSLContext, *args: Any, **named: Any) -> None:
+            made.append(context)
+            original(context, *args, **named)
+
+        monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", load)
+        kwhatif.load_live(kubeconfig=kubeconfig())
+        assert len(made) == 1
 
     def test_a_proxy_that_is_not_there(self, kubeconfig: WriteKubeconfig) -> None:
         path = kubeconfig(**{"proxy-url": "http://ann:secret@127.0.0.1:1"})

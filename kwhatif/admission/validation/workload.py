@@ -16,7 +16,7 @@ from kwhatif.admission.validation.selectors import as_json, validate_selector
 from kwhatif.admission.validation.strategies import validate_daemon_set_strategy, validate_deployment_strategy
 from kwhatif.matching.label_syntax import dns_label_errors, dns_subdomain_errors
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector, selector_of_map
-from kwhatif.model.meta import LabelSelector, ObjectMeta
+from kwhatif.model.meta import GIVEN_EMPTY, LabelSelector, ObjectMeta
 from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.model.volume import ClaimVolumeSource, Volume
 from kwhatif.model.workload import (
@@ -33,6 +33,7 @@ from kwhatif.model.workload import (
 Workload = CronJob | DaemonSet | Deployment | Job | ReplicaSet | ReplicationController | StatefulSet
 
 _ALWAYS = "Always"
+_POLICIES = ("OrderedReady", "Parallel")
 _INDEXED = "Indexed"
 _MODES = ("NonIndexed", _INDEXED)
 #: So much of a Job's name is left when the time of its start has been put behind a CronJob's.
@@ -110,6 +111,9 @@ def _validate_replication_controller(workload: ReplicationController, errors: Fi
 
 def _validate_stateful_set(workload: StatefulSet, errors: FieldErrors) -> None:
     spec = workload.spec
+    policy = spec.pod_management_policy
+    if policy not in ("", *_POLICIES):
+        errors.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
     _validate_count("spec.replicas", spec.replicas, errors)
     if spec.ordinals is not None:
         _validate_count("spec.ordinals.start", spec.ordinals.start, errors)
@@ -215,7 +219,7 @@ def _validate_match(selector: LabelSelector | None, template: PodTemplateSpec, e
 def _validate_labels(selector: Selector, template: PodTemplateSpec, errors: FieldErrors) -> None:
     labels = template.metadata.labels
     if not selector.matches(labels):
-        known = dict(sorted(labels.items())) or None
+        known = dict(sorted(labels.items())) or ({} if labels is GIVEN_EMPTY else None)
         detail = "`selector` does not match template `labels`"
         errors.invalid_object("spec.template.metadata.labels", known, detail)
 

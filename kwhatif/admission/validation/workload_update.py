@@ -47,7 +47,8 @@ def _validate_selector(new: LabelSelector | None, known: LabelSelector | None, e
 def _identity(workload: StatefulSet) -> tuple[object, ...]:
     """What pods and claims are known by."""
     spec = workload.spec
-    return spec.selector, spec.service_name, tuple(map(_claim, spec.volume_claim_templates))
+    policy = spec.pod_management_policy or "OrderedReady"
+    return spec.selector, spec.service_name, policy, tuple(map(_claim, spec.volume_claim_templates))
 
 
 def _claim(template: ClaimTemplate) -> tuple[object, ...]:

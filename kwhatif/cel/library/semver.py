@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kwhatif.cel.library.function import Function
 from kwhatif.cel.semver import Semver, numbers
+from kwhatif.model.int64 import wrap
 
 
 def parse(text: str, normalize: bool = False) -> Semver:  # noqa: FBT001, FBT002 - called by position, by CEL
@@ -20,17 +21,14 @@ def is_semver(text: str, normalize: bool = False) -> bool:  # noqa: FBT001, FBT0
     return True
 
 
-def _as_int64(number: int) -> int:
-    return number - 2**64 if number >= 2**63 else number  # QUIRK: upstream converts uint64 to int64 unchecked
-
-
 _SEMVER = "kubernetes.Semver"
+# QUIRK: (semverlib.go) the parts are uint64, and become int64 unchecked.
 FUNCTIONS = (
     Function("semver", ("string",), _SEMVER, parse),
     Function("semver", ("string", "bool"), _SEMVER, parse),
     Function("isSemver", ("string",), "bool", is_semver),
     Function("isSemver", ("string", "bool"), "bool", is_semver),
-    Function("major", (_SEMVER,), "int", lambda key: _as_int64(numbers(key)[0]), member=True),
-    Function("minor", (_SEMVER,), "int", lambda key: _as_int64(numbers(key)[1]), member=True),
-    Function("patch", (_SEMVER,), "int", lambda key: _as_int64(numbers(key)[2]), member=True),
+    Function("major", (_SEMVER,), "int", lambda key: wrap(numbers(key)[0]), member=True),
+    Function("minor", (_SEMVER,), "int", lambda key: wrap(numbers(key)[1]), member=True),
+    Function("patch", (_SEMVER,), "int", lambda key: wrap(numbers(key)[2]), member=True),
 )

@@ -12,16 +12,20 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import urllib3
-from kubernetes.client.configuration import Configuration
-from kubernetes.client.rest import RESTClientObject
-from kubernetes.config.config_exception import ConfigException
-from kubernetes.config.incluster_config import load_incluster_config
-from kubernetes.config.kube_config import load_kube_config
 
 from kwhatif._version import __version__
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
+from kwhatif.sources.live.failures import explain
 from kwhatif.sources.live.kubeconfig import Kubeconfig, find_kubeconfig
+from kwhatif.sources.live.official import (
+    ConfigException,
+    Configuration,
+    RESTClientObject,
+    load_incluster_config,
+    load_kube_config,
+)
 from kwhatif.sources.live.options import LiveOptions
+from kwhatif.sources.live.tls import share_context
 
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _NO_CLUSTER = (
@@ -42,7 +46,7 @@ class Connection:
         configuration.connection_pool_maxsize = PARALLEL
         if not configuration.verify_ssl:  # the user's choice (insecure-skip-tls-verify), as silent as kubectl takes it
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
-        self.pool: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
+        self.pool = _pool(target)
         self.host = configuration.host
         self.proxy = configuration.proxy
         #: How the report calls this cluster.
@@ -80,6 +84,16 @@ class _Target(NamedTuple):
     name: str
     namespace: str
     compress: bool = True
+
+
+def _pool(target: _Target) -> urllib3.PoolManager:
+    pool: urllib3.PoolManager = RESTClientObject(target.configuration).pool_manager
+    if target.configuration.host.startswith("https:"):
+        try:
+            share_context(pool)
+        except OSError as failure:
+            raise ClusterUnreadable(f"{target.name}: {explain(failure, None)}") from failure
+    return pool
 
 
 def connect(options: LiveOptions, environ: Mapping[str, str] = os.environ) -> Connection:

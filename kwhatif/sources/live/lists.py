@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
 
+from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.kinds import Resource
 from kwhatif.sources.live.failures import refusal, unreadable
 from kwhatif.sources.live.request import Client, Refused
 from kwhatif.sources.resources import ESSENTIAL
+
+Entry = TypeVar("Entry")
 
 PAGE = 500
 #: How often a list is begun again, or goes on with a newer state, before it counts as unreadable.
@@ -19,10 +23,13 @@ MAX_RESTARTS = 5
 
 
 class Page(NamedTuple):
-    """Some entries of a list, still JSON."""
+    """Some entries of a list."""
 
     resource: Resource
-    items: bytes
+    #: The whole answer.
+    body: bytes
+    #: What it holds; None where not every entry can be decoded as it stands.
+    objects: Sequence[KubernetesObject] | None
     #: How many the server says are still to come, if it does.
     remaining: int | None = None
 
@@ -51,14 +58,51 @@ class _ListMeta(msgspec.Struct, rename="camel"):
     remaining_item_count: int | None = None
 
 
-class _List(msgspec.Struct, rename="camel"):
+class _Head(msgspec.Struct, rename="camel"):
     api_version: str = ""
     kind: str = ""
     metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
+
+
+class _Objects(_Head, Generic[Entry]):
+    items: tuple[Entry, ...] | None = ()
+
+
+class _Json(_Head):
     items: msgspec.Raw = msgspec.Raw(b"[]")
 
 
-_LIST = msgspec.json.Decoder(_List)
+class _Answer(NamedTuple):
+    head: _Head
+    body: bytes
+
+
+_HEAD = msgspec.json.Decoder(_Head)
+_JSON = msgspec.json.Decoder(_Json)
+
+
+@cache
+def _decoder(type_: type[KubernetesObject]) -> msgspec.json.Decoder[_Head]:
+    return msgspec.json.Decoder(_Objects[type_])  # type: ignore[valid-type]
+
+
+def _reader(resource: Resource) -> Callable[[bytes], _Answer]:
+    """Decodes a page in one go, if that can be done."""
+    decode = _decoder(resource.type).decode
+
+    def read(body: bytes) -> _Answer:
+        try:
+            return _Answer(decode(body), body)
+        except msgspec.ValidationError:
+            return _Answer(_HEAD.decode(body), body)
+
+    return read
+
+
+def entries(body: bytes) -> bytes:
+    """The entries of a page as JSON."""
+    items = bytes(_JSON.decode(body).items)
+    return b"[]" if items == b"null" else items
 
 
 def read_list(client: Client, resource: Resource) -> Iterator[Event]:
@@ -69,12 +113,15 @@ def read_list(client: Client, resource: Resource) -> Iterator[Event]:
         Cancelled: nobody wants it any more.
     """
     token, restarts, mixed = "", 0, False
+    read = _reader(resource)
     while True:
-        answer = client.get(_path(resource, token), _LIST.decode)
-        if isinstance(answer, _List):
-            _check(answer, resource, token, client)
-            yield Page(resource, _entries(answer), answer.metadata.remaining_item_count)
-            token = answer.metadata.continue_
+        answer = client.get(_path(resource, token), read)
+        if isinstance(answer, _Answer):
+            head = answer.head
+            _check(head, resource, token, client)
+            objects = (head.items or ()) if isinstance(head, _Objects) else None
+            yield Page(resource, answer.body, objects, head.metadata.remaining_item_count)
+            token = head.metadata.continue_
             if not token:
                 yield Ended(resource, mixed=mixed)
                 return
@@ -94,12 +141,7 @@ def _path(resource: Resource, token: str) -> str:
     return f"{resource.path}?{urlencode(query)}"
 
 
-def _entries(page: _List) -> bytes:
-    items = bytes(page.items)
-    return b"[]" if items == b"null" else items
-
-
-def _check(page: _List, resource: Resource, token: str, client: Client) -> None:
+def _check(page: _Head, resource: Resource, token: str, client: Client) -> None:
     if (page.api_version, page.kind) != (resource.api_version, f"{resource.kind}List"):
         found = f"{page.api_version}/{page.kind}" if page.kind else "something else"
         raise unreadable(
@@ -112,7 +154,7 @@ def _check(page: _List, resource: Resource, token: str, client: Client) -> None:
 def _token_of(expired: Refused) -> str:
     """The token with which the server offers to go on, "" if it offers none."""
     try:
-        return msgspec.json.decode(expired.body, type=_List).metadata.continue_
+        return msgspec.json.decode(expired.body, type=_Head).metadata.continue_
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
 

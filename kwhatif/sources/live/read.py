@@ -1,4 +1,4 @@
-"""`read_live`: all lists at once, decoded by one thread while the others wait for the network."""
+"""`read_live`: all lists at once; some threads decode while others wait for the network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kwhatif.sources.listing import NotPiecesError, one_piece
 from kwhatif.sources.live import lists
 from kwhatif.sources.live.connection import PARALLEL, connect
 from kwhatif.sources.live.failures import refusal, unreadable
-from kwhatif.sources.live.lists import Ended, Page, Restarted, read_list
+from kwhatif.sources.live.lists import Ended, Page, Restarted, entries, read_list
 from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.request import Cancelled, Client
 from kwhatif.sources.origin import Origin, Place
@@ -30,7 +30,7 @@ from kwhatif.sources.resources import RESOURCES
 from kwhatif.sources.unread import FORBIDDEN
 from kwhatif.sources.validate import STORED, validate_batch
 
-#: Pages that wait to be decoded: enough to keep the decoder busy, too few to fill the memory.
+#: Pages that wait to be taken in: enough to keep that busy, too few to fill the memory.
 _WAITING = 16
 
 
@@ -110,7 +110,7 @@ def _put(event: lists.Event | BaseException, happened: Queue[lists.Event | BaseE
 
 
 class _Reader:
-    """Decodes pages, and keeps the books."""
+    """Takes in pages, and keeps the books."""
 
     def __init__(
         self, client: Client, collected: Collected, progress: Progress | None, originals: Originals | None
@@ -120,6 +120,7 @@ class _Reader:
         self._teller = Teller(progress)
         self._objects: dict[str, dict[str, KubernetesObject]] = {resource.kind: {} for resource in RESOURCES}
         self._problems = Problems()
+        self._keeps_json = originals is not None
         self._decoder = ObjectDecoder(self._problems, DEFAULT_NAMESPACE, originals)
 
     def read(self, events: Iterator[lists.Event]) -> None:
@@ -137,16 +138,24 @@ class _Reader:
     def _page(self, page: Page) -> None:
         resource = page.resource
         objects = self._objects[resource.kind]
-        place = Place(Origin(f"GET {resource.path}"))
-        listing = one_piece(resource.api_version, f"{resource.kind}List", page.items)
         try:
-            for batch in self._decoder.listing(listing, place):
+            for batch in self._batches(page):
                 self._add(batch, objects)
             self._problems.raise_if_any()
         except (InputError, NotPiecesError) as wrong:
             raise unreadable(self._client.describe(resource.path), f"the answer makes no sense: {wrong}") from wrong
         total = None if page.remaining is None else len(objects) + page.remaining
         self._tell(resource, total)
+
+    def _batches(self, page: Page) -> Iterator[Batch]:
+        """Its objects; what could not be decoded in one go is taken apart, to find out why."""
+        resource = page.resource
+        place = Place(Origin(f"GET {resource.path}"))
+        if page.objects is None or self._keeps_json:
+            listing = one_piece(resource.api_version, f"{resource.kind}List", entries(page.body))
+            yield from self._decoder.listing(listing, place)
+        else:
+            yield self._decoder.accept(page.objects, resource.api_version, place)
 
     def _add(self, batch: Batch, objects: dict[str, KubernetesObject]) -> None:
         validate_batch(batch, self._problems, STORED)

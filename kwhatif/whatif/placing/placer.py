@@ -69,6 +69,15 @@ class Placer:
         self._move_on(placement, result)
         return placement
 
+    def take_back(self, pod: PodInfo) -> None:
+        """A pod that was taken to be gone is there after all."""
+        node = pod.pod.spec.node_name
+        if node:
+            self.snapshot.assume(pod, node)
+        else:
+            self.snapshot.wait(pod, pod.pod.status.nominated_node_name)
+        self._run = None
+
     def _judge(self, profile: Profile, pod: PodInfo) -> tuple[Placement, Attempt | None]:
         """What becomes of the pod, and the whole attempt where one was made."""
         run, before = self._run, self._before

@@ -44,7 +44,8 @@ class Standing:
         self._budgets = Budgets(cycle.snapshot.cluster)
         self._shared = [plugin for _, plugin in cycle.filters if plugin.reads is Reads.CLUSTER]
         volatile = [plugin for _, plugin in cycle.filters if plugin.reads >= Reads.PODS]
-        self._is_steady = all(plugin.monotone for plugin in volatile) and type(policy).rank is Policy.rank
+        monotone = all(plugin.monotone for plugin in volatile) and not _wraps(cycle)
+        self._is_steady = monotone and type(policy).rank is Policy.rank
         self._cells: dict[Hashable, Cell] = {}
         self._cell_of: dict[str, Cell] = {}
         self._begin({candidate.node: candidate for candidate in found.candidates})
@@ -190,3 +191,8 @@ def standing_after(cycle: Cycle, found: Preemption) -> Standing | None:
         if type(plugin) is not DynamicResources:
             return None  # it may have something to say about the next pod
     return None
+
+
+def _wraps(cycle: Cycle) -> bool:
+    """Whether sums of requests may leave 64 bits: then a pod less on a node can make it fuller."""
+    return cycle.pod.resources.wide or any(node.wide for node in cycle.snapshot.nodes)

@@ -20,8 +20,9 @@ def update_job(new: Job, known: Job | None, pods: Sequence[Pod], cluster: Cluste
     if known is None:
         return UNCHANGED
     if not same_template(known.spec.template, new.spec.template) and not known.spec.suspend:
-        # The API server adds the whole template, printed as Go does.
-        message = f'Job.batch "{new.metadata.name}" is invalid: spec.template: Invalid value: field is immutable'
+        # Where `{…}` stands, the API server prints the whole new template as JSON: with commands and environment, which
+        # the model does not have, and nobody wants to read.
+        message = f'Job.batch "{new.metadata.name}" is invalid: spec.template: Invalid value: {{…}}: field is immutable'
         return Update("changed", denied=Denied(message))
     done = known.status.succeeded
     before, count = wanted_pods(known.spec, done), wanted_pods(new.spec, done)

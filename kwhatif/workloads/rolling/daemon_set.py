@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import DaemonSet, RollingUpdate
 from kwhatif.workloads.daemon_set import eligible_nodes, expand_daemon_set, node_of
+from kwhatif.workloads.rolling.removal import is_available
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update, resolved
 from kwhatif.workloads.template import same_template
 
@@ -24,24 +25,32 @@ def update_daemon_set(
         present.setdefault(node_of(pod), []).append(pod)
     fresh = [node for node in wanted if node not in present]
     leaving = {node for node in present if node not in set(wanted)}
-    outdated = [node for node in wanted if node in present]
-    replaced, doubled = _rolled(new, outdated, len(wanted), rollout)
+    outdated = {node: all(map(is_available, present[node])) for node in wanted if node in present}
+    replaced, doubled = _rolled(new, outdated, len(fresh), rollout)
     removed = (pod for pod in pods if node_of(pod) in leaving or node_of(pod) in replaced)
     added = expand_daemon_set(new, sorted([*fresh, *replaced, *doubled]), cluster)
     return Update("changed", tuple(removed), added)
 
 
 def _rolled(
-    daemon_set: DaemonSet, outdated: Sequence[str], wanted: int, rollout: Rollout
+    daemon_set: DaemonSet, outdated: Mapping[str, bool], fresh: int, rollout: Rollout
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """The nodes whose old pod makes way for a new one, and those where a new one comes beside it."""
+    """The nodes whose old pod makes way for a new one, and those where a new one comes beside it.
+
+    Old pods that are not available (False) go at once. So many others as may be missed follow, or get company, before
+    any new pod is ready; those that are new to a node (`fresh`) are missed, too.
+    """
     strategy = daemon_set.spec.update_strategy
     if strategy.type == "OnDelete":
         return frozenset(), frozenset()
     if rollout == "final":
         return frozenset(outdated), frozenset()
     bounds = strategy.rolling_update or RollingUpdate()
+    wanted = len(outdated) + fresh
     surge = resolved(bounds.max_surge, wanted, default=0, round_up=True)
+    working = [node for node, is_working in outdated.items() if is_working]
+    idle = outdated.keys() - set(working)
     if surge:
-        return frozenset(), frozenset(outdated[:surge])
-    return frozenset(outdated[: resolved(bounds.max_unavailable, wanted, default=1, round_up=True)]), frozenset()
+        return frozenset(idle), frozenset(working[:surge])
+    missed = resolved(bounds.max_unavailable, wanted, default=1, round_up=True) or 1
+    return frozenset({*idle, *working[: max(0, missed - len(idle) - fresh)]}), frozenset()

@@ -16,6 +16,12 @@ def active(pods: Sequence[Pod]) -> list[Pod]:
     return [pod for pod in pods if pod.metadata.deletion_timestamp is None]
 
 
+def is_available(pod: Pod) -> bool:
+    """Whether the pod does its work; one that runs somewhere does, unless it is said not to be ready."""
+    ready = pod_condition(pod, "Ready")
+    return bool(pod.spec.node_name) and (ready is None or ready.status == "True")
+
+
 def removed_first(pods: Sequence[Pod]) -> list[Pod]:
     """The pods, those that would go first in front.
 

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, RollingUpdate
+from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
 from kwhatif.workloads.expand import replicas_of
-from kwhatif.workloads.expansion import Expansion
+from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.replicas import expand_deployment, expand_replicas, replica_set_for
-from kwhatif.workloads.rolling.removal import active, removed_first
-from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update, resolved
+from kwhatif.workloads.rolling.removal import active, is_available, removed_first
+from kwhatif.workloads.rolling.replica_sets import Sized, bounds_of, settle
+from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update
 from kwhatif.workloads.template import same_template
-
-_QUARTER = "25%"
 
 Replicated = ReplicaSet | ReplicationController
 
@@ -30,26 +29,56 @@ def update_deployment(
         # A paused Deployment scales what it has.
         template = known if new.spec.paused else new
         return scaled(pods, before, count, expand_deployment(template, count - before, cluster))
-    owner, _ = replica_set_for(new, cluster)
-    current = [pod for pod in pods if (found := controller_of(pod.metadata)) and found.name == owner.name]
-    old = [pod for pod in pods if pod not in current]
     if rollout == "final" or new.spec.strategy.type == "Recreate":
-        kept, most = 0, count
-    else:
-        surge, unavailable = _fenceposts(new.spec.strategy.rolling_update, count)
-        kept = min(len(old), max(0, count - unavailable - len(current)))
-        most = min(count, count + surge - kept)
-    added = expand_deployment(new, most - len(current), cluster)
+        return _replaced(new, pods, count, cluster)
+    return _rolled(new, known, pods, count, cluster)
+
+
+def _replaced(new: Deployment, pods: Sequence[Pod], count: int, cluster: Cluster) -> Update:
+    """The end: nothing but the new template's pods."""
+    owner, _ = replica_set_for(new, cluster)
+    current = [pod for pod in pods if _set_of(pod) == owner.name]
+    old = [pod for pod in pods if _set_of(pod) != owner.name]
     superfluous = removed_first(current)[: max(0, len(current) - count)]
-    return Update("changed", (*removed_first(old)[: len(old) - kept], *superfluous), added)
+    return Update("changed", (*removed_first(old), *superfluous), expand_deployment(new, count - len(current), cluster))
 
 
-def _fenceposts(bounds: RollingUpdate | None, count: int) -> tuple[int, int]:
-    """How many more, and how many fewer, pods there may be than asked for (`ResolveFenceposts`)."""
-    bounds = bounds or RollingUpdate()
-    surge = resolved(bounds.max_surge, count, default=_QUARTER, round_up=True)
-    unavailable = resolved(bounds.max_unavailable, count, default=_QUARTER, round_up=False)
-    return surge, unavailable if surge or unavailable else 1
+def _rolled(new: Deployment, known: Deployment | None, pods: Sequence[Pod], count: int, cluster: Cluster) -> Update:
+    """The moment at which the controller has done what it can before any new pod is ready."""
+    owner, _ = replica_set_for(new, cluster)
+    present: dict[str, list[Pod]] = {owner.name: []}
+    for pod in active(pods):
+        present.setdefault(_set_of(pod), []).append(pod)
+    sets = [Sized(name, len(own), sum(map(is_available, own))) for name, own in present.items()]
+    sets.sort(key=lambda each: (*_age(each.name, new, cluster), each.name))
+    after = bounds_of(new.spec.strategy.rolling_update, count)
+    before = bounds_of(known.spec.strategy.rolling_update, replicas_of(known)) if known else after
+    settle(sets, next(each for each in sets if each.name == owner.name), before, after)
+    removed: list[Pod] = []
+    added: list[Group] = []
+    for name, size in ((each.name, each.size) for each in sets):
+        more = size - len(present[name])
+        removed += removed_first(present[name])[: max(0, -more)]
+        template = new if name == owner.name else known or new
+        added += _expanded(template, name, more, cluster).groups
+    return Update("changed", tuple(removed), Expansion(tuple(added)))
+
+
+def _set_of(pod: Pod) -> str:
+    owner = controller_of(pod.metadata)
+    return owner.name if owner else ""
+
+
+def _age(name: str, deployment: Deployment, cluster: Cluster) -> tuple[bool, str]:
+    """Sorts ReplicaSets, the oldest first; what is not in the input is yet to be made."""
+    known = cluster.get(ReplicaSet, f"{deployment.metadata.namespace}/{name}")
+    return (True, "") if known is None else (False, known.metadata.creation_timestamp or "")
+
+
+def _expanded(deployment: Deployment, name: str, count: int, cluster: Cluster) -> Expansion:
+    """More pods of a ReplicaSet of the Deployment; the template is the Deployment's where the input lacks the set."""
+    known = cluster.get(ReplicaSet, f"{deployment.metadata.namespace}/{name}")
+    return expand_deployment(deployment, count, cluster) if known is None else expand_replicas(known, count, cluster)
 
 
 def update_replicas(new: Replicated, known: Replicated | None, pods: Sequence[Pod], cluster: Cluster) -> Update:

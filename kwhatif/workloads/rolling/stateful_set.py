@@ -2,40 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from kwhatif.model.cluster import Cluster
+from msgspec.structs import replace
+
+from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import StatefulSet
 from kwhatif.workloads.expand import replicas_of
-from kwhatif.workloads.expansion import Expansion
+from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.rolling.removal import active
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update
-from kwhatif.workloads.stateful_set import expand_stateful_set, ordinals_of
+from kwhatif.workloads.stateful_set import expand_stateful_set, is_ordered, ordinals_of
 from kwhatif.workloads.template import same_template
 
 
 def update_stateful_set(
     new: StatefulSet, known: StatefulSet | None, pods: Sequence[Pod], cluster: Cluster, rollout: Rollout
 ) -> Update:
-    """Pods are replaced one at a time, the highest number first, down to the partition; each under its old name."""
+    """Missing pods are made first; then pods are replaced under their old names, one at a time.
+
+    That goes from the highest number down to the partition, and each waits until all pods run: even where missing ones
+    are made in parallel.
+    """
     by_ordinal = {ordinal: pod for pod in pods if (ordinal := _ordinal(new, pod)) is not None}
     before = set(by_ordinal) if known is None else set(ordinals_of(known, replicas_of(known)))
     count = len(before) if new.spec.replicas is None else replicas_of(new)
     after = ordinals_of(new, count)
     changed = known is None or not same_template(known.spec.template, new.spec.template)
     partition = _partition(new)
-    replaced = sorted(before.intersection(after), reverse=True) if changed else []
-    replaced = [ordinal for ordinal in replaced if partition is not None and ordinal >= partition]
+    outdated = before.intersection(after) if changed and partition is not None else set()
+    replaced = [ordinal for ordinal in sorted(outdated, reverse=True) if ordinal >= (partition or 0)]
     if rollout == "surge":
         # The gate MaxUnavailableStatefulSet is off.
         replaced = replaced[:1]
     gone = [*sorted(before.difference(after), reverse=True), *replaced]
     removed = tuple(by_ordinal[ordinal] for ordinal in gone if ordinal in by_ordinal)
-    fresh = [ordinal for ordinal in after if ordinal not in before or ordinal in replaced]
+    fresh = [ordinal for ordinal in after if ordinal not in before]
     if not gone and not fresh:
         return UNCHANGED
-    return Update("changed" if replaced else "scaled", removed, _expand(new, known, fresh, partition, cluster))
+    made = _made(new, known, fresh, partition, cluster)
+    remade = [replace(group, waits=True) for group in expand_stateful_set(new, replaced, cluster).groups]
+    return Update(
+        "changed" if replaced else "scaled",
+        removed,
+        Expansion((*made, *remade)),
+        caveat=_stuck(new, by_ordinal),
+    )
 
 
 def _ordinal(stateful_set: StatefulSet, pod: Pod) -> int | None:
@@ -51,13 +64,23 @@ def _partition(stateful_set: StatefulSet) -> int | None:
     return (strategy.rolling_update.partition if strategy.rolling_update else None) or 0
 
 
-def _expand(
+def _made(
     new: StatefulSet, known: StatefulSet | None, ordinals: Sequence[int], partition: int | None, cluster: Cluster
-) -> Expansion:
+) -> Sequence[Group]:
     """Below the partition, pods are still made of the old template (`newVersionedStatefulSetPod`)."""
     lowest = 0 if known is None or partition is None else partition
-    made = [expand_stateful_set(new, [ordinal for ordinal in ordinals if ordinal >= lowest], cluster)]
-    if known is not None:
-        made.insert(0, expand_stateful_set(known, [ordinal for ordinal in ordinals if ordinal < lowest], cluster))
-    groups = tuple(group for expansion in made for group in expansion.groups)
-    return Expansion(groups, tuple(claim for expansion in made for claim in expansion.claims))
+    made = expand_stateful_set(new, [ordinal for ordinal in ordinals if ordinal >= lowest], cluster).groups
+    if known is None:
+        return made
+    return *expand_stateful_set(known, [ordinal for ordinal in ordinals if ordinal < lowest], cluster).groups, *made
+
+
+def _stuck(new: StatefulSet, by_ordinal: Mapping[int, Pod]) -> str:
+    """A pod that is pending in the cluster holds up all else; whether it will run is another question."""
+    waiting = [pod.metadata.name for _, pod in sorted(by_ordinal.items()) if not pod.spec.node_name]
+    if not waiting or not is_ordered(new):
+        return ""
+    return (
+        f"StatefulSet {key_of(new)}: {waiting[0]} is pending in the cluster, and until it runs no other pod is made or"
+        " replaced: the answer takes it as running"
+    )

@@ -218,12 +218,28 @@ def odd(scene: Scene) -> None:
     scene.note("odd quantities")
 
 
+#: Around what 64 bits hold: in units, thousandths, or a hundred times as much; and beyond.
+_BYTES = ("1Pi", "50Pi", "81Pi", "90Pi", "100P", "1Ei", "3Ei", "5Ei", "7Ei", "8Ei", "9E", "92233720368547758")
+_BEYOND = ("9223372036854775807", "9223372036854775808", "1e19", "20E", "1000E", "15e20", "18446744073709551617")
+_CPUS = ("9e15", "9223372036854775", "9223372036854776", "1e16", "4e15", "5P", "8Pi", "12P", "90e12", "1E", "30E")
+
+
 def huge(scene: Scene) -> None:
-    """As much as a score can be computed of without an overflow: upstream's wrap around, kwhatif's numbers do not."""
+    """So much that the scheduler's 64 bits do not hold it, or not what it computes of it."""
     dice = scene.dice
-    if not dice.chance(0.3):
+    if not dice.chance(0.6):
         return
-    for node in scene.some_nodes(0.5):
-        _allocatable(node)[dice.pick("memory", "ephemeral-storage")] = dice.pick("1Pi", "50Pi", "40P")
-    requests_of(main_container(scene.pod))["memory"] = dice.pick("900Ti", "50Pi", "2Pi", "1")
+    for node in scene.some_nodes(0.6):
+        _allocatable(node).update(_huge(dice))
+    for pod in [*scene.some_pods(0.2), *([scene.pod] if dice.chance(0.7) else [])]:
+        containers = [*pod["spec"]["containers"], *pod["spec"].get("initContainers", [])]
+        for container in dice.some(containers, 1, 3):
+            requests_of(container).update(_huge(dice))
+        if dice.chance(0.2):
+            request(main_container(pod), DEVICES[0], dice.pick("9e18", "9223372036854775807", "1e19"), dice)
     scene.note("huge amounts")
+
+
+def _huge(dice: Dice) -> Object:
+    beyond = dice.one(_BYTES if dice.chance(0.7) else _BEYOND)
+    return dice.sometimes({"memory": beyond, "ephemeral-storage": dice.one(_BYTES), "cpu": dice.one(_CPUS)}, 0.5)

@@ -98,6 +98,16 @@ CHANGES: dict[str, tuple[Any, Any, str | None]] = {
         workload("StatefulSet", serviceName="db"),
         f'StatefulSet.apps "web" is invalid: {FORBIDDEN}',
     ),
+    "the pod management of a StatefulSet": (
+        workload("StatefulSet"),
+        workload("StatefulSet", podManagementPolicy="Parallel"),
+        f'StatefulSet.apps "web" is invalid: {FORBIDDEN}',
+    ),
+    "the same pod management": (
+        workload("StatefulSet"),
+        workload("StatefulSet", podManagementPolicy="OrderedReady"),
+        None,
+    ),
     "the parallelism of a Job": (workload("Job", parallelism=1), workload("Job", parallelism=5), None),
     "the completions of a Job": (
         workload("Job", completions=3),

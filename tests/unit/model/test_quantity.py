@@ -89,7 +89,8 @@ def test_refuses(text: str, message: str) -> None:
         pytest.param(1, 1, 1, id="a billionth is one of either"),
         pytest.param(NANO + 1, 2, 1001, id="rounds up"),
         pytest.param(-NANO - 1, -2, -1001, id="rounds away from zero below it"),
-        pytest.param(10**30, MAX_INT64, MAX_INT64, id="stays within 64 bits"),
+        pytest.param(MAX_INT64 * NANO, MAX_INT64, -1000, id="thousandths leave 64 bits first"),
+        pytest.param((MAX_INT64 + 2) * NANO, 1 - 2**63, 1000, id="what leaves 64 bits wraps around"),
     ],
 )
 def test_converts_to_units(nanos: int, whole: int, milli: int) -> None:

@@ -142,8 +142,11 @@ def test_a_budget_is_spent_only_once() -> None:
     ]
 
 
-def test_only_the_first_pod_that_is_not_placed_says_why_in_full() -> None:
-    report = run(Session(cluster(node("n1"))), workload("Deployment", "web", 7))
+def test_only_the_first_pod_of_each_outcome_says_why_in_full() -> None:
+    session = Session(cluster(node("n1"), low("etl-1", "1"), low("etl-2", "1"), HIGH))
+    report = run(session, workload("Deployment", "web", 7, spec="priorityClassName: high,"))
+    evicting = [each for each in report.decisions if each.outcome == "Preempts"]
+    assert [bool(each.rejected) for each in evicting] == [True, False]
     stuck = [each for each in report.decisions if each.outcome == "Unschedulable"]
     assert [bool(each.rejected) for each in stuck] == [True, False, False]
     assert {each.message for each in stuck} == {stuck[0].message}
@@ -272,7 +275,7 @@ def test_a_claim_that_a_quota_refuses_keeps_its_pod_from_being_made() -> None:
     )
     report = run(Session(cluster(node("n1"))), quota + text)
     db = row(report, "StatefulSet default/db")
-    assert db.message == "all 2 are refused"
+    assert db.message == "none of 2 placed; db-0 is refused; 1 waits for it"
     assert 'persistentvolumeclaims "data-db-0" is forbidden' in report.decisions[0].message
 
 
@@ -387,6 +390,23 @@ def test_a_workload_that_the_api_server_refuses_is_told_once() -> None:
         'Deployment.apps "web" is invalid: spec.template.spec.containers[0].image: Required value'
     )
     assert decision(report, "default/p").outcome == "Placed"
+
+
+@pytest.mark.parametrize(("labels", "shown"), [("labels: {}", "{}"), ("labels: null", "null"), ("", "null")])
+def test_labels_that_are_given_but_empty_are_not_missing(labels: str, shown: str) -> None:
+    report = run(Session(cluster(node("n1"))), workload("Deployment", "web").replace("labels: {app: web}", labels))
+    assert decision(report, "default/web").message == (
+        f'Deployment.apps "web" is invalid: spec.template.metadata.labels: Invalid value: {shown}:'
+        " `selector` does not match template `labels`"
+    )
+
+
+def test_a_pod_management_that_there_is_not_is_refused() -> None:
+    text = workload("StatefulSet", "db").replace("spec: {", "spec: {podManagementPolicy: Random, ", 1)
+    assert decision(run(Session(cluster(node("n1"))), text), "default/db").message == (
+        'StatefulSet.apps "db" is invalid: spec.podManagementPolicy: Invalid value: "Random":'
+        " must be 'OrderedReady' or 'Parallel'"
+    )
 
 
 # --- custom resources ------------------------------------------------------------------------------------

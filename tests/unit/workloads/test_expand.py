@@ -149,7 +149,7 @@ def stateful(**spec: Any) -> StatefulSet:
 
 
 def test_claims_of_a_stateful_set() -> None:
-    claims = expand(stateful(), Cluster()).claims
+    claims = [claim for group in expand(stateful(), Cluster()).groups for claim in group.claims]
     assert [claim.metadata.name for claim in claims] == ["data-db-0", "data-db-1"]
     assert claims[0].metadata.namespace == "default"
     assert claims[0].metadata.labels == {"a": "b", "app": "x"}
@@ -160,7 +160,7 @@ def test_claims_of_a_stateful_set() -> None:
 
 def test_a_claim_that_is_there_is_not_made_again() -> None:
     present = PersistentVolumeClaim(metadata=AnnotatedMeta(name="data-db-0", namespace="default"))
-    claims = expand(stateful(), Cluster([present])).claims
+    claims = [claim for group in expand(stateful(), Cluster([present])).groups for claim in group.claims]
     assert [claim.metadata.name for claim in claims] == ["data-db-1"]
 
 

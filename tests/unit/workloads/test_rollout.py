@@ -107,6 +107,9 @@ DEPLOYMENTS = {
         "surge",
         ("changed", 1, 1),
     ),
+    "changes, and wants more, at its peak": (deployment(6, cpu="2"), FOUR, "surge", ("changed", 0, 4)),
+    "changes, and wants fewer, at its peak": (deployment(2, cpu="2"), FOUR, "surge", ("changed", 2, 1)),
+    "changes, and wants none, at its peak": (deployment(0, cpu="2"), FOUR, "surge", ("changed", 4, 0)),
     "changes, all at once": (deployment(cpu="2", strategy=rolling("100%", 0)), FOUR, "surge", ("changed", 0, 4)),
     "is recreated": (deployment(cpu="2", strategy=UpdateStrategy(type="Recreate")), FOUR, "surge", ("changed", 4, 4)),
     "changes, but is paused": (deployment(cpu="2", paused=True), FOUR, "final", ("unchanged", 0, 0)),
@@ -161,6 +164,25 @@ def test_pods_of_others_stay() -> None:
     ]
     update = plan_update(deployment(cpu="2"), around(*FOUR, *others))
     assert sorted(gone.metadata.name for gone in update.removed) == [f"web-66-{index}" for index in range(4)]
+
+
+def test_the_old_template_grows_first_when_more_are_wanted() -> None:
+    update = plan_update(deployment(6, cpu="2"), around(*FOUR), "surge")
+    made = [
+        (each.metadata.owner_references[0].name, each.spec.containers[0].resources.requests["cpu"])
+        for each in update.added.pods
+    ]
+    assert made[0] == ("web-66", "1")
+    assert [cpu for _, cpu in made[1:]] == ["2", "2", "2"]
+
+
+def test_a_rollout_that_is_under_way_goes_on() -> None:
+    newer = replica_set("web-77", cpu="2")
+    objects = [deployment(), replica_set(), newer, *running(3), *running(2, "web-77")]
+    update = plan_update(deployment(cpu="2"), around(*objects), "surge")
+    assert counts(update) == ("changed", 2, 2)
+    assert {each.metadata.owner_references[0].name for each in update.added.pods} == {"web-77"}
+    assert {gone.metadata.owner_references[0].name for gone in update.removed} == {"web-66"}
 
 
 def test_what_is_not_in_the_input_is_said() -> None:
@@ -259,7 +281,7 @@ STATEFUL_SETS = {
     "wants more": (stateful(5), "final", [], ["db-3", "db-4"]),
     "wants fewer": (stateful(1), "final", ["db-2", "db-1"], []),
     "begins later": (stateful(3, start=1), "final", ["db-0"], ["db-3"]),
-    "changes": (stateful(cpu="2"), "final", ["db-2", "db-1", "db-0"], ["db-0", "db-1", "db-2"]),
+    "changes": (stateful(cpu="2"), "final", ["db-2", "db-1", "db-0"], ["db-2", "db-1", "db-0"]),
     "changes, one at a time": (stateful(cpu="2"), "surge", ["db-2"], ["db-2"]),
     "changes down to a partition": (
         stateful(cpu="2", rolling_update=RollingUpdate(partition=2)),
@@ -268,7 +290,14 @@ STATEFUL_SETS = {
         ["db-2"],
     ),
     "changes on delete": (stateful(cpu="2", type="OnDelete"), "final", [], []),
-    "changes, and wants fewer": (stateful(2, cpu="2"), "final", ["db-2", "db-1", "db-0"], ["db-0", "db-1"]),
+    "changes, and wants fewer": (stateful(2, cpu="2"), "final", ["db-2", "db-1", "db-0"], ["db-1", "db-0"]),
+    "changes, and wants more": (
+        stateful(4, cpu="2"),
+        "final",
+        ["db-2", "db-1", "db-0"],
+        ["db-3", "db-2", "db-1", "db-0"],
+    ),
+    "changes, and wants more, one at a time": (stateful(4, cpu="2"), "surge", ["db-2"], ["db-3", "db-2"]),
     "says no number": (stateful(None), "final", [], []),
 }
 
@@ -278,6 +307,37 @@ def test_stateful_set(new: StatefulSet, rollout: Any, gone: list[str], come: lis
     update = plan_update(new, around(*THREE), rollout)
     assert [each.metadata.name for each in update.removed] == gone
     assert [each.metadata.name for each in update.added.pods] == come
+
+
+STAGES = {
+    "is new": (stateful(), False, [["db-0"], ["db-1"], ["db-2"]]),
+    "is new, in parallel": (stateful(), True, [["db-0", "db-1", "db-2"]]),
+    "wants more": (stateful(5), False, [["db-3"], ["db-4"]]),
+    "wants more, in parallel": (stateful(5), True, [["db-3", "db-4"]]),
+    "changes, and wants more": (stateful(4, cpu="2"), False, [["db-3"], ["db-2"], ["db-1"], ["db-0"]]),
+    "changes, and wants more, in parallel": (
+        stateful(5, cpu="2", rolling_update=RollingUpdate(partition=1)),
+        True,
+        [["db-3", "db-4"], ["db-2"], ["db-1"]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("new", "parallel", "expected"), STAGES.values(), ids=STAGES.keys())
+def test_stages_of_a_stateful_set(new: StatefulSet, parallel: bool, expected: list[list[str]]) -> None:
+    policy = "Parallel" if parallel else "OrderedReady"
+    new = replace(new, spec=replace(new.spec, pod_management_policy=policy))
+    update = plan_update(new, around(*(THREE if "-3" in str(expected) else ())))
+    assert [[name for group in stage for name in group.names] for stage in update.added.stages] == expected
+
+
+@pytest.mark.parametrize(("policy", "told"), [("", True), ("OrderedReady", True), ("Parallel", False)])
+def test_a_pod_that_is_pending_in_the_cluster_holds_up_the_others(policy: str, told: bool) -> None:
+    waiting = running(3, "db", "StatefulSet")[1].on("").status(phase="Pending")
+    new = replace(stateful(4), spec=replace(stateful(4).spec, pod_management_policy=policy))
+    update = plan_update(new, around(*THREE, waiting))
+    assert (update.caveat == "StatefulSet default/db: db-1 is pending in the cluster, and until it runs no other pod is"
+            " made or replaced: the answer takes it as running") is told  # fmt: skip
 
 
 def test_below_the_partition_new_pods_are_of_the_old_template() -> None:
@@ -291,7 +351,7 @@ def test_below_the_partition_new_pods_are_of_the_old_template() -> None:
 def test_only_claims_that_are_missing_are_made() -> None:
     present = PersistentVolumeClaim(metadata=AnnotatedMeta(name="data-db-3", namespace="default"))
     update = plan_update(stateful(5), around(*THREE, present))
-    assert [claim.metadata.name for claim in update.added.claims] == ["data-db-4"]
+    assert [claim.metadata.name for group in update.added.groups for claim in group.claims] == ["data-db-4"]
 
 
 # --- DaemonSets --------------------------------------------------------------------------------------
@@ -320,6 +380,12 @@ DAEMON_SETS = {
         ["n0", "n1"],
     ),
     "changes, two beside": (daemon("2", rolling_update=RollingUpdate(max_surge=2)), "surge", [], ["n0", "n1"]),
+    "changes, and nothing may move": (
+        daemon("2", rolling_update=RollingUpdate(max_unavailable=0)),
+        "surge",
+        ["n0"],
+        ["n0"],
+    ),
     "changes on delete": (daemon("2", type="OnDelete"), "final", [], []),
     "leaves nodes": (daemon(selector={"half": "1"}), "final", ["n0", "n1", "n2", "n3"], ["n1", "n3"]),
     "leaves nodes, one at a time": (daemon(selector={"half": "1"}), "surge", ["n0", "n1", "n2"], ["n1"]),
@@ -330,6 +396,33 @@ DAEMON_SETS = {
 @pytest.mark.parametrize(("new", "rollout", "gone", "come"), DAEMON_SETS.values(), ids=DAEMON_SETS.keys())
 def test_daemon_set(new: DaemonSet, rollout: Any, gone: list[str], come: list[str]) -> None:
     update = plan_update(new, around(*ON_ALL), rollout)
+    assert sorted(each.spec.node_name for each in update.removed) == gone
+    assert [_pinned_to(each) for each in update.added.pods] == come
+
+
+DAEMON_ROLLS = {
+    "one at a time: it is the one that does not work": (None, None, [2], [], ["n2"], ["n2"]),
+    "more of them than may be missed": (1, None, [1, 2], [], ["n1", "n2"], ["n1", "n2"]),
+    "fewer of them than may be missed": (3, None, [2], [], ["n0", "n1", "n2"], ["n0", "n1", "n2"]),
+    "a node without a pod is missed, too": (None, None, [], [3], [], ["n3"]),
+    "two may be missed, one is": (2, None, [], [3], ["n0"], ["n0", "n3"]),
+    "beside the old ones, but what does not work goes": (0, 2, [1], [3], ["n1"], ["n0", "n1", "n2", "n3"]),
+    "a third beside": (0, "30%", [], [], [], ["n0", "n1"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("unavailable", "surge", "idle", "empty", "gone", "come"), DAEMON_ROLLS.values(), ids=DAEMON_ROLLS.keys()
+)
+def test_daemon_set_in_the_middle(
+    unavailable: Any, surge: Any, idle: list[int], empty: list[int], gone: list[str], come: list[str]
+) -> None:
+    pods = running(4, "agent", "DaemonSet")
+    for number in idle:
+        pods[number].status(conditions=(PodCondition(type="Ready", status="False"),))
+    there = [each for number, each in enumerate(pods) if number not in empty]
+    new = daemon("2", rolling_update=RollingUpdate(max_unavailable=unavailable, max_surge=surge))
+    update = plan_update(new, around(*(each.build() for each in NODES), daemon(), *there), "surge")
     assert sorted(each.spec.node_name for each in update.removed) == gone
     assert [_pinned_to(each) for each in update.added.pods] == come
 
@@ -399,7 +492,9 @@ def test_job(known: Job, new: Job, expected: tuple[str, int, int]) -> None:
 def test_a_jobs_template_cannot_change() -> None:
     update = plan_update(job("2"), around(job(), *running(1, "etl", "Job")))
     assert update.denied is not None
-    assert "spec.template" in update.denied.message
+    assert update.denied.message == (
+        'Job.batch "etl" is invalid: spec.template: Invalid value: {…}: field is immutable'
+    )
     assert counts(update) == ("changed", 0, 0)
 
 

@@ -1,0 +1,83 @@
+"""What a pod on a node counts as (`PodInfo.CalculateResource` in `pkg/scheduler/framework/types.go`)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kwhatif.matching.requests import (
+    CPU,
+    MEMORY,
+    MISSING_REQUESTS,
+    Resources,
+    is_pod_level_resource,
+    is_wide,
+    pod_requests,
+    to_resources,
+)
+from kwhatif.model.pod import ContainerStatus, Pod, PodSpec, ResourceList
+from kwhatif.model.quantity import milli_value, value
+
+
+class PodResources(NamedTuple):
+    """What a pod on a node counts as: `NodeInfo.Requested` and `NodeInfo.NonZeroRequested`."""
+
+    requested: Resources
+    nonzero_cpu: int
+    nonzero_memory: int
+    #: Whether some of it is, see `is_wide`.
+    wide: bool
+
+
+def _compute(pod: Pod) -> PodResources:
+    requested = pod_requests(pod, status_aware=True)
+    missing = MISSING_REQUESTS
+    if pod.spec.resources is not None and any(map(is_pod_level_resource, pod.spec.resources.requests)):
+        missing = {name: nanos for name, nanos in missing.items() if name not in requested}
+    nonzero = pod_requests(pod, status_aware=True, missing=missing) if missing else requested
+    nonzero_cpu, nonzero_memory = milli_value(nonzero.get(CPU, 0)), value(nonzero.get(MEMORY, 0))
+    resources = to_resources(requested)
+    wide = resources.is_wide or is_wide(nonzero_cpu, nonzero_memory)
+    return PodResources(resources, nonzero_cpu, nonzero_memory, wide)
+
+
+_by_shape: dict[object, PodResources] = {}
+
+
+def _shape(spec: PodSpec) -> object:
+    """What the requests depend on, for most pods."""
+    containers = spec.containers
+    if len(containers) == 1 and not spec.init_containers:
+        return tuple(containers[0].resources.requests.items())
+    every = (*containers, *spec.init_containers)
+    return len(containers), tuple((c.restart_policy, *c.resources.requests.items()) for c in every)
+
+
+def _grants_what_is_asked(status: ContainerStatus, requests: ResourceList | None) -> bool:
+    granted = status.resources
+    return granted is None or (
+        granted.requests == requests and (not status.allocated_resources or status.allocated_resources == requests)
+    )
+
+
+def _resized(pod: Pod) -> bool:
+    """Whether a container status grants something else than the spec asks."""
+    containers, statuses = pod.spec.containers, pod.status.container_statuses
+    if len(containers) == 1 and len(statuses) == 1 and not pod.status.init_container_statuses:
+        return not _grants_what_is_asked(statuses[0], containers[0].resources.requests)
+    requests = {c.name: c.resources.requests for c in (*containers, *pod.spec.init_containers)}
+    every = (*statuses, *pod.status.init_container_statuses)
+    return not all(_grants_what_is_asked(status, requests.get(status.name)) for status in every)
+
+
+def pod_resources(pod: Pod) -> PodResources:
+    """What the pod counts as on its node (`PodInfo.CalculateResource`); replicas share one result."""
+    spec, status = pod.spec, pod.status
+    if spec.resources is not None or spec.overhead:
+        return _compute(pod)
+    if (status.container_statuses or status.init_container_statuses) and _resized(pod):
+        return _compute(pod)
+    shape = _shape(spec)
+    found = _by_shape.get(shape)
+    if found is None:
+        found = _by_shape[shape] = _compute(pod)
+    return found

@@ -1,0 +1,28 @@
+"""Go's 64-bit integers: what becomes of sums, products and conversions that leave their range."""
+
+from __future__ import annotations
+
+MAX_INT64 = 2**63 - 1
+MIN_INT64 = -(2**63)
+_RANGE = 2**64
+
+
+def wrap(number: int) -> int:
+    """What an int64 keeps of the number: its lowest 64 bits."""
+    return (number - MIN_INT64) % _RANGE + MIN_INT64
+
+
+def fits(number: int) -> bool:
+    """Whether an int64 can hold the number."""
+    return MIN_INT64 <= number <= MAX_INT64
+
+
+def divide(dividend: int, divisor: int) -> int:
+    """Go's division of two int64: truncated toward zero, where Python's `//` rounds down."""
+    quotient = abs(dividend) // abs(divisor)
+    return wrap(quotient if (dividend < 0) == (divisor < 0) else -quotient)
+
+
+def from_float(number: float) -> int:
+    """A float64 as int64, truncated; what is out of range becomes the smallest, as on amd64."""
+    return int(number) if -(2.0**63) <= number < 2.0**63 else MIN_INT64
