@@ -55,10 +55,26 @@ def _call(checked: Checked, node: Node) -> Node | None:
     function, args = node.call_expr.function, node.call_expr.args
     if function in {"_==_", "_!=_"}:
         return _equals(checked, node)
+    if function in _CONVERSIONS and len(args) == 1 and (found := checked.type_of(args[0])) in {"string", "any"}:
+        return _convert(function, args[0], is_text=found == "string")
     if function in {"_[_]", "_[?_]", "_?._"} and checked.type_of(args[0]) in DOMAINS:
         found = _domain(args[0], args[1])
         return found if function == "_[_]" else call("optional.of", found)
     return None
+
+
+def _convert(function: str, value: Node, *, is_text: bool) -> Node:
+    """A conversion of a string, or of an attribute, which is a string, a number, a bool or a version."""
+    of_text = _CONVERSIONS[function]
+    if is_text:
+        return of_text(value) or call(function, value)
+    found = call(function, value)
+    # What the engine knows how to convert, and cel-go does not; a byte string is a version.
+    for kind, named in (("bytes", "kubernetes.Semver"), *([] if function in _OF_BOOL else [("bool", "bool")])):
+        refusal = call("@noSuchOverload", constant("size" if function == "size" else f"{function}({named})"))
+        found = call("_?_:_", _is_type(value, kind), refusal, found)
+    text = of_text(value)
+    return found if text is None else call("_?_:_", _is_type(value, "string"), text, found)
 
 
 def _domain(domains: Node, name: Node) -> Node:
@@ -144,6 +160,26 @@ def _rename(function: str) -> Callable[[Node], Node]:
     return rule
 
 
+def _by_python(name: str) -> Callable[[Node], Node | None]:
+    return lambda text: call(f"@{name}.string", text)
+
+
+def _by_engine(name: str) -> Callable[[Node], Node | None]:
+    return lambda text: call(name, call(f"@{name}.string", text))
+
+
+def _as_it_is(_: Node) -> Node | None:
+    return None
+
+
+#: Conversion (or size(), which also takes anything) -> how it converts a string, if Kubernetes reads strings otherwise.
+_CONVERSIONS: dict[str, Callable[[Node], Node | None]] = {
+    **{name: _by_python(name) for name in ("int", "uint", "double", "bool")},
+    **{name: _by_engine(name) for name in ("duration", "timestamp")},
+    **dict.fromkeys(("string", "bytes", "size"), _as_it_is),
+}
+#: Those that take a bool in cel-go as well.
+_OF_BOOL = frozenset({"bool", "string"})
 _ARITHMETIC = frozenset(
     f"kubernetes.Quantity.{name}({operand})" for name in ("add", "sub") for operand in ("kubernetes.Quantity", "int")
 )
