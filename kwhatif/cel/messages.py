@@ -42,7 +42,7 @@ def _no_such_overload(match: re.Match[str], operators: Mapping[str, str]) -> str
         name, types["bytes"] = method["name"], method["type"]
     if name == "size":
         return "no such overload: size"
-    if not name[0].isalpha():
+    if not name[0].isalpha() or name == "regex.replace":
         return "no such overload"  # operators fail where their name is not known any more
     return f"no such overload: {name}({', '.join(types.get(part, part) for part in args)})"
 
@@ -100,7 +100,7 @@ def runtime_error(text: str, operators: Mapping[str, str]) -> str:
     text = plain(text)
     for pattern, words in _RUNTIME:
         if match := pattern.fullmatch(text):
-            return words(match)
+            return operators.get("regex", "") * (words is _regex_error) + words(match)
     match = _NO_OVERLOAD.fullmatch(text)
     return _no_such_overload(match, operators) if match else text
 

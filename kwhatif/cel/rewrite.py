@@ -5,7 +5,7 @@ The type checker sees Kubernetes' types and functions as `environment.yaml` decl
 
 * comparisons of quantities and versions become the engine's own, literals of them become constants;
 * functions that return an optional, or a value whose type Python would lose, are wrapped or renamed;
-* `find` becomes the engine's `regex.extract`;
+* `find` and `findAll` become the engine's `regex.extract` and `regex.replace`;
 * has() of something that has no fields is false, and so is the range of a negative number empty;
 * a domain that a device does not have is an empty map, instead of an error (`newStringInterfaceMapWithDefault` of
   `k8s.io/dynamic-resource-allocation/cel/compile.go`);
@@ -20,7 +20,7 @@ from kwhatif.cel import values
 from kwhatif.cel.checked import Checked, Node, call, constant, empty_map, identifier, literal_text, member_call, walk
 from kwhatif.cel.library.lists import TYPED
 from kwhatif.cel.library.quantity import parse as parse_quantity
-from kwhatif.cel.library.regex import without_groups
+from kwhatif.cel.library.regex import MARK, without_groups
 from kwhatif.cel.library.semver import parse as parse_semver
 
 #: Static types of `device.attributes` and `device.capacity`.
@@ -31,7 +31,8 @@ def rewrite(checked: Checked) -> dict[str, str]:
     """Apply every rule to the tree of `checked`, in place.
 
     Returns:
-        the overloads that became operators, by operator: an error of the operator is one of the overload.
+        the overloads that became operators, by operator: an error of the operator is one of the overload. And under
+        `regex`, what errors of patterns begin with.
     """
     operators: dict[str, str] = {}
     for node in walk(checked.root):
@@ -39,6 +40,8 @@ def rewrite(checked: Checked) -> dict[str, str]:
         replacement = None
         if kind == "call_expr":
             operators |= {_OPERATORS[name]: name for name in checked.overloads(node) if name in _OPERATORS}
+            if node.call_expr.function in {"find", "findAll"}:
+                operators["regex"] = "Illegal regex: "
             replacement = _call(checked, node)
         elif kind == "select_expr":
             replacement = _select(checked, node)
@@ -143,8 +146,20 @@ def _range(node: Node) -> Node:
 def _find(node: Node) -> Node:
     pattern = node.call_expr.args[0]
     text = literal_text(pattern)
-    whole = call("@withoutGroups", pattern) if text is None else constant(without_groups(text))
+    if text is None:
+        return call("@firstMarked", _marked(node))
+    whole = constant(without_groups(text))
     return member_call(call("regex.extract", node.call_expr.target, whole), "orValue", constant(""))
+
+
+def _find_all(node: Node) -> Node:
+    return call("@marked", _marked(node), *(list(node.call_expr.args)[1:] or [constant(-1)]))
+
+
+def _marked(node: Node) -> Node:
+    """The text, split before and after each match."""
+    replaced = call("regex.replace", node.call_expr.target, node.call_expr.args[0], constant(rf"{MARK}\0{MARK}"))
+    return member_call(replaced, "split", constant(MARK))
 
 
 def _named_format(node: Node) -> Node:
@@ -200,6 +215,8 @@ _RULES: dict[str, Callable[[Node], Node | None]] = {
     "semver(string)": _literal(lambda text: values.semver(parse_semver(text))),
     "list_range": _range,
     "string.find(string)": _find,
+    "string.findAll(string)": _find_all,
+    "string.findAll(string,int)": _find_all,
     "kubernetes.NamedFormat.validate(string)": lambda node: call("optional.ofNonZeroValue", node),
     "format_named": _named_format,
     "string(net.IP)": _rename("@string.ip"),
