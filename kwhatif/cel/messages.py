@@ -80,6 +80,7 @@ _RUNTIME: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = t
         ),
         (r"unrecognized formatting clause .*", lambda match: f"could not parse formatting clause: {match[0]}"),
         (r"unexpected end of format string", lambda _: "unexpected end of string"),
+        (r"Iteration budget exceeded", lambda _: "operation cancelled: actual cost limit exceeded"),
         (r"divide by zero", lambda _: "division by zero"),
         (r"invalid regular expression: (.*?): (.*)", _regex_error),
         (r"No matching overloads found : <iter_range>", lambda _: "unsupported comprehension range type"),

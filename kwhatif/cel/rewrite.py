@@ -58,11 +58,22 @@ def _call(checked: Checked, node: Node) -> Node | None:
     function, args = node.call_expr.function, node.call_expr.args
     if function in {"_==_", "_!=_"}:
         return _equals(checked, node)
+    if function == "type":
+        return _type(args[0], checked.type_of(args[0]))
     if function in _CONVERSIONS and len(args) == 1 and (found := checked.type_of(args[0])) in {"string", "any"}:
         return _convert(function, args[0], is_text=found == "string")
     if function in {"_[_]", "_[?_]", "_?._"} and checked.type_of(args[0]) in DOMAINS:
         found = _domain(args[0], args[1])
         return found if function == "_[_]" else call("optional.of", found)
+    return None
+
+
+def _type(value: Node, found: str) -> Node | None:
+    """The type of a value: of Kubernetes' own, that is their name, which equals nothing but itself."""
+    if found in values.KUBERNETES_TYPES:
+        return constant(found)
+    if found == "any":
+        return call("_?_:_", _is_type(value, "bytes"), constant("kubernetes.Semver"), call("type", value))
     return None
 
 
