@@ -57,8 +57,11 @@ class DeviceSubRequest(Model):
     capacity: CapacityRequirements | None = None
 
 
-class DeviceRequest(Model):
-    """One request: either `exactly`, or the first available of some alternatives."""
+class DeviceRequest(ExactDeviceRequest):
+    """One request: either `exactly`, or the first available of some alternatives.
+
+    In v1beta1, the fields of `exactly` stand here; `sources` moves them.
+    """
 
     name: str = ""
     exactly: ExactDeviceRequest | None = None

@@ -62,10 +62,9 @@ class DeviceCounterConsumption(Model):
     counters: dict[str, Counter] = {}
 
 
-class Device(Model):
-    """`devices[]` of a slice; the fields about nodes count only with `perDeviceNodeSelection`."""
+class BasicDevice(Model):
+    """What a device is; the fields about nodes count only with `perDeviceNodeSelection`."""
 
-    name: str = ""
     attributes: dict[str, DeviceAttribute] = {}
     capacity: dict[str, DeviceCapacity] = {}
     consumes_counters: tuple[DeviceCounterConsumption, ...] = ()
@@ -77,6 +76,14 @@ class Device(Model):
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
     allow_multiple_allocations: bool = False
+
+
+class Device(BasicDevice):
+    """`devices[]` of a slice."""
+
+    name: str = ""
+    #: Where v1beta1 has all but the name; `sources` moves it.
+    basic: BasicDevice | None = None
 
 
 class ResourcePool(Model):

@@ -11,12 +11,9 @@ from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from kwhatif.model.kinds import RESOURCES, Resource
 from kwhatif.model.meta import Model
 from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.model.workload import (
     CronJob,
@@ -27,6 +24,7 @@ from kwhatif.model.workload import (
     ReplicationController,
     StatefulSet,
 )
+from kwhatif.sources.convert import CONVERSIONS
 
 
 class Kind(NamedTuple):
@@ -53,34 +51,20 @@ def group_of(api_version: str) -> str:
     return api_version.rpartition("/")[0]
 
 
-def _convert_budget(budget: PodDisruptionBudget) -> PodDisruptionBudget:
-    """An empty selector of v1beta1 selects nothing, one of v1 everything (`pkg/apis/policy/v1beta1/conversion.go`)."""
-    selector = budget.spec.selector
-    if selector is None or selector.match_labels or selector.match_expressions:
-        return budget
-    return replace(budget, spec=replace(budget.spec, selector=None))
-
-
-_CONVERSIONS: Mapping[type[Model], Mapping[str, Callable[[Any], Any]]] = {
-    PodDisruptionBudget: {"policy/v1beta1": _convert_budget}
-}
-
-
-#: Groups of which a beta version says the same as v1. (Of resource.k8s.io, v1beta1 is laid out otherwise.)
+#: Groups of which beta versions say the same as v1, unless there is a conversion.
 _BETA = {
-    "node.k8s.io": "v1beta1",
-    "resource.k8s.io": "v1beta2",
-    "scheduling.k8s.io": "v1beta1",
-    "storage.k8s.io": "v1beta1",
+    "node.k8s.io": ("v1beta1",),
+    "resource.k8s.io": ("v1beta1", "v1beta2"),
+    "scheduling.k8s.io": ("v1beta1",),
+    "storage.k8s.io": ("v1beta1",),
 }
 
 
 def _kind(resource: Resource) -> Kind:
-    versions = {resource.api_version}
-    beta = "v1beta1" if resource.type is CronJob else _BETA.get(resource.group)
-    if beta:
-        versions.add(f"{resource.group}/{beta}")
-    return Kind(resource.type, frozenset(versions), resource.namespaced, _CONVERSIONS.get(resource.type, {}))
+    betas = ("v1beta1",) if resource.type is CronJob else _BETA.get(resource.group, ())
+    conversions = CONVERSIONS.get(resource.type, {})
+    versions = {resource.api_version, *(f"{resource.group}/{beta}" for beta in betas)} - conversions.keys()
+    return Kind(resource.type, frozenset(versions), resource.namespaced, conversions)
 
 
 #: By name.

@@ -118,12 +118,27 @@ def defaults(dice: Dice, obj: Object) -> None:
             inner["spec"].setdefault("attachRequired", True)
 
 
-def older(_dice: Dice, obj: Object) -> None:
+def older(dice: Dice, obj: Object) -> None:
     """Beta versions that are still served, or were until lately."""
     if obj["apiVersion"] == "resource.k8s.io/v1":
-        obj["apiVersion"] = "resource.k8s.io/v1beta2"
+        if dice.chance(0.5):
+            obj["apiVersion"] = "resource.k8s.io/v1beta2"
+        else:
+            _as_v1beta1(obj)
     elif obj["kind"] == "CSIStorageCapacity":
         obj["apiVersion"] = "storage.k8s.io/v1beta1"
+
+
+def _as_v1beta1(obj: Object) -> None:
+    """What is asked for exactly stands in the request itself, what a device is in `basic`."""
+    obj["apiVersion"] = "resource.k8s.io/v1beta1"
+    for inner in _objects(obj.get("spec", {})):
+        for request in inner.get("requests", ()) if isinstance(inner.get("requests"), list) else ():
+            if isinstance(request, dict):
+                request.update(request.pop("exactly", {}))
+    for device in obj.get("spec", {}).get("devices", ()) if obj["kind"] == "ResourceSlice" else ():
+        basic = {field: device.pop(field) for field in list(device) if field != "name"}
+        device["basic"] = basic
 
 
 def _maps(value: Any, names: tuple[str, ...]) -> Iterator[Object]:

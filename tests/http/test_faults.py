@@ -468,6 +468,57 @@ class TestNoConnection:
         assert "the proxy 127.0.0.1:1 does not answer: Connection refused" in str(failure.value)
         assert "secret" not in str(failure.value)
 
+    def test_certificates_that_are_none(self, kubeconfig: WriteKubeconfig) -> None:
+        path = kubeconfig(**{"certificate-authority": str(CERTS / "README.md")})
+        with pytest.raises(kwhatif.ClusterUnreadable, match="certificate-authority of the cluster .* no certificate"):
+            kwhatif.load_live(kubeconfig=path)
+
+    @pytest.mark.parametrize("server", ["127.0.0.1:6443", "ftp://x", "https://", 5, ["x"]])
+    def test_a_server_that_is_no_address(self, kubeconfig: WriteKubeconfig, server: object) -> None:
+        with pytest.raises(kwhatif.InputError) as failure:
+            kwhatif.load_live(kubeconfig=kubeconfig(server=server))
+        told = f"the server of context demo is not the address of an API server: {server} (it begins with https://)"
+        assert str(failure.value).endswith(told)
+
+
+class TestProxies:
+    """Those of kubeconfig (`proxy-url`) and of the environment, as Go takes them."""
+
+    @pytest.mark.parametrize(
+        ("proxy", "told"),
+        [
+            ("http://127.0.0.1:1", "the proxy http://127.0.0.1:1 does not answer: Connection refused (see proxy-url"),
+            ("127.0.0.1:1", "the proxy http://127.0.0.1:1 does not answer: Connection refused (see proxy-url"),
+            (
+                "ftp://127.0.0.1:1",
+                "context demo: the proxy ftp://127.0.0.1:1 cannot be used: Proxy URL had unsupported",
+            ),
+            ("http://ann:secret@[x", "context demo: the proxy [x cannot be used: Failed to parse: "),
+            ("socks5://127.0.0.1:1", "context demo: the proxy socks5://127.0.0.1:1: SOCKS needs PySocks"),
+        ],
+    )
+    @pytest.mark.parametrize("where", ["kubeconfig", "https_proxy"])
+    def test_one_that_cannot_be_used(
+        self, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch, where: str, proxy: str, told: str
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "socks", None)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.setenv("https_proxy", proxy if where == "https_proxy" else "")
+        path = kubeconfig(**({"proxy-url": proxy} if where == "kubeconfig" else {}))
+        with pytest.raises(kwhatif.ClusterUnreadable) as failure:
+            kwhatif.load_live(kubeconfig=path)
+        assert told in str(failure.value)
+        assert "secret" not in str(failure.value)
+
+    @pytest.mark.parametrize("spared", ["127.0.0.1", "127.0.0.0/8", "x,127.0.0.1", "*"])
+    def test_one_that_does_not_count_for_this_server(
+        self, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch, spared: str
+    ) -> None:
+        monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
+        monkeypatch.setenv("no_proxy", spared)
+        assert kwhatif.load_live(kubeconfig=kubeconfig()).snapshot.nodes
+
 
 class TestCommandLine:
     def test_an_unreadable_cluster_is_exit_code_4(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:

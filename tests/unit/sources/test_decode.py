@@ -130,9 +130,9 @@ NOT_READ = [
         id="also if it has another shape",
     ),
     pytest.param(
-        obj("ResourceClaim", api_version="resource.k8s.io/v1beta1"),
+        obj("ResourceClaim", api_version="resource.k8s.io/v1alpha3"),
         {},
-        {"resource.k8s.io/v1beta1/ResourceClaim": 1},
+        {"resource.k8s.io/v1alpha3/ResourceClaim": 1},
         id="a version that is not read",
     ),
     pytest.param(
@@ -201,6 +201,38 @@ def test_budgets_of_v1beta1(selector: Any, selects_nothing: bool) -> None:
     (budget,) = Read(obj("PodDisruptionBudget", api_version="policy/v1beta1", spec={"selector": selector})).objects
     assert isinstance(budget, PodDisruptionBudget)
     assert (budget.spec.selector is None) is selects_nothing
+
+
+ASKED = {"deviceClassName": "gpu", "count": 2, "adminAccess": True, "selectors": [{"cel": {"expression": "true"}}]}
+FIRST = {"firstAvailable": [{"name": "a", "deviceClassName": "gpu"}]}
+IS = {"attributes": {"model": {"string": "A"}}, "capacity": {"memory": {"value": "1Gi"}}, "nodeName": "n"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "older", "current"),
+    [
+        (
+            "ResourceClaim",
+            {"devices": {"requests": [{"name": "r", **ASKED}]}},
+            {"devices": {"requests": [{"name": "r", "exactly": ASKED}]}},
+        ),
+        (
+            "ResourceClaimTemplate",
+            {"spec": {"devices": {"requests": [{"name": "r", **ASKED}, {"name": "s", **FIRST}]}}},
+            {"spec": {"devices": {"requests": [{"name": "r", "exactly": ASKED}, {"name": "s", **FIRST}]}}},
+        ),
+        (
+            "ResourceSlice",
+            {"driver": "d", "devices": [{"name": "a", "basic": IS}, {"name": "b"}]},
+            {"driver": "d", "devices": [{"name": "a", **IS}, {"name": "b"}]},
+        ),
+        ("DeviceClass", {"extendedResourceName": "example.com/gpu"}, {"extendedResourceName": "example.com/gpu"}),
+    ],
+)
+def test_devices_of_v1beta1(kind: str, older: Any, current: Any) -> None:
+    (converted,) = Read(obj(kind, api_version="resource.k8s.io/v1beta1", spec=older)).objects
+    (expected,) = Read(obj(kind, api_version="resource.k8s.io/v1", spec=current)).objects
+    assert converted.spec == expected.spec
 
 
 def pod_of(**spec: Any) -> Pod:

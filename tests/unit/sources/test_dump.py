@@ -128,7 +128,7 @@ def test_hundreds_of_problems_are_all_there() -> None:
 
 @pytest.mark.parametrize("text", ["", "---\n# nothing\n"], ids=["an empty file", "comments"])
 def test_input_without_objects(text: str) -> None:
-    assert problems(stdin=text) == ["-: holds no Kubernetes objects"]
+    assert problems(stdin=text) == ["standard input: holds no Kubernetes objects"]
 
 
 @pytest.mark.parametrize(
@@ -140,10 +140,10 @@ def test_a_cluster_without_nodes_is_a_cluster_but_worth_a_caveat(text: str) -> N
 
 
 def test_kinds_that_are_not_read_are_counted_and_versions_are_worth_a_caveat() -> None:
-    claim = "apiVersion: resource.k8s.io/v1beta1\nkind: ResourceClaim\nmetadata: {name: c}\n"
+    claim = "apiVersion: resource.k8s.io/v1alpha3\nkind: ResourceClaim\nmetadata: {name: c}\n"
     loaded = load(stdin=f"{NODE}---\napiVersion: v1\nkind: Secret\n---\n{claim}")
-    assert dict(loaded.skipped) == {"v1/Secret": 1, "resource.k8s.io/v1beta1/ResourceClaim": 1}
-    assert loaded.caveats == ["resource.k8s.io/v1beta1/ResourceClaim left out, 1 objects: this version is not read"]
+    assert dict(loaded.skipped) == {"v1/Secret": 1, "resource.k8s.io/v1alpha3/ResourceClaim": 1}
+    assert loaded.caveats == ["resource.k8s.io/v1alpha3/ResourceClaim left out, 1 objects: this version is not read"]
 
 
 def test_a_large_list_that_is_not_what_it_looks_like_is_read_the_plain_way(monkeypatch: pytest.MonkeyPatch) -> None:
