@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import re
 import tarfile
 import zipfile
@@ -207,6 +209,8 @@ PACKERS: dict[str, Callable[[Files], bytes]] = {
     "tar.gz": lambda files: gzip.compress(tar(files), 1),
     "tgz": lambda files: gzip.compress(tar({f"./{name}": content for name, content in files.items()}), 1),
     "tar.zst": lambda files: zstandard.compress(tar(files)),
+    "tar.xz": lambda files: lzma.compress(tar(files), preset=0),
+    "tar.bz2": lambda files: bz2.compress(tar(files), 1),
     "zip": zip_,
 }
 

@@ -9,7 +9,7 @@ from kwhatif.framework.extender import ExtenderError
 from kwhatif.framework.extender_calls import ExtenderCalls
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads
 from kwhatif.framework.profile import Profile
-from kwhatif.framework.status import SKIP_FOR_NOW, SUCCESS, Code, Status, Verdict, unresolvable
+from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, SUCCESS, Code, Status, Verdict, unresolvable
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
@@ -131,6 +131,29 @@ class Cycle:
         else:
             self.compiled[plugin.name] = result
         return result
+
+    def turn_to(self, pod: PodInfo) -> bool:
+        """Be the cycle of another pod, whose claims are the only difference, where nodes get the same answers.
+
+        Returns:
+            Whether they do, see `NodeFilter.turn_to`. If not, the cycle is worthless.
+        """
+        if self.pre_filter_message:
+            return False
+        plugins = [plugin for plugin in self.profile.pre_filter if getattr(plugin, "reads_claims", False)]
+        if {plugin.name for plugin in plugins} != {
+            plugin.name for plugin in self.profile.filter if getattr(plugin, "reads_claims", False)
+        }:
+            return False
+        for plugin in plugins:
+            before, after = self.compiled.get(plugin.name), plugin.pre_filter(pod, self.snapshot)
+            if isinstance(after, Status):
+                if before is not None or after is not SKIP:
+                    return False
+            elif before is None or not before.turn_to(after):
+                return False
+        self.pod = pod
+        return True
 
     def _stop(self, rejection: Verdict) -> bool:
         self.absent = rejection

@@ -60,7 +60,11 @@ class NodeFilter:
     reads: Reads = Reads.NODE
     #: Whether a pod less on the node never makes it object: preemption may then rely on what it found out before.
     monotone: bool = False
-    #: Whether `reserve` does anything: then every replica is compiled anew.
+    #: Filters of one type with equal questions answer alike, and so do `readmit` and everything else. None: not known.
+    question: Hashable = None
+    #: Of a CLUSTER filter: whether it `heeds` any pod that is on a node.
+    heeds_any: bool = True
+    #: Whether `reserve` does anything: then a replica of the same claims is compiled anew.
     reserves: bool = False
 
     def __init_subclass__(cls) -> None:
@@ -89,8 +93,30 @@ class NodeFilter:
     def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """The pod was removed from the node (upstream's PreFilterExtensions.RemovePod)."""
 
+    def readmit(self, pods: Sequence[PodInfo], node: NodeInfo) -> Sequence[Status] | None:
+        """Put the pods on the node, which the pod fits, one after another, but for those beside which it does not fit.
+
+        Only for speed: the same as `add_pod` on the node and `filter` for each pod, and `remove_pod` where that is
+        not successful. The node itself stays as it is.
+
+        Returns:
+            What `filter` says with each of the pods there, in their order; None: it has to be tried out.
+        """
+        del pods, node
+        return None
+
     def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:
         """The pod goes to the node: record in `snapshot` what later cycles must see (claims that are now bound…)."""
+
+    def turn_to(self, other: NodeFilter) -> bool:
+        """Be the filter of another pod, that `other` was compiled for, whose claims are the only difference.
+
+        Returns:
+            Whether both say the same of every node, evidence aside, but for those to which a pod has come since this
+            one was asked, and none minds what the other reserves. If not, this one is worthless.
+        """
+        del other
+        return False
 
     def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains | None:
         """A pod has come to the node for good (`amount` 1) or left it (-1): be what compiling anew would give.
@@ -184,6 +210,7 @@ class FilterPlugin(Plugin, Protocol):
         """The pod compiled for asking nodes; or SKIP, a rejection of the pod everywhere, or an error.
 
         SKIP_FOR_NOW in place of SKIP says that the plugin may have something to check once the next replica asks.
+        A plugin that reads the pod's PersistentVolumeClaims says so by `reads_claims = True`.
         A profile may disable PreFilter and leave Filter enabled: a method `without_pre_filter`, if there is one, is
         called in place of this, then. Most plugins of upstream fail for want of what PreFilter leaves to Filter.
         """

@@ -48,6 +48,11 @@ class Profile(msgspec.Struct, frozen=True):
     #: `percentageOfNodesToScore`, 0: adaptive. kwhatif looks at every node; the value decides about a caveat.
     percentage_of_nodes_to_score: int = 0
 
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """All plugins, at each point that they are enabled at."""
+        return *self.pre_enqueue, *self.pre_filter, *self.filter, *self.post_filter, *self.pre_score, *self.score
+
 
 def names(plugins: Sequence[Plugin]) -> tuple[str, ...]:
     """The plugins' names, in order."""

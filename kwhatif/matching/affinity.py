@@ -52,11 +52,20 @@ class AffinityTerms(msgspec.Struct, frozen=True, eq=False):
     @property
     def namespaces(self) -> frozenset[str] | None:
         """The namespaces whose pods they may speak of; None where they choose them by labels."""
-        weighted = (*self.preferred, *self.preferred_anti)
-        terms = (*self.required, *self.required_anti, *(term for _, term in weighted))
+        terms = self._all
         if not all(term.namespace_selector.nothing for term in terms):
             return None
         return frozenset().union(*(term.namespaces for term in terms))
+
+    @property
+    def label_keys(self) -> frozenset[str]:
+        """The labels of pods that they ask for."""
+        return frozenset().union(*(term.selector.keys for term in self._all))
+
+    @property
+    def _all(self) -> tuple[AffinityTerm, ...]:
+        weighted = (*self.preferred, *self.preferred_anti)
+        return (*self.required, *self.required_anti, *(term for _, term in weighted))
 
 
 NO_TERMS = AffinityTerms()

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from kwhatif.framework.evidence import InsufficientResource
@@ -89,6 +90,7 @@ class _Room(NodeFilter):
 
     def __init__(self, requested: Resources, backed: frozenset[str] = frozenset()) -> None:
         self._cpu, self._memory, self._ephemeral, self._scalars = requested
+        self.question = requested, backed
         #: Scalars behind which a DeviceClass stands: where the node itself has none, DynamicResources decides.
         self._backed = backed
 
@@ -96,18 +98,59 @@ class _Room(NodeFilter):
         """Room for one more pod, and for each resource it requests; what is not requested is not looked at."""
         if node.wide:
             return self._filter_wide(node)
+        return self._beside(node, len(node.pods), node.cpu, node.memory, node.ephemeral, node.scalars)
+
+    def readmit(self, pods: Sequence[PodInfo], node: NodeInfo) -> list[Status] | None:
+        """As the base class says: on the sums alone, which is all that `filter` reads of pods."""
+        if node.wide:
+            return None
+        answers = []
+        number, cpu, memory, ephemeral = len(node.pods), node.cpu, node.memory, node.ephemeral
+        scalars: Mapping[str, int] = node.scalars
+        # What may be used beside the pod; of a resource that it does not request, anything.
+        most = node.allocatable
+        most_cpu = most.cpu - self._cpu if self._cpu else math.inf
+        most_memory = most.memory - self._memory if self._memory else math.inf
+        most_ephemeral = most.ephemeral - self._ephemeral if self._ephemeral else math.inf
+        most_pods = node.allowed_pods - 1
+        for pod in pods:
+            (more_cpu, more_memory, more_ephemeral, more_scalars), _, _, wide = pod.resources
+            if wide:
+                return None
+            sums = number + 1, cpu + more_cpu, memory + more_memory, ephemeral + more_ephemeral
+            after = _added(scalars, more_scalars) if more_scalars and self._scalars else scalars
+            if (
+                after is scalars
+                and number < most_pods
+                and sums[1] <= most_cpu
+                and sums[2] <= most_memory
+                and sums[3] <= most_ephemeral
+            ):
+                answer = SUCCESS
+            else:
+                answer = self._beside(node, *sums, after)
+            if answer is SUCCESS:
+                number, cpu, memory, ephemeral = sums
+                scalars = after
+            answers.append(answer)
+        return answers
+
+    def _beside(
+        self, node: NodeInfo, number: int, cpu: int, memory: int, ephemeral: int, scalars: Mapping[str, int]
+    ) -> Status:
+        """Whether there is room beside so many pods, which use so much."""
         short: list[InsufficientResource] = []
-        if len(node.pods) >= node.allowed_pods:
-            short.append(_too_many_pods(node))
-        cpu, memory, ephemeral, _ = node.allocatable
-        if self._cpu and self._cpu > cpu - node.cpu:
-            short.append(InsufficientResource(CPU, self._cpu, node.cpu, cpu))
-        if self._memory and self._memory > memory - node.memory:
-            short.append(InsufficientResource(MEMORY, self._memory, node.memory, memory))
-        if self._ephemeral and self._ephemeral > ephemeral - node.ephemeral:
-            short.append(InsufficientResource(EPHEMERAL_STORAGE, self._ephemeral, node.ephemeral, ephemeral))
+        most = node.allocatable
+        if number >= node.allowed_pods:
+            short.append(InsufficientResource(PODS, 1, number, node.allowed_pods))
+        if self._cpu and self._cpu > most.cpu - cpu:
+            short.append(InsufficientResource(CPU, self._cpu, cpu, most.cpu))
+        if self._memory and self._memory > most.memory - memory:
+            short.append(InsufficientResource(MEMORY, self._memory, memory, most.memory))
+        if self._ephemeral and self._ephemeral > most.ephemeral - ephemeral:
+            short.append(InsufficientResource(EPHEMERAL_STORAGE, self._ephemeral, ephemeral, most.ephemeral))
         for name, amount in self._scalars:
-            allocatable, used = node.allocatable.scalar(name), node.scalars.get(name, 0)
+            allocatable, used = most.scalar(name), scalars.get(name, 0)
             if amount > allocatable - used and (allocatable > 0 or name not in self._backed):
                 short.append(InsufficientResource(name, amount, used, allocatable))
         return _refusal(short) if short else SUCCESS
@@ -130,6 +173,10 @@ class _Room(NodeFilter):
 
 def _too_many_pods(node: NodeInfo) -> InsufficientResource:
     return InsufficientResource(PODS, 1, len(node.pods), node.allowed_pods)
+
+
+def _added(scalars: Mapping[str, int], more: Sequence[tuple[str, int]]) -> Mapping[str, int]:
+    return {**scalars, **{name: scalars.get(name, 0) + amount for name, amount in more}}
 
 
 def _refusal(short: Sequence[InsufficientResource]) -> Status:

@@ -29,6 +29,9 @@ from kwhatif.snapshot.snapshot import Snapshot
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
 
+#: How the handle of a volume begins that is yet to be made; upstream's has random letters in it.
+_CLAIM = "claim-"
+
 #: Volumes that need a slot: `driver/handle` -> driver.
 Attached = dict[str, str]
 #: Driver and handle, or what stops the plugin.
@@ -39,6 +42,7 @@ class NodeVolumeLimits:
     """Refuses nodes where a CSI driver would have more volumes attached than its CSINode allows."""
 
     name: ClassVar[str] = "NodeVolumeLimits"
+    reads_claims: ClassVar[bool] = True
 
     def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
         """Find out which volumes the pod needs attached."""
@@ -76,6 +80,11 @@ class _LimitsFilter(NodeFilter):
         self._limits = cluster.derived(_limits_by_node, CSINode)
         kinds = PersistentVolumeClaim, PersistentVolume, StorageClass, VolumeAttachment
         self._known = cluster.derived(_nothing_known, *kinds)
+        if not any(self._limits.values()):
+            self.reads = Reads.NODE
+        attached = cluster.derived(_attachments_by_node, VolumeAttachment, PersistentVolume).values()
+        # Because of the QUIRK in `_judge`: without the pod that used it, such a volume is one more.
+        self.monotone = isinstance(self._new, Status) or all(map(self._new.keys().isdisjoint, attached))
 
     def filter(self, node: NodeInfo) -> Status:
         limits = self._limits.get(node.name)
@@ -91,6 +100,19 @@ class _LimitsFilter(NodeFilter):
             return there.error
         return _judge(new, limits, there)
 
+    def turn_to(self, other: NodeFilter) -> bool:
+        """As many volumes of each driver, none of which is anywhere yet, are the same to every node."""
+        if not (
+            isinstance(other, _LimitsFilter)
+            and _alike(self._new, other._new)
+            and _alike(self._new_without_csi_node, other._new_without_csi_node)
+        ):
+            return False
+        self._new = other._new
+        self._new_without_csi_node = other._new_without_csi_node
+        self.monotone = other.monotone
+        return True
+
     def _find_out(self, node: NodeInfo) -> _NodeVolumes:
         known = self._known.pods
         attached: Attached = {}
@@ -104,6 +126,13 @@ class _LimitsFilter(NodeFilter):
         by_node = self._cluster.derived(_attachments_by_node, VolumeAttachment, PersistentVolume)
         counts = Counter((by_node.get(node.name, {}) | attached).values())
         return _NodeVolumes(node.pods.copy(), attached, counts)
+
+
+def _alike(mine: Attached | Status, others: Attached | Status) -> bool:
+    if isinstance(mine, Status) or isinstance(others, Status):
+        return False
+    to_be_made = all(handle.startswith(f"{driver}/{_CLAIM}") for handle, driver in (mine | others).items())
+    return mine == others or (to_be_made and Counter(mine.values()) == Counter(others.values()))
 
 
 def _judge(new: Attached, limits: Mapping[str, int], there: _NodeVolumes) -> Status:
@@ -193,7 +222,7 @@ def _to_be_provisioned(claim: PersistentVolumeClaim, cluster: Cluster, *, migrat
     storage_class = cluster.get(StorageClass, claim_class(claim))
     if storage_class is None:
         return None
-    handle = f"claim-{claim.metadata.namespace}/{claim.metadata.name}"  # upstream has random letters in it
+    handle = f"{_CLAIM}{claim.metadata.namespace}/{claim.metadata.name}"
     plugin = plugin_named(storage_class.provisioner)
     if plugin is None:
         return storage_class.provisioner, handle

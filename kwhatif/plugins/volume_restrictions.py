@@ -90,6 +90,7 @@ class VolumeRestrictions:
     """Refuses nodes where a disk of the pod is in use, and all nodes while one of its exclusive claims is."""
 
     name: ClassVar[str] = "VolumeRestrictions"
+    reads_claims: ClassVar[bool] = True
 
     def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
         """Find the pod's disks, and who uses its exclusive claims."""
@@ -125,6 +126,8 @@ class _ExclusiveClaims:
 
     def in_use(self) -> int:
         """How many of the claims some pod on a node uses."""
+        if not self.names:
+            return 0
         used = self._snapshot.used_claims
         return sum(used[f"{self._namespace}/{name}"] > 0 for name in self.names)
 

@@ -40,6 +40,7 @@ class VolumeZone:
     """Refuses nodes outside the zones and regions that the pod's volumes are labelled with."""
 
     name: ClassVar[str] = "VolumeZone"
+    reads_claims: ClassVar[bool] = True
 
     def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
         """Collect the topology labels of the volumes that the pod's claims name; ephemeral volumes do not count."""
@@ -97,6 +98,12 @@ class _ZoneFilter(NodeFilter):
     def __init__(self, topologies: list[_Topology], snapshot: Snapshot) -> None:
         self._topologies = topologies
         self.reads = Reads.SHAPE if snapshot.shapes.unfixed.isdisjoint(_TOPOLOGY_LABELS) else Reads.NODE
+
+    def turn_to(self, other: NodeFilter) -> bool:
+        """Only the volumes' labels count."""
+        return isinstance(other, _ZoneFilter) and [topology[2:] for topology in self._topologies] == [
+            topology[2:] for topology in other._topologies
+        ]
 
     def filter(self, node: NodeInfo) -> Status:
         labels = node.labels

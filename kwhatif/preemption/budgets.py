@@ -51,6 +51,7 @@ class _NamespaceBudgets:
 
     def __init__(self) -> None:
         self._budgets: list[_Budget] = []
+        self.selectors: dict[str, Selector] = {}
         #: Where in `_budgets` those are that match only pods with a certain label; None: those that match others, too.
         self._places: dict[tuple[str, str] | None, list[int]] = {}
         self._keys: tuple[str, ...] = ()
@@ -60,6 +61,7 @@ class _NamespaceBudgets:
     def add(self, budget: _Budget) -> None:
         self._places.setdefault(budget.selector.pair, []).append(len(self._budgets))
         self._budgets.append(budget)
+        self.selectors[budget.name] = budget.selector
         self._keys = tuple({*self._keys, *budget.selector.keys})
         self._disrupted |= budget.disrupted
 
@@ -97,6 +99,11 @@ def _nothing_known(cluster: Cluster) -> dict[PodInfo, Names]:
     return {}
 
 
+def _epoch(cluster: Cluster) -> object:
+    del cluster
+    return object()
+
+
 class Budgets:
     """All budgets of a cluster, ready to be asked about pods."""
 
@@ -113,6 +120,19 @@ class Budgets:
             pdb = self._cluster.all(PodDisruptionBudget)[name]
             allowed = self._allowed[name] = pdb.status.disruptions_allowed if pdb.status else 0
         return allowed
+
+    @property
+    def epoch(self) -> object:
+        """The same as long as there are the same budgets, whatever they allow."""
+        return self._cluster.derived(_epoch, PodDisruptionBudget)
+
+    def selector(self, name: str) -> Selector:
+        """What the budget selects; a budget that matches nothing is unknown.
+
+        Raises:
+            KeyError: there is no such budget.
+        """
+        return self._namespaces[name.partition("/")[0]].selectors[name]
 
     def of(self, pod: PodInfo) -> Names:
         """The budgets that a disruption of the pod counts against; a pod without labels matches none."""

@@ -7,6 +7,7 @@ Follows `MoreImportantPod` and `GetEarliestPodStartTime` in `pkg/scheduler/util/
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from kwhatif.snapshot.pod_info import PodInfo
 
@@ -19,6 +20,8 @@ Rank = tuple[int, ...]
 _PRIORITY_OFFSET = 2**31
 #: Stands for the start of a pod that has not started. Upstream takes the current time; nothing that started is later.
 _NOT_STARTED = 2**63
+
+_START, _PRIORITY = attrgetter("start_time"), attrgetter("priority")
 
 
 def _started(pod: PodInfo) -> int:
@@ -38,9 +41,10 @@ def by_importance(pods: Sequence[PodInfo]) -> list[PodInfo]:
     the order among equals follows from Go's sorting alone; it is treated the same here.
     """
     started = [pod for pod in pods if pod.start_time is not None]
+    started.sort(key=_START)
     if len(started) != len(pods):
         started.extend(pod for pod in reversed(pods) if pod.start_time is None)
-    started.sort(key=_importance)
+    started.sort(key=_PRIORITY, reverse=True)  # and this keeps the order among equals
     return started
 
 

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from kwhatif.framework.cycle import Cycle, NamedFilter, run_filters
 from kwhatif.framework.extender import ExtenderVictims
 from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import Code, Verdict, error, unresolvable
+from kwhatif.framework.status import SUCCESS, Code, Verdict, error, unresolvable
 from kwhatif.preemption.budgets import Budgets, Split
 from kwhatif.preemption.candidate import Candidate, Reprieve, Victim
 from kwhatif.preemption.policy import Policy
+from kwhatif.preemption.recall import Recall
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 
@@ -33,9 +34,16 @@ class VictimSearch:
         self._cycle = cycle
         self._policy = policy
         self._budgets = budgets
+        self._recall = Recall(cycle, policy, budgets)
 
     def on(self, node: NodeInfo) -> Candidate | Verdict:
         """The victims on the node, or why evicting pods there does not help."""
+        known = self._recall.on(node)
+        if known is None:
+            return self._try(node)
+        return _as_node_status(known) if isinstance(known, Verdict) else known
+
+    def _try(self, node: NodeInfo) -> Candidate | Verdict:
         policy = self._policy
         removed = policy.potential_victims(self._cycle.pod, node)
         if not removed:
@@ -43,18 +51,22 @@ class VictimSearch:
         trial = _Trial(self._cycle, node, removed)
         objection = trial.objection()
         if objection is not None:
+            if objection.plugin == self._recall.asked and trial.hangs_on(objection.plugin):
+                self._recall.keep(node, objection.status)
             return _as_node_status(objection)
         split = self._budgets.split(policy.by_importance(removed))
-        reprieves = trial.put_back(split.violating)
-        violations = sum([reprieve.objection is not None for reprieve in reprieves])
-        reprieves += trial.put_back(split.others)
+        reprieves = trial.put_back([*split.violating, *split.others])
+        violations = sum([reprieve.objection is not None for reprieve in reprieves[: len(split.violating)]])
         victims = [reprieve.pod for reprieve in reprieves if reprieve.objection is not None]
         if not victims:
             return Verdict(error(f'expected at least one victim pod on node "{node.name}"'))
         if split.violating and split.others:
             victims = policy.by_importance(victims)
         story = tuple(removed), tuple(reprieves)
-        return self._candidate(node, victims, violations, split, story)
+        found = self._candidate(node, victims, violations, split, story)
+        if trial.hangs_on(self._recall.asked):
+            self._recall.keep(node, SUCCESS, found, split)
+        return found
 
     def adopt(self, node: NodeInfo, proposal: ExtenderVictims, found: Candidate | None) -> Candidate:
         """The candidate that an extender makes of the one that was found on the node, if any was."""
@@ -88,11 +100,12 @@ class _Trial:
 
     def __init__(self, cycle: Cycle, node: NodeInfo, removed: Sequence[PodInfo]) -> None:
         self._cycle = cycle
+        self._before = node
         self._node = node.clone_without(removed)
         self._filters: list[NamedFilter] = []
         self._followers: list[NodeFilter] = []
         #: Filters whose answer these pods can change: once the others let the preemptor pass, they always will.
-        self._volatile: list[NamedFilter] = []
+        self.volatile: list[NamedFilter] = []
         self._crowded = bool(cycle.nominated_on(node))
         for named in cycle.filters:
             self._take(named, removed)
@@ -108,13 +121,27 @@ class _Trial:
                 plugin.remove_pod(pod, self._node)
             self._followers.append(plugin)
         self._filters.append((name, plugin))
-        if plugin.reads >= Reads.PODS:
-            self._volatile.append((name, plugin))
+        if plugin.reads >= Reads.PODS and not self._is_content(plugin):
+            self.volatile.append((name, plugin))
+
+    def _is_content(self, plugin: NodeFilter) -> bool:
+        """Whether the filter has nothing against the preemptor with all pods in place: then never with fewer."""
+        return (
+            plugin.monotone
+            and plugin.reads is Reads.PODS
+            and not self._crowded
+            and not self._before.wide
+            and plugin.filter(self._before) is SUCCESS
+        )
 
     def _remove(self, pod: PodInfo) -> None:
         self._node.remove_pod(pod)
         for plugin in self._followers:
             plugin.remove_pod(pod, self._node)
+
+    def hangs_on(self, name: str) -> bool:
+        """Whether no filter but that one says different things with different pods on the node."""
+        return len(self.volatile) == 1 and self.volatile[0][0] == name and not self._crowded
 
     def objection(self) -> Verdict | None:
         """What keeps the preemptor out of the node as it is now; all filters are asked."""
@@ -122,12 +149,23 @@ class _Trial:
 
     def put_back(self, pods: Sequence[PodInfo]) -> list[Reprieve]:
         """Put the pods back one after another, and take out again those that the preemptor has no room beside."""
+        if len(self.volatile) == 1 and not self._crowded:
+            name, plugin = self.volatile[0]
+            answers = plugin.readmit(pods, self._node)
+            if answers is not None:
+                return [
+                    Reprieve(pod) if answer is SUCCESS else Reprieve(pod, Verdict(answer, name))
+                    for pod, answer in zip(pods, answers, strict=True)
+                ]
+        return self._try_out(pods)
+
+    def _try_out(self, pods: Sequence[PodInfo]) -> list[Reprieve]:
         tried = []
         for pod in pods:
             self._node.add_pod(pod)
             for plugin in self._followers:
                 plugin.add_pod(pod, self._node)
-            objection = self._ask(self._volatile)
+            objection = self._ask(self.volatile)
             if objection is not None:
                 self._remove(pod)
             tried.append(Reprieve(pod, objection))

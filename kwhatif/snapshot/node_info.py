@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from kwhatif.matching.ports import HostPort
@@ -40,6 +40,7 @@ class NodeInfo:
         "nonzero_cpu",
         "nonzero_memory",
         "pods",
+        "remembered",
         "scalars",
         "shape",
         "taints",
@@ -81,6 +82,8 @@ class NodeInfo:
         self.nonzero_cpu = 0
         self.nonzero_memory = 0
         self._used_ports: set[HostPort] | None = None
+        #: For whoever asks the same again: forgotten as soon as a pod comes or goes.
+        self.remembered: dict[Hashable, object] | None = None
 
     def add_pod(self, pod: PodInfo) -> None:
         """Append the pod and count it."""
@@ -114,6 +117,7 @@ class NodeInfo:
         self._count(present, -1)
 
     def _count(self, pod: PodInfo, sign: int) -> None:
+        self.remembered = None
         (cpu, memory, ephemeral, scalars), nonzero_cpu, nonzero_memory, wide = pod.resources
         if wide:
             self.wide = True
@@ -179,6 +183,7 @@ class NodeInfo:
         other.scalars = {}
         other.nonzero_cpu = other.nonzero_memory = 0
         other._used_ports = None
+        other.remembered = None
         return other
 
     def __repr__(self) -> str:

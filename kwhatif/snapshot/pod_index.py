@@ -7,6 +7,7 @@ of 110,000 pods has a few thousand groups.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
 from kwhatif.matching.affinity import AffinityTerms
 from kwhatif.matching.labels import Labels
@@ -47,6 +48,7 @@ class PodIndex:
         self._terms_about: dict[str, list[AffinityTerms]] = {}
         #: Terms that choose namespaces by their labels: they may speak of any.
         self._terms_about_any: list[AffinityTerms] = []
+        self._label_keys: set[str] = set()
         for node in nodes:
             name = node.name
             for pod in node.pods:
@@ -66,19 +68,30 @@ class PodIndex:
 
     def terms_about(self, namespace: str) -> Iterator[tuple[AffinityTerms, Mapping[str, int]]]:
         """Affinity terms that may speak of the namespace's pods, and how many pods have them, by node name."""
+        by_terms = self._terms()
+        for terms in (*self._terms_about.get(namespace, ()), *self._terms_about_any):
+            yield terms, by_terms[terms]
+
+    @property
+    def label_keys(self) -> AbstractSet[str]:
+        """The labels that any affinity term of a pod on a node asks for, or has asked for since the index was made."""
+        self._terms()
+        return self._label_keys
+
+    def _terms(self) -> dict[AffinityTerms, dict[str, int]]:
         if self._by_terms is None:
             self._by_terms = {}
             for node in self._nodes:
                 for pod in node.with_affinity:
                     self._count_terms(self._by_terms, pod.affinity_terms, node.name, 1)
-        for terms in (*self._terms_about.get(namespace, ()), *self._terms_about_any):
-            yield terms, self._by_terms[terms]
+        return self._by_terms
 
     def _count_terms(
         self, by_terms: dict[AffinityTerms, dict[str, int]], terms: AffinityTerms, node_name: str, amount: int
     ) -> None:
         if terms not in by_terms:
             by_terms[terms] = {}
+            self._label_keys |= terms.label_keys
             namespaces = terms.namespaces
             if namespaces is None:
                 self._terms_about_any.append(terms)
@@ -99,6 +112,7 @@ class PodIndex:
             other._by_terms = {terms: pods.copy() for terms, pods in self._by_terms.items()}
             other._terms_about = {namespace: about.copy() for namespace, about in self._terms_about.items()}
             other._terms_about_any = self._terms_about_any.copy()
+            other._label_keys = self._label_keys.copy()
         return other
 
     def add(self, pod: PodInfo, node_name: str) -> None:

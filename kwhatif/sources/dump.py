@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -13,10 +14,10 @@ from kwhatif.model.originals import Originals
 from kwhatif.model.saved import SavedSnapshot
 from kwhatif.sources.collected import Collected, LoadedCluster, no_garbage_collection
 from kwhatif.sources.decode import Batch, ObjectDecoder
-from kwhatif.sources.files import Input, find_inputs, matches, read_inputs
-from kwhatif.sources.foreign import ForeignDump, find_foreign
+from kwhatif.sources.files import READ_ONCE, STDIN, Input, find_inputs, matches, read_inputs
+from kwhatif.sources.foreign import ForeignDump, find_foreign, find_piped
 from kwhatif.sources.foreign.exports import read_file
-from kwhatif.sources.inflate import Unreadable
+from kwhatif.sources.inflate import MAX_TEXT, Unreadable
 from kwhatif.sources.listing import NotPiecesError
 from kwhatif.sources.origin import Origin, Place
 from kwhatif.sources.problems import Problems
@@ -24,6 +25,8 @@ from kwhatif.sources.progress import Progress, Teller
 from kwhatif.sources.read import open_list
 from kwhatif.sources.registry import Registry
 from kwhatif.sources.validate import STORED, validate_batch
+
+_CHUNK = 1 << 20
 
 
 def read_cluster(paths: Sequence[str], *, stdin: BinaryIO, originals: Originals | None = None) -> LoadedCluster:
@@ -47,14 +50,16 @@ def collect_dump(
     registry = Registry(problems)
     decoder = ObjectDecoder(problems, DEFAULT_NAMESPACE, originals)
     collected = Collected()
-    foreign, others = _sort_out(paths, problems)
-    inputs = find_inputs(others, stdin, problems)
+    piped = _read_whole(stdin, problems) if "-" in paths else b""
+    foreign, others = _sort_out(paths, piped, problems)
+    inputs = find_inputs(others, BytesIO(piped), problems)
     with no_garbage_collection():
         for batch in _batches(inputs, foreign, decoder, problems, collected, Teller(progress)):
             registry.add(batch)
             validate_batch(batch, problems, STORED)
     if registry.is_empty and not (problems or decoder.skipped or decoder.outdated):
-        problems.add(", ".join(paths) or "the input", "holds no Kubernetes objects")
+        named = ", ".join(STDIN if path == "-" else path for path in paths)
+        problems.add(named or "the input", "holds no Kubernetes objects")
     problems.raise_if_any()
     cluster = collected.cluster
     for kind, objects in registry.kinds.items():
@@ -69,15 +74,29 @@ def collect_dump(
     return collected
 
 
-def _sort_out(paths: Sequence[str], problems: Problems) -> tuple[list[ForeignDump], list[str]]:
+def _read_whole(stdin: BinaryIO, problems: Problems) -> bytes:
+    """What is piped in, in memory: archives are read more than once, and nothing of a cluster goes to disk."""
+    read = BytesIO()
+    while part := stdin.read(_CHUNK):
+        read.write(part)
+        if read.tell() > MAX_TEXT:
+            problems.add(STDIN, f"is more than {MAX_TEXT:,} bytes", "save it to a file, and name that")
+            return b""
+    return read.getvalue()
+
+
+def _sort_out(paths: Sequence[str], piped: bytes, problems: Problems) -> tuple[list[ForeignDump], list[str]]:
     """The dumps that are trees and archives of other tools, and the paths that are not."""
     foreign: list[ForeignDump] = []
     others: list[str] = []
     for path in chain.from_iterable(matches(pattern, problems) for pattern in paths):
+        if path == "-" and any(dump.path == STDIN for dump in foreign):
+            problems.add(STDIN, *READ_ONCE)
+            continue
         try:
-            dump = None if path == "-" else find_foreign(path)
+            dump = find_piped(piped) if path == "-" else find_foreign(path)
         except Unreadable as reason:
-            problems.add(path, str(reason), reason.hint)
+            problems.add(STDIN if path == "-" else path, str(reason), reason.hint)
             continue
         except OSError:
             dump = None  # whoever reads it says why it cannot be read

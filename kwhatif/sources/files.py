@@ -16,10 +16,13 @@ from typing import BinaryIO, NamedTuple
 from kwhatif.sources.inflate import Unreadable, inflate
 from kwhatif.sources.problems import Problems
 
-SUFFIXES = tuple(name + packed for name in (".yaml", ".yml", ".json") for packed in ("", ".gz", ".zst"))
+SUFFIXES = tuple(name + packed for name in (".yaml", ".yml", ".json") for packed in ("", ".gz", ".zst", ".xz", ".bz2"))
 #: Where shells put the pipe of `<(command)`.
 _PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-_STDIN = "standard input"
+#: What standard input is called.
+STDIN = "standard input"
+#: What is wrong where it is named again.
+READ_ONCE = ("is named more than once", "it can be read only once")
 
 
 class Input(NamedTuple):
@@ -34,13 +37,16 @@ class Input(NamedTuple):
 def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> list[Input]:
     """The files that `paths` name, in their order."""
     inputs: list[Input] = []
+    seen: set[str] = set()
     for path in paths:
         if path != "-":
-            inputs.extend(Input(name, partial(_read, name), name) for name in _expand(path, problems))
-        elif any(known.name == _STDIN for known in inputs):
-            problems.add(_STDIN, "is named more than once", "it can be read only once")
+            named = {name: os.path.normpath(name) for name in _expand(path, problems)}
+            inputs.extend(Input(name, partial(_read, name), name) for name, file in named.items() if file not in seen)
+            seen.update(named.values())
+        elif any(known.name == STDIN for known in inputs):
+            problems.add(STDIN, *READ_ONCE)
         else:
-            inputs.append(Input(_STDIN, stdin.read))
+            inputs.append(Input(STDIN, stdin.read))
     return inputs
 
 

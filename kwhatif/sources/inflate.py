@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
-from collections.abc import Iterator
-from typing import IO
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import IO, Protocol
 
 GZIP = b"\x1f\x8b"
-ZSTD = b"\x28\xb5\x2f\xfd"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_XZ = b"\xfd7zXZ\0"
+#: Three letters would be too little to go by: the digits of pi follow, or of its square root where nothing is in it.
+_BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
+#: As many bytes as tell how something is compressed.
+MAGIC = 10
 _GZIP_WINDOW = 31
 _CHUNK = 1 << 20
 #: A block of 4 bytes of zstd can become 128 KiB.
 _ZSTD_CHUNK = 1 << 12
+#: A header of xz can ask for gigabytes of memory; the most that `xz -9` makes is a tenth of this.
+_XZ_MEMORY = 1 << 30
 
 #: Dumps deflate to a 20th or 50th of their size. What inflates to far more is made to fill the memory.
 MAX_RATIO = 200
@@ -45,18 +54,19 @@ def limit_of_stream(size: int) -> int:
 
 
 def inflate(data: bytes) -> bytes:
-    """The data, inflated if it is gzip or zstd.
+    """The data, inflated if it is gzip, zstd, xz or bzip2.
 
     Raises:
         Unreadable: it is broken, or too large.
     """
     if data.startswith(GZIP):
         return _gunzip(data)
-    if not data.startswith(ZSTD):
+    inflated = _inflating(data)
+    if inflated is None:
         return data
     limit = limit_of(len(data))
     parts: list[bytes] = []
-    for part in _zstd_parts(io.BytesIO(data)):
+    for part in inflated(io.BytesIO(data)):
         limit -= len(part)
         if limit < 0:
             raise Unreadable(SUSPICIOUS, TRUST)
@@ -65,16 +75,27 @@ def inflate(data: bytes) -> bytes:
 
 
 def inflated_parts(file: IO[bytes]) -> Iterator[bytes]:
-    """The content of a file piece by piece, inflated if it is gzip or zstd.
+    """The content of a file piece by piece, inflated if it is gzip, zstd, xz or bzip2.
 
     Raises:
         Unreadable: it is broken.
     """
-    magic = file.read(4)
+    inflated = _inflating(file.read(MAGIC))
     file.seek(0)
-    if magic.startswith(GZIP):
-        return _gzip_parts(file)
-    return _zstd_parts(file) if magic == ZSTD else iter(lambda: file.read(_CHUNK), b"")
+    return iter(lambda: file.read(_CHUNK), b"") if inflated is None else inflated(file)
+
+
+def is_compressed(head: bytes) -> bool:
+    """Whether what begins so is."""
+    return _inflating(head) is not None
+
+
+def _inflating(head: bytes) -> Callable[[IO[bytes]], Iterator[bytes]] | None:
+    """What inflates a file that begins so; None if it is not compressed."""
+    for magic, parts in ((GZIP, _gzip_parts), (_ZSTD, _zstd_parts), (_XZ, _xz_parts)):
+        if head.startswith(magic):
+            return parts
+    return _bzip2_parts if _BZIP2.match(head) else None
 
 
 def _gunzip(data: bytes) -> bytes:
@@ -122,3 +143,52 @@ def _zstd_parts(file: IO[bytes]) -> Iterator[bytes]:
                 data = frame.unused_data or file.read(_ZSTD_CHUNK)
     except zstandard.ZstdError as failure:
         raise Unreadable(f"is not a valid zstd file: {failure}") from failure
+
+
+def _xz_parts(file: IO[bytes]) -> Iterator[bytes]:
+    try:
+        import lzma
+    except ImportError:
+        raise _without("xz") from None
+    return _streams(file, partial(lzma.LZMADecompressor, memlimit=_XZ_MEMORY), lzma.LZMAError, "xz")
+
+
+def _bzip2_parts(file: IO[bytes]) -> Iterator[bytes]:
+    try:
+        import bz2
+    except ImportError:
+        raise _without("bzip2") from None
+    return _streams(file, bz2.BZ2Decompressor, OSError, "bzip2")
+
+
+def _without(name: str) -> Unreadable:
+    return Unreadable(f"is compressed with {name}, which this Python was built without", "unpack it yourself")
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+
+
+def _streams(
+    file: IO[bytes], start: Callable[[], _Decompressor], failure_type: type[Exception], name: str
+) -> Iterator[bytes]:
+    """A file may have several streams, one after the other, and zeros behind them."""
+    data = file.read(_CHUNK)
+    while data:
+        stream = start()
+        while not stream.eof:
+            if stream.needs_input and not data:
+                raise Unreadable(f"is not a whole {name} file: the end is missing")
+            try:
+                part = stream.decompress(data, _CHUNK)
+            except failure_type as failure:
+                raise Unreadable(f"is not a valid {name} file: {failure}") from failure
+            yield part
+            data = file.read(_CHUNK) if stream.needs_input else b""
+        data = (stream.unused_data or file.read(_CHUNK)).lstrip(b"\0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -84,6 +85,8 @@ PASSING: dict[str, Behaviour] = {
     "a chunk cut short": cut_chunk,
     "a body that ends too soon": answer(200, b'{"kind": "PodList", "items": [{"metadata"'),
     "an empty body": answer(200, b""),
+    "a compressed body cut short": answer(200, gzip.compress(b'{"kind": "PodList"}')[:-12], Content_Encoding="gzip"),
+    "a compressed body that is none": answer(200, b'{"kind": "PodList"}', Content_Encoding="gzip"),
     "too many requests": answer(429, status(429, "TooManyRequests", "slow down")),
     "too many requests, and when to come again": answer(429, b"slow down", "text/plain", Retry_After="0"),
     "an internal error": answer(500, status(500, "InternalError", "etcdserver: leader changed")),
@@ -111,6 +114,19 @@ def test_a_lasting_fault_is_an_error_after_some_tries(
     assert told.startswith("the cluster could not be read: GET /api/v1/pods of https://127.0.0.1:")
     assert told.endswith(f", {request.MAX_TRIES} tries")
     assert api.asked(PODS) == request.MAX_TRIES
+
+
+def test_pages_may_be_compressed(api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes) -> None:
+    pages = [json.dumps(page).encode() for page in api.pages[PODS].values()]
+    api.next(PODS, *[answer(200, gzip.compress(page), Content_Encoding="gzip") for page in pages])
+    assert report(kubeconfig) == whole
+    assert not api.behaviours[PODS]
+
+
+@pytest.mark.parametrize(("disabled", "asked"), [(False, "gzip"), (True, "identity")])
+def test_compression_is_asked_for(api: FakeAPI, kubeconfig: WriteKubeconfig, disabled: bool, asked: str) -> None:
+    kwhatif.load_live(kubeconfig=kubeconfig(**{"disable-compression": disabled}))
+    assert {word for _, _, headers in api.requests for word in headers["Accept-Encoding"]} == {asked}
 
 
 def test_words_of_a_lasting_fault_are_the_servers(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
@@ -467,6 +483,57 @@ class TestNoConnection:
             kwhatif.load_live(kubeconfig=path)
         assert "the proxy 127.0.0.1:1 does not answer: Connection refused" in str(failure.value)
         assert "secret" not in str(failure.value)
+
+    def test_certificates_that_are_none(self, kubeconfig: WriteKubeconfig) -> None:
+        path = kubeconfig(**{"certificate-authority": str(CERTS / "README.md")})
+        with pytest.raises(kwhatif.ClusterUnreadable, match="certificate-authority of the cluster .* no certificate"):
+            kwhatif.load_live(kubeconfig=path)
+
+    @pytest.mark.parametrize("server", ["127.0.0.1:6443", "ftp://x", "https://", 5, ["x"]])
+    def test_a_server_that_is_no_address(self, kubeconfig: WriteKubeconfig, server: object) -> None:
+        with pytest.raises(kwhatif.InputError) as failure:
+            kwhatif.load_live(kubeconfig=kubeconfig(server=server))
+        told = f"the server of context demo is not the address of an API server: {server} (it begins with https://)"
+        assert str(failure.value).endswith(told)
+
+
+class TestProxies:
+    """Those of kubeconfig (`proxy-url`) and of the environment, as Go takes them."""
+
+    @pytest.mark.parametrize(
+        ("proxy", "told"),
+        [
+            ("http://127.0.0.1:1", "the proxy http://127.0.0.1:1 does not answer: Connection refused (see proxy-url"),
+            ("127.0.0.1:1", "the proxy http://127.0.0.1:1 does not answer: Connection refused (see proxy-url"),
+            (
+                "ftp://127.0.0.1:1",
+                "context demo: the proxy ftp://127.0.0.1:1 cannot be used: Proxy URL had unsupported",
+            ),
+            ("http://ann:secret@[x", "context demo: the proxy [x cannot be used: Failed to parse: "),
+            ("socks5://127.0.0.1:1", "context demo: the proxy socks5://127.0.0.1:1: SOCKS needs PySocks"),
+        ],
+    )
+    @pytest.mark.parametrize("where", ["kubeconfig", "https_proxy"])
+    def test_one_that_cannot_be_used(
+        self, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch, where: str, proxy: str, told: str
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "socks", None)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.setenv("https_proxy", proxy if where == "https_proxy" else "")
+        path = kubeconfig(**({"proxy-url": proxy} if where == "kubeconfig" else {}))
+        with pytest.raises(kwhatif.ClusterUnreadable) as failure:
+            kwhatif.load_live(kubeconfig=path)
+        assert told in str(failure.value)
+        assert "secret" not in str(failure.value)
+
+    @pytest.mark.parametrize("spared", ["127.0.0.1", "127.0.0.0/8", "x,127.0.0.1", "*"])
+    def test_one_that_does_not_count_for_this_server(
+        self, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch, spared: str
+    ) -> None:
+        monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
+        monkeypatch.setenv("no_proxy", spared)
+        assert kwhatif.load_live(kubeconfig=kubeconfig()).snapshot.nodes
 
 
 class TestCommandLine:

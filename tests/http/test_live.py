@@ -88,6 +88,36 @@ class TestCredentials:
         (tmp_path / "token").write_text(TOKEN)
         assert kwhatif.load_live(kubeconfig=kubeconfig({"tokenFile": str(tmp_path / "token")})).snapshot.nodes
 
+    def test_a_token_file_may_end_with_a_line_break(self, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
+        (tmp_path / "token").write_text(f"{TOKEN}\n")
+        assert kwhatif.load_live(kubeconfig=kubeconfig({"tokenFile": str(tmp_path / "token")})).snapshot.nodes
+
+    def test_a_token_file_that_is_not_there(self, kubeconfig: WriteKubeconfig) -> None:
+        with pytest.raises(kwhatif.InputError, match="cannot be used: /no/such/token: No such file or directory"):
+            kwhatif.load_live(kubeconfig=kubeconfig({"tokenFile": "/no/such/token"}))
+
+    @pytest.mark.parametrize(
+        ("user", "as_user", "wrong"),
+        [
+            ({"token": "a\nb: c"}, None, "context demo: the token"),
+            ({"token": TOKEN}, "ann\r\nb: c", "--as"),
+            ({"token": TOKEN, "as": "ann\0"}, None, "as in kubeconfig"),
+            ({"token": TOKEN, "as": "ann", "as-groups": ["a\n"]}, None, "as-groups in kubeconfig"),
+        ],
+    )
+    def test_what_no_header_can_hold(
+        self, api: FakeAPI, kubeconfig: WriteKubeconfig, user: dict[str, str], as_user: str | None, wrong: str
+    ) -> None:
+        with pytest.raises(kwhatif.InputError) as failure:
+            kwhatif.load_live(kubeconfig=kubeconfig(user), as_user=as_user)
+        assert str(failure.value).startswith(f"{wrong}: holds a line break or another control character")
+        assert not api.requests
+
+    def test_names_are_sent_in_utf_8(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
+        kwhatif.load_live(kubeconfig=kubeconfig(), as_user="Jörg €")
+        (sent,) = api.requests[0][2]["Impersonate-User"]
+        assert sent.encode("latin-1").decode() == "Jörg €"
+
     def test_an_exec_plugin(self, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
         user = exec_plugin(tmp_path, {"status": {"token": TOKEN}})
         assert kwhatif.load_live(kubeconfig=kubeconfig(user)).snapshot.nodes

@@ -208,10 +208,8 @@ def contents(snapshot: Snapshot) -> object:
     )
 
 
-@given(st.randoms(use_true_random=False))
-@settings(max_examples=300)
-def test_the_fast_way_equals_the_plain_one(random: Random) -> None:
-    world = some_world(random)
+def compare(world: World) -> None:
+    """Place the pods of the world both ways."""
     session, by_itself = Snapshot(world.cluster), Snapshot(world.cluster.fork())
     before = contents(session)
     placer = Placer({DEFAULT_SCHEDULER: PROFILE}, session.fork())
@@ -222,3 +220,9 @@ def test_the_fast_way_equals_the_plain_one(random: Random) -> None:
     assert [as_plain(each) for each in placed] == expected
     assert contents(placer.snapshot) == contents(by_itself)
     assert contents(session) == before
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=300)
+def test_the_fast_way_equals_the_plain_one(random: Random) -> None:
+    compare(some_world(random))

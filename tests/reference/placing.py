@@ -1,6 +1,7 @@
 """Placing many pods the plain way: a whole attempt for each, on one snapshot that is changed in place.
 
-Nothing is kept from one pod to the next, not even the index of pods; `kwhatif.whatif.placing` must come to the same.
+Nothing is kept from one pod to the next, not even the index of pods or what was found on a node before;
+`kwhatif.whatif.placing` must come to the same.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ def place(profile: Profile, snapshot: Snapshot, pods: Sequence[PodInfo]) -> list
     placed = []
     for pod in sorted(pods, key=lambda pod: -pod.priority):
         snapshot._index = None
+        for node in snapshot.nodes:
+            node.remembered = None
         snapshot.withdraw(pod.key)
         result = attempt(profile, pod, snapshot)
         plain = plain_of(result)

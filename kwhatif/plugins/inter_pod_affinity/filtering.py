@@ -104,6 +104,11 @@ class AffinityFilter(NodeFilter):
             return True
         return pod.affinity is not None and bool(incoming.refused_by(pod.affinity_terms))
 
+    @property
+    def heeds_any(self) -> bool:  # type: ignore[override] # kept up with
+        """Whether it counts any pod; one on a node without the key makes no difference."""
+        return any(tally.nonzero for _, tally in self._tallies())
+
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """Count the pod."""
         self._update(pod, node, 1)

@@ -107,6 +107,8 @@ class Matches:
         self._namespace = pod.namespace
         self._selectors = [constraint.selector for constraint in constraints]
         self._known: dict[PodInfo, tuple[int, ...]] = {}
+        #: Whether any pod is known of which a constraint speaks.
+        self.any = False
 
     def of(self, pod: PodInfo) -> tuple[int, ...]:
         """The constraints whose selector matches the pod; none for a pod of another namespace."""
@@ -117,6 +119,7 @@ class Matches:
             labels = pod.labels
             known = tuple(index for index, selector in enumerate(self._selectors) if selector.matches(labels))
             self._known[pod] = known
+            self.any |= bool(known)
         return known
 
     def counting(self, pod: PodInfo) -> tuple[int, ...]:
@@ -129,6 +132,7 @@ class Matches:
         counts: list[dict[str, int]] = [{} for _ in self._selectors]
         for group in index.groups(self._namespace):
             matching = self._counting(group.labels, counts)
+            self.any |= any(selector.matches(group.labels) for selector in self._selectors)
             if not matching:
                 continue
             for node_name, number in group.pods.items():

@@ -51,6 +51,7 @@ class VolumeBinding:
     """Refuses nodes that the pod's bound volumes cannot reach, or where its other claims cannot get one."""
 
     name: ClassVar[str] = "VolumeBinding"
+    reads_claims: ClassVar[bool] = True
 
     def __init__(self, args: VolumeBindingArgs | None = None) -> None:
         self.args = args or VolumeBindingArgs()

@@ -45,6 +45,11 @@ class DelayedClaims:
             *(search.keys | provisioning.keys for search, provisioning in self._searching),
         )
 
+    @property
+    def makes_all(self) -> bool:
+        """Whether a volume is made for every claim, on whichever node: none exists that would do."""
+        return not self._selected and all(search.finds_none for search, _ in self._searching)
+
     def plan(self, node: NodeInfo) -> Plan | Objection | Status:
         """How all claims get a volume on the node; or why one does not, or an error."""
         for node_name, _, elsewhere in self._selected:

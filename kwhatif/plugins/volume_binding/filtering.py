@@ -26,6 +26,7 @@ class BindingFilter(NodeFilter):
         delayed: Sequence[tuple[PersistentVolumeClaim, StorageClass]],
         snapshot: Snapshot,
     ) -> None:
+        self._claims = tuple(bound), tuple(delayed)
         self._bound = BoundClaims(bound, snapshot.cluster)
         self._delayed = DelayedClaims(delayed, snapshot.cluster) if delayed else None
         keys, by_name = self._bound.keys, self._bound.by_name
@@ -34,6 +35,7 @@ class BindingFilter(NodeFilter):
             by_name |= self._delayed.by_name
         by_shape = not by_name and keys.isdisjoint(snapshot.shapes.unfixed)
         self.reads = Reads.SHAPE if by_shape else Reads.NODE
+        self.reserves = self._delayed is not None
 
     def filter(self, node: NodeInfo) -> Status:
         """Bound volumes must reach the node, and every other claim must find or get a volume there."""
@@ -47,6 +49,21 @@ class BindingFilter(NodeFilter):
             if isinstance(plan, Objection):
                 return plan.alone if objection is None else objection.and_also(plan)
         return SUCCESS if objection is None else objection.alone
+
+    def turn_to(self, other: NodeFilter) -> bool:
+        """Claims of one class that ask for the same are alike, if a volume has to be made for each of them."""
+        if not isinstance(other, BindingFilter):
+            return False
+        (bound, delayed), (others_bound, others_delayed) = self._claims, other._claims
+        if bound != others_bound or len(delayed) != len(others_delayed):
+            return False
+        for (mine, storage_class), (its, its_class) in zip(delayed, others_delayed, strict=True):
+            if mine.spec != its.spec or storage_class is not its_class:
+                return False
+        if not all(filter_._delayed is None or filter_._delayed.makes_all for filter_ in (self, other)):
+            return False
+        self._claims, self._delayed = other._claims, other._delayed
+        return True
 
     def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:
         """Give volumes their claims and claims their node, so that the next pods find them taken.

@@ -40,6 +40,7 @@ class VolumeSearch:
             elif _is_offered(volume, claim, selector):
                 free.append((reaches.of(volume), volume))
         self._free = Reachable(free)
+        self._is_empty = not free and not self._prebound
         #: The label keys that the answer can depend on.
         self.keys = self._free.keys.union(*(reach.keys for reach, _ in self._prebound))
 
@@ -51,6 +52,11 @@ class VolumeSearch:
         except SelectorError as failure:
             self.error = error(f"error creating internal label selector for claim: {key_of(claim)}: {failure}")
             return EVERYTHING
+
+    @property
+    def finds_none(self) -> bool:
+        """Whether there is no such volume on any node."""
+        return self._is_empty and self.error is None
 
     def find(self, labels: Labels, taken: Container[str]) -> PersistentVolume | None:
         """The volume that the claim gets on a node with these labels; `taken` are names of other claims' volumes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from kwhatif.sources.foreign.trees import Folder, Tree
+from kwhatif.sources.foreign.trees import Folder, Packed, Tree
 from kwhatif.sources.inflate import Unreadable, inflated_parts
 
 #: A zip archive, if only an empty one.
@@ -14,7 +14,7 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _HEADER = 512
 _CHECKSUM = slice(148, 156)
 #: These are archives, even broken ones. (`.tgz` is also how some tools call one file that is compressed.)
-_TAR_SUFFIXES = (".tar", ".tar.gz", ".tar.zst")
+_TAR_SUFFIXES = (".tar", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2")
 
 
 def open_tree(path: str) -> Tree | None:
@@ -28,22 +28,31 @@ def open_tree(path: str) -> Tree | None:
         return Folder(place)
     if not place.is_file():
         return None
-    head = _head(place)
-    if head.startswith(_ZIP) or path.endswith(".zip"):
+    return open_archive(Packed(lambda: place.open("rb"), place.stat().st_size), path)
+
+
+def open_archive(packed: Packed, name: str) -> Tree | None:
+    """The tree that these bytes are; None if they are no archive.
+
+    Raises:
+        OSError: they cannot be read.
+    """
+    head = _head(packed)
+    if head.startswith(_ZIP) or name.endswith(".zip"):
         from kwhatif.sources.foreign.zip_archive import ZipArchive
 
-        return ZipArchive(place)
-    if _is_tar(head) or path.endswith(_TAR_SUFFIXES):
+        return ZipArchive(packed)
+    if _is_tar(head) or name.endswith(_TAR_SUFFIXES):
         from kwhatif.sources.foreign.tar_archive import TarArchive
 
-        return TarArchive(place)
+        return TarArchive(packed)
     return None
 
 
-def _head(path: Path) -> bytes:
-    """How the file begins when it is inflated."""
+def _head(packed: Packed) -> bytes:
+    """How it begins when it is inflated."""
     head = b""
-    with path.open("rb") as file, suppress(Unreadable):  # whoever reads it for good says what is wrong with it
+    with packed.open() as file, suppress(Unreadable):  # whoever reads it for good says what is wrong with it
         for part in inflated_parts(file):
             head += part
             if len(head) >= _HEADER:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from functools import partial
+from io import BytesIO
 from typing import NamedTuple
 
 import msgspec
 
 from kwhatif.sources.collected import Collected
 from kwhatif.sources.decode import Batch, ObjectDecoder
-from kwhatif.sources.files import as_utf8
+from kwhatif.sources.files import STDIN, as_utf8
 from kwhatif.sources.foreign.exports import read_file, tell_absent
 from kwhatif.sources.foreign.layout import Layout
 from kwhatif.sources.foreign.layouts import recognize
-from kwhatif.sources.foreign.open_tree import open_tree
+from kwhatif.sources.foreign.open_tree import open_archive, open_tree
 from kwhatif.sources.foreign.seen import Seen
-from kwhatif.sources.foreign.trees import Budget, File, Folder, Tree
+from kwhatif.sources.foreign.trees import Budget, File, Folder, Packed, Tree
 from kwhatif.sources.inflate import MAX_TEXT, Unreadable, inflate
 from kwhatif.sources.listing import NotPiecesError, one_piece
 from kwhatif.sources.origin import Origin, Place
@@ -88,7 +90,19 @@ def find_foreign(path: str) -> ForeignDump | None:
         Unreadable: it is an archive that cannot be read.
         OSError: it cannot be read at all.
     """
-    tree = open_tree(path)
+    return _dump(path, open_tree(path))
+
+
+def find_piped(text: bytes) -> ForeignDump | None:
+    """The dump that came in on standard input, if that is an archive.
+
+    Raises:
+        Unreadable: it cannot be read.
+    """
+    return _dump(STDIN, open_archive(Packed(partial(BytesIO, text), len(text)), STDIN))
+
+
+def _dump(path: str, tree: Tree | None) -> ForeignDump | None:
     if tree is None:
         return None
     files = tree.files()

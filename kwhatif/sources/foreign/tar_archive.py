@@ -7,11 +7,10 @@ import os
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
-from kwhatif.sources.foreign.trees import LINK, NO_FILE, Budget, File, counted, safe
-from kwhatif.sources.inflate import GZIP, ZSTD, Unreadable, inflated_parts, limit_of, limit_of_stream
+from kwhatif.sources.foreign.trees import LINK, NO_FILE, Budget, File, Packed, counted, safe
+from kwhatif.sources.inflate import MAGIC, Unreadable, inflated_parts, is_compressed, limit_of, limit_of_stream
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer as Buffer
@@ -24,10 +23,10 @@ _SPARSE = "is a sparse file, which may be larger than any disk"
 
 
 class TarArchive:
-    """A tar file, perhaps compressed with gzip or zstd."""
+    """A tar file, perhaps compressed."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, packed: Packed) -> None:
+        self._packed = packed
 
     def files(self) -> list[File]:
         """All files, links and devices."""
@@ -39,7 +38,7 @@ class TarArchive:
 
     def read(self, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
         """Path and content of the wanted files."""
-        budget = Budget(limit_of(self._path.stat().st_size))
+        budget = Budget(limit_of(self._packed.size))
         with self._entries() as entries:
             for entry, archive in entries:
                 path = safe(entry.name)
@@ -53,9 +52,10 @@ class TarArchive:
     @contextmanager
     def _entries(self) -> Iterator[Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]]:
         try:
-            with self._path.open("rb") as file:
+            with self._packed.open() as file:
                 _check_end(file)
-                with tarfile.open(fileobj=io.BufferedReader(_Stream(file)), mode="r|", tarinfo=_Entry) as archive:
+                stream = io.BufferedReader(_Stream(file, self._packed.size))
+                with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry) as archive:
                     yield counted((entry, archive) for entry in archive)
         except (tarfile.TarError, OSError, UnicodeDecodeError, ValueError, RecursionError) as failure:
             raise Unreadable(f"is not a valid archive: {failure}") from failure
@@ -84,7 +84,7 @@ def _unfit(entry: tarfile.TarInfo) -> str:
 
 def _check_end(file: IO[bytes]) -> None:
     """An archive that is not compressed must end as archives do."""
-    if not file.read(len(ZSTD)).startswith((GZIP, ZSTD)):
+    if not is_compressed(file.read(MAGIC)):
         file.seek(-min(file.seek(0, os.SEEK_END), _END), os.SEEK_END)
         if file.read().strip(b"\0"):
             raise Unreadable("is not a whole archive: the end is missing")
@@ -94,8 +94,8 @@ def _check_end(file: IO[bytes]) -> None:
 class _Stream(io.RawIOBase):
     """The inflated archive: an error where it gets too long."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._budget = Budget(limit_of_stream(os.fstat(file.fileno()).st_size))
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._budget = Budget(limit_of_stream(size))
         self._parts = inflated_parts(file)
         self._rest = memoryview(b"")
 

@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 
 from kwhatif.sources.inflate import SUSPICIOUS, TRUST, Unreadable
 
@@ -29,6 +29,13 @@ class File(NamedTuple):
     path: str
     #: Why its content cannot be had; "" if it can.
     unfit: str = ""
+
+
+class Packed(NamedTuple):
+    """The bytes of an archive; it is opened more than once."""
+
+    open: Callable[[], BinaryIO]
+    size: int
 
 
 class Tree(Protocol):

@@ -6,9 +6,8 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from kwhatif.sources.foreign.trees import Budget, File, counted, safe, unfit
+from kwhatif.sources.foreign.trees import Budget, File, Packed, counted, safe, unfit
 from kwhatif.sources.inflate import SUSPICIOUS, TRUST, Unreadable, limit_of
 
 _ENCRYPTED = 1
@@ -18,8 +17,8 @@ _FAILURES = (zipfile.BadZipFile, OSError, EOFError, zlib.error, RuntimeError, No
 class ZipArchive:
     """A zip file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, packed: Packed) -> None:
+        self._packed = packed
 
     def files(self) -> list[File]:
         """All files and links."""
@@ -31,7 +30,7 @@ class ZipArchive:
 
     def read(self, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
         """Path and content of the wanted files."""
-        budget = Budget(limit_of(self._path.stat().st_size))
+        budget = Budget(limit_of(self._packed.size))
         with self._archive() as archive:
             for entry in _entries(archive):
                 path = safe(entry.filename)
@@ -46,7 +45,7 @@ class ZipArchive:
     @contextmanager
     def _archive(self) -> Iterator[zipfile.ZipFile]:
         try:
-            with zipfile.ZipFile(self._path) as archive:
+            with self._packed.open() as file, zipfile.ZipFile(file) as archive:
                 yield archive
         except _FAILURES as failure:
             raise Unreadable(f"is not a valid archive: {failure}") from failure

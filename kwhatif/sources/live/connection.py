@@ -4,38 +4,36 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import urllib3
 
 from kwhatif._version import __version__
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
-from kwhatif.sources.live.failures import explain
+from kwhatif.sources.live.headers import Header, impersonation, sendable
 from kwhatif.sources.live.kubeconfig import Kubeconfig, find_kubeconfig
 from kwhatif.sources.live.official import (
     ConfigException,
     Configuration,
-    RESTClientObject,
     load_incluster_config,
     load_kube_config,
 )
 from kwhatif.sources.live.options import LiveOptions
-from kwhatif.sources.live.tls import share_context
+from kwhatif.sources.live.pool import make_pool
 
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _NO_CLUSTER = (
     "no cluster to read: there is no kubeconfig ($KUBECONFIG, ~/.kube/config), and this is not a pod."
     " Name a dump with --from, or a kubeconfig with --kubeconfig"
 )
+_ADDRESS = re.compile(r"https?://[^/]", re.IGNORECASE)
 #: Lists that are fetched at the same time.
 PARALLEL = 8
-
-Header = tuple[str, str]
 
 
 class Connection:
@@ -44,9 +42,7 @@ class Connection:
     def __init__(self, target: _Target, impersonate: tuple[Header, ...]) -> None:
         configuration = target.configuration
         configuration.connection_pool_maxsize = PARALLEL
-        if not configuration.verify_ssl:  # the user's choice (insecure-skip-tls-verify), as silent as kubectl takes it
-            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
-        self.pool = _pool(target)
+        self.pool = make_pool(configuration, target.name)
         self.host = configuration.host
         self.proxy = configuration.proxy
         #: How the report calls this cluster.
@@ -69,7 +65,8 @@ class Connection:
             settings = self._configuration.auth_settings()
         for setting in settings.values():
             if setting["value"]:
-                headers.add(setting["key"], setting["value"])
+                # A file with a token may end with a line break.
+                headers.add(setting["key"], sendable(setting["value"].strip(), f"{self.name}: the token"))
         if told:
             raise ClusterUnreadable(f"{self.name}: the credentials could not be renewed: {'; '.join(told)}")
         return headers
@@ -84,16 +81,6 @@ class _Target(NamedTuple):
     name: str
     namespace: str
     compress: bool = True
-
-
-def _pool(target: _Target) -> urllib3.PoolManager:
-    pool: urllib3.PoolManager = RESTClientObject(target.configuration).pool_manager
-    if target.configuration.host.startswith("https:"):
-        try:
-            share_context(pool)
-        except OSError as failure:
-            raise ClusterUnreadable(f"{target.name}: {explain(failure, None)}") from failure
-    return pool
 
 
 def connect(options: LiveOptions, environ: Mapping[str, str] = os.environ) -> Connection:
@@ -114,20 +101,32 @@ def connect(options: LiveOptions, environ: Mapping[str, str] = os.environ) -> Co
         target = _in_cluster(configuration)
     else:
         raise ClusterUnreadable(_NO_CLUSTER)
-    return Connection(target, _impersonation(options, kubeconfig.user if kubeconfig else {}))
+    return Connection(target, impersonation(options, kubeconfig.user if kubeconfig else {}))
 
 
 def _load(kubeconfig: Kubeconfig, configuration: Any) -> None:
-    if not kubeconfig.cluster.get("server"):
-        raise InputError([Problem(kubeconfig.paths, f"the cluster of context {kubeconfig.context} has no server")])
+    _check_server(kubeconfig)
     with _told_by_client() as told:
         try:
             load_kube_config(kubeconfig.paths, kubeconfig.context, configuration)  # type: ignore[no-untyped-call]
         except (ConfigException, OSError, ValueError, TypeError, KeyError) as failure:
-            raise InputError([Problem(kubeconfig.paths, f"cannot be used: {failure}")]) from failure
+            raise InputError([Problem(kubeconfig.paths, f"cannot be used: {_words(failure)}")]) from failure
         except Exception as failure:  # an OIDC provider was asked for a token; its libraries raise what they like
             raise ClusterUnreadable(f"context {kubeconfig.context}: no credentials: {failure}") from failure
     _check_credentials(kubeconfig, configuration, told)
+
+
+def _words(failure: Exception) -> str:
+    return f"{failure.filename}: {failure.strerror}" if isinstance(failure, OSError) else str(failure)
+
+
+def _check_server(kubeconfig: Kubeconfig) -> None:
+    server = kubeconfig.cluster.get("server")
+    if not server:
+        raise InputError([Problem(kubeconfig.paths, f"the cluster of context {kubeconfig.context} has no server")])
+    if not isinstance(server, str) or not _ADDRESS.match(server):
+        said = f"the server of context {kubeconfig.context} is not the address of an API server: {server}"
+        raise InputError([Problem(kubeconfig.paths, said, hint="it begins with https://")])
 
 
 def _check_credentials(kubeconfig: Kubeconfig, configuration: Any, told: list[str]) -> None:
@@ -156,26 +155,6 @@ def _in_cluster(configuration: Any) -> _Target:
     except (ConfigException, OSError) as failure:
         raise ClusterUnreadable(f"in this pod: {failure} (does its service account mount a token?)") from failure
     return _Target(configuration, "in-cluster", namespace or "default")
-
-
-def _impersonation(options: LiveOptions, user: Mapping[str, Any]) -> tuple[Header, ...]:
-    """Headers of `--as` and `--as-group`, else those of the kubeconfig's user."""
-    if options.as_user is not None:
-        return (("Impersonate-User", options.as_user), *(("Impersonate-Group", group) for group in options.as_groups))
-    if options.as_groups:
-        raise InputError([Problem("--as-group", "groups are impersonated with a user only", hint="give --as as well")])
-    if not user.get("as"):
-        return ()
-    return (
-        ("Impersonate-User", str(user["as"])),
-        *((("Impersonate-Uid", str(user["as-uid"])),) if user.get("as-uid") else ()),
-        *(("Impersonate-Group", str(group)) for group in user.get("as-groups") or ()),
-        *(
-            (f"Impersonate-Extra-{quote(key)}", str(value))
-            for key, values in (user.get("as-user-extra") or {}).items()
-            for value in values
-        ),
-    )
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import urllib3.exceptions as http
 from kwhatif.errors import ClusterUnreadable
 
 _MAX_WORDS = 300
+PROXY_HINT = "(see proxy-url, HTTPS_PROXY, NO_PROXY)"
 
 
 class Status(msgspec.Struct):
@@ -58,6 +59,7 @@ _EXPLANATIONS: tuple[tuple[type[Exception], str], ...] = (
     (http.ReadTimeoutError, "no answer in time (see --request-timeout)"),
     (TimeoutError, "no answer in time (see --request-timeout)"),
     (http.IncompleteRead, "the answer was cut short"),
+    (http.DecodeError, "the answer is damaged: {}"),
     (http.ProtocolError, "the connection broke off: {}"),
 )
 
@@ -65,14 +67,18 @@ _EXPLANATIONS: tuple[tuple[type[Exception], str], ...] = (
 def explain(failure: Exception, proxy: str | None) -> str:
     """Why there was no answer, or no whole one."""
     if isinstance(failure, http.ProxyError):
-        place = (proxy or "").rpartition("@")[2]  # what stands before it is a password
-        return f"the proxy {place} does not answer: {_cause(failure)} (see proxy-url, HTTPS_PROXY, NO_PROXY)"
+        return f"the proxy {shown_proxy(proxy)} does not answer: {_cause(failure)} {PROXY_HINT}"
     if isinstance(failure, http.SSLError | ssl.SSLError):
         return _tls(str(failure))
     for kind, explanation in _EXPLANATIONS:
         if isinstance(failure, kind):
             return explanation.format(_cause(failure))
     return str(failure)
+
+
+def shown_proxy(proxy: str | None) -> str:
+    """The proxy's address without its password."""
+    return (proxy or "").rpartition("@")[2]
 
 
 def _tls(words: str) -> str:
@@ -83,6 +89,7 @@ def _tls(words: str) -> str:
         ("WRONG_VERSION_NUMBER", "it does not speak TLS; should the server's address begin with http:?"),
         ("CERTIFICATE_REQUIRED", "it wants a client certificate; see client-certificate of the user in kubeconfig"),
         ("ALERT", "it refused the client certificate; see client-certificate of the user in kubeconfig"),
+        ("NO_CERTIFICATE", "certificate-authority of the cluster in kubeconfig holds no certificate"),
         ("PEM", "a certificate or key in kubeconfig cannot be read"),
     ):
         if symptom in words:

@@ -14,7 +14,7 @@ from kwhatif.snapshot.snapshot import Snapshot
 from kwhatif.whatif.caveats import caveats_of
 from kwhatif.whatif.decide import ignored
 from kwhatif.whatif.placing.placement import Placement, placement_of
-from kwhatif.whatif.placing.replicas import alike
+from kwhatif.whatif.placing.replicas import difference
 from kwhatif.whatif.placing.rows import in_full
 from kwhatif.whatif.placing.run import Move, Run
 
@@ -81,13 +81,15 @@ class Placer:
     def _judge(self, profile: Profile, pod: PodInfo) -> tuple[Placement, Attempt | None]:
         """What becomes of the pod, and the whole attempt where one was made."""
         run, before = self._run, self._before
-        if run is not None and before is not None and alike(before.pod, pod.pod):
+        differs = None if run is None or before is None else difference(before.pod, pod.pod)
+        if run is not None and differs is not None:
             gated = held_back(profile, pod, self.snapshot)
             if gated is not None:
                 return Placement(pod, "Gated", gated=gated), None
-            placement = run.place(pod, self._moves)
+            placement = run.place(pod, differs, self._moves)
             self._moves.clear()
             if placement is not None:
+                self._before = pod
                 return placement, None
         result = attempt(profile, pod, self.snapshot)
         self.caveats.update(dict.fromkeys(caveats_of(result)))
@@ -109,8 +111,8 @@ class Placer:
         spent = Budgets(snapshot.cluster).spend(disruptions) if disruptions else {}
         for other in placement.cleared_nominations:
             snapshot.drop_nomination(other)
-        if result is not None:
-            result.cycle.reserve(snapshot.by_name[node])
+        if self._run is not None:
+            self._run.reserve(snapshot.by_name[node])
         bound = PodInfo(replace(pod.pod, spec=replace(pod.pod.spec, node_name=node)))
         snapshot.assume(bound, node)
         self._moves.append(Move(node, bound, tuple(victim.pod for victim in victims), spent))

@@ -1,23 +1,87 @@
-"""Which pods are alike."""
+"""Which pods are alike: replicas, and the numbered pods of a StatefulSet or an indexed Job."""
 
 from __future__ import annotations
 
-from kwhatif.model.pod import Pod
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.matching.default_selector import default_selector
+from kwhatif.matching.labels import compile_selector
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.pod import Pod, PodSpec
+from kwhatif.model.workload import Service
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+_NOTHING: frozenset[str] = frozenset()
 
 
-def alike(one: Pod, other: Pod) -> bool:
-    """Whether no rule can tell the two pods apart before they are placed: name, UID and time of creation aside.
+class Difference(NamedTuple):
+    """In what pods differ that are otherwise the same: name, UID and time of creation aside."""
 
-    A claim that is made for a pod belongs to it, and a nominated pod is about one node: such pods are each their own.
+    #: Labels that only one of them has, or that have other values.
+    labels: frozenset[str] = _NOTHING
+    #: Whether they have other claims of their own; and as it is with numbered pods, other host names.
+    claims: bool = False
+
+
+SAME = Difference()
+
+
+def difference(one: Pod, other: Pod) -> Difference | None:
+    """In what the two differ that does not matter to most rules; None where they differ in more.
+
+    A claim on devices that is made for a pod belongs to it, and a nominated pod is about one node: such pods are each
+    their own.
     """
-    return (
-        (one.spec is other.spec or one.spec == other.spec)
-        and one.metadata.namespace == other.metadata.namespace
-        and one.metadata.labels == other.metadata.labels
-        and one.metadata.owner_references == other.metadata.owner_references
-        and one.metadata.deletion_timestamp == other.metadata.deletion_timestamp
-        and one.status == other.status
-        and not one.status.nominated_node_name
-        and not one.spec.resource_claims
-        and all(volume.ephemeral is None for volume in one.spec.volumes)
-    )
+    if (
+        one.metadata.namespace != other.metadata.namespace
+        or one.metadata.owner_references != other.metadata.owner_references
+        or one.metadata.deletion_timestamp != other.metadata.deletion_timestamp
+        or one.status != other.status
+        or one.status.nominated_node_name
+        or one.spec.resource_claims
+        or any(volume.ephemeral is not None for volume in one.spec.volumes)
+    ):
+        return None
+    same_spec = one.spec is other.spec or one.spec == other.spec
+    if not same_spec and _without_claims(one.spec) != _without_claims(other.spec):
+        return None
+    mine, others = one.metadata.labels, other.metadata.labels
+    if same_spec and mine == others:
+        return SAME
+    return Difference(frozenset([key for key, _ in mine.items() ^ others.items()]), not same_spec)
+
+
+def _without_claims(spec: PodSpec) -> PodSpec:
+    volumes = [
+        volume
+        if volume.persistent_volume_claim is None
+        else replace(volume, persistent_volume_claim=replace(volume.persistent_volume_claim, claim_name=""))
+        for volume in spec.volumes
+    ]
+    return replace(spec, volumes=tuple(volumes), hostname="")
+
+
+def labels_read(pod: PodInfo, snapshot: Snapshot) -> set[str]:
+    """The labels of the pod that any rule may read: selectors ask for them.
+
+    Raises:
+        SelectorError: one of the pod's own selectors is not valid.
+    """
+    keys = set(snapshot.index.label_keys) | pod.affinity_terms.label_keys
+    for constraint in pod.pod.spec.topology_spread_constraints:
+        keys |= compile_selector(constraint.label_selector).keys.union(constraint.match_label_keys)
+    services = snapshot.cluster.derived(_keys_of_services, Service)
+    return keys | services.get(pod.namespace, _NOTHING) | default_selector(pod.pod, snapshot.cluster).keys
+
+
+def _keys_of_services(cluster: Cluster) -> Mapping[str, frozenset[str]]:
+    """By namespace, the labels by which services select pods."""
+    keys: dict[str, frozenset[str]] = {}
+    for service in cluster.all(Service).values():
+        namespace = service.metadata.namespace
+        keys[namespace] = keys.get(namespace, _NOTHING).union(service.spec.selector or ())
+    return keys

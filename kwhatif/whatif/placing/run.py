@@ -12,12 +12,15 @@ import msgspec
 
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.cycle import CycleError
+from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import Scores, score_nodes
 from kwhatif.preemption.candidate import Preemption
+from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.whatif.placing.board import Board
 from kwhatif.whatif.placing.placement import Placement
+from kwhatif.whatif.placing.replicas import SAME, Difference, labels_read
 from kwhatif.whatif.placing.standing import Standing, standing_after
 
 
@@ -40,6 +43,9 @@ class Run:
 
     def __init__(self, result: Attempt, placement: Placement) -> None:
         self._cycle = result.cycle
+        #: Whether a pod that is placed changes what its claims are.
+        self._reserves = any(compiled.reserves for compiled in self._cycle.compiled.values())
+        self._owns_claims = self._are_unused(self._cycle.pod.claim_names)
         self._failure = placement if placement.node is None else None
         self._scores = result.scores
         self._board: Board | None = None
@@ -51,9 +57,16 @@ class Run:
         #: Node names by label, for near-unique labels.
         self._domains: dict[str, dict[str, list[str]]] = {}
 
-    def place(self, pod: PodInfo, moves: Iterable[Move]) -> Placement | None:
-        """Place the next pod, after these moves; None: a whole attempt has to be made."""
-        if self._is_over:
+    def place(self, pod: PodInfo, differs: Difference, moves: Iterable[Move]) -> Placement | None:
+        """Place the next pod, after these moves; None: a whole attempt has to be made.
+
+        Args:
+            pod: the pod.
+            differs: in what it differs from the one before it.
+            moves: everything that has happened since.
+        """
+        if self._is_over or not self._bears(pod, differs):
+            self._is_over = True
             return None
         if self._found is not None:
             self._standing, self._found = standing_after(self._cycle, self._found), None
@@ -64,6 +77,29 @@ class Run:
         except CycleError:  # the whole attempt will tell
             self._is_over = True
             return None
+
+    def reserve(self, node: NodeInfo) -> None:
+        """The pod that was placed last goes to the node."""
+        if self._reserves:
+            self._cycle.reserve(node)
+
+    def _bears(self, pod: PodInfo, differs: Difference) -> bool:
+        """Whether no rule minds the difference between the pods."""
+        cycle = self._cycle
+        if differs == SAME:
+            return not self._reserves or self._failure is not None
+        if any(isinstance(plugin, GuardedPlugin) for plugin in cycle.profile.plugins):
+            return False  # who knows what it reads
+        if differs.labels and not differs.labels.isdisjoint(labels_read(cycle.pod, cycle.snapshot)):
+            return False
+        own = [name for name in pod.claim_names if name not in cycle.pod.claim_names]
+        if not own:
+            return not self._reserves
+        return self._owns_claims and self._are_unused(own) and cycle.turn_to(pod)
+
+    def _are_unused(self, claims: Collection[str]) -> bool:
+        snapshot, namespace = self._cycle.snapshot, self._cycle.pod.namespace
+        return not claims or not any(snapshot.used_claims[f"{namespace}/{name}"] for name in claims)
 
     def _next(self, pod: PodInfo) -> Placement | None:
         if self._failure is not None:
@@ -133,7 +169,8 @@ def _can_be_kept_up(result: Attempt) -> bool:
     cycle = result.cycle
     if result.gated is not None or result.failed or cycle.extenders.interested:
         return False
-    if any(compiled.reserves for compiled in cycle.compiled.values()):
+    by_claim = {plugin.name for plugin in cycle.profile.pre_filter if getattr(plugin, "reads_claims", False)}
+    if any(compiled.reserves and name not in by_claim for name, compiled in cycle.compiled.items()):
         return False
     if result.scores is not None:
         return _suit(result.scores)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
-from functools import cached_property
 
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.diagnosis import fit_error, histogram
@@ -149,19 +148,18 @@ class Standing:
         before: nothing comes of that where all of them stayed anyway, and where fewer pods never are a nuisance.
         """
         for budget, allowed in spent.items():
-            for name in self._guarded.get(budget, ()):
-                if sum(budget in self._budgets.of(pod) for pod in self._evictable(name)) > allowed:
+            for name in self._guarded_by(budget):
+                if (
+                    name in self._cell_of
+                    and sum(budget in self._budgets.of(pod) for pod in self._evictable(name)) > allowed
+                ):
                     self._cell_of[name].spend(name, budget, is_steady=self._is_steady)
 
-    @cached_property
-    def _guarded(self) -> Mapping[str, set[str]]:
-        """Budget -> the nodes where it counts pods that may be evicted: these only become fewer."""
-        guarded: dict[str, set[str]] = {}
-        for name in self._cell_of:
-            for pod in self._evictable(name):
-                for budget in self._budgets.of(pod):
-                    guarded.setdefault(budget, set()).add(name)
-        return guarded
+    def _guarded_by(self, budget: str) -> set[str]:
+        """The nodes with pods that the budget may count."""
+        selector = self._budgets.selector(budget)
+        groups = self._cycle.snapshot.index.groups(budget.partition("/")[0])
+        return set().union(*(group.pods for group in groups if selector.matches(group.labels)))
 
     def _evictable(self, name: str) -> list[PodInfo]:
         return self._policy.potential_victims(self._cycle.pod, self._cycle.snapshot.by_name[name])

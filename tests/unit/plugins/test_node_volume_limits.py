@@ -33,7 +33,6 @@ def verdict(asking: PodBuilder, *objects: KubernetesObject | PodBuilder | NodeBu
     found = snapshot(node("n"), *objects)
     check = pre_filter(asking, found)
     assert isinstance(check, NodeFilter)
-    assert check.reads is Reads.PODS
     return check.filter(found.by_name["n"])
 
 

@@ -128,7 +128,7 @@ def test_hundreds_of_problems_are_all_there() -> None:
 
 @pytest.mark.parametrize("text", ["", "---\n# nothing\n"], ids=["an empty file", "comments"])
 def test_input_without_objects(text: str) -> None:
-    assert problems(stdin=text) == ["-: holds no Kubernetes objects"]
+    assert problems(stdin=text) == ["standard input: holds no Kubernetes objects"]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import random
+import sys
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import zstandard
 
 from kwhatif.errors import InputError
+from kwhatif.sources import inflate
 from kwhatif.sources.files import find_inputs, read_inputs
 from kwhatif.sources.problems import Problems
 
@@ -71,6 +77,36 @@ def test_zstd_is_known_by_its_first_bytes_and_may_have_frames(tmp_path: Path) ->
     assert read(tmp_path / "dump")[0] == [(str(tmp_path / "dump"), b"one " + large)]
 
 
+@pytest.mark.parametrize("compress", [lzma.compress, bz2.compress], ids=["xz", "bzip2"])
+@pytest.mark.parametrize("padding", [b"", bytes(8)], ids=["", "zeros behind"])
+def test_so_are_xz_and_bzip2_and_may_have_streams(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compress: Callable[[bytes], bytes], padding: bytes
+) -> None:
+    monkeypatch.setattr(inflate, "_CHUNK", 1000)
+    large = random.Random(1).randbytes(20_000).hex().encode()
+    (tmp_path / "dump").write_bytes(compress(b"one ") + padding + compress(large) + compress(b"") + padding)
+    assert read(tmp_path / "dump")[0] == [(str(tmp_path / "dump"), b"one " + large)]
+
+
+@pytest.mark.parametrize(("module", "compress"), [("lzma", lzma.compress), ("bz2", bz2.compress)])
+def test_a_python_without_the_library_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, compress: Callable[[bytes], bytes]
+) -> None:
+    (tmp_path / "a.yaml").write_bytes(compress(b"text"))
+    monkeypatch.setitem(sys.modules, module, None)
+    _, (problem,) = read(tmp_path / "a.yaml")
+    assert "which this Python was built without (unpack it yourself)" in problem
+
+
+def greedy() -> bytes:
+    """An xz file that asks for a dictionary of 4 GiB."""
+    made = bytearray(lzma.compress(b"text"))
+    start, end = 12, 12 + (made[12] + 1) * 4 - 4
+    made[made.index(b"\x21\x01", start, end) + 2] = 40
+    made[end : end + 4] = zlib.crc32(made[start:end]).to_bytes(4, "little")
+    return bytes(made)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_byte_order_marks_are_dropped(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "a.yaml").write_bytes("kind: é".encode(encoding))
@@ -78,7 +114,7 @@ def test_byte_order_marks_are_dropped(tmp_path: Path, encoding: str) -> None:
 
 
 def bomb() -> bytes:
-    return gzip.compress(b"\0" * (65 << 20))
+    return gzip.compress(b"\0" * (2 << 20))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +134,7 @@ def bomb() -> bytes:
             id="a bomb",
         ),
         pytest.param(
-            zstandard.compress(b"a" * (65 << 20)),
+            zstandard.compress(b"a" * (2 << 20)),
             "inflates to a suspicious size, and was not read (if you trust it, unpack it yourself)",
             id="a bomb in zstd",
         ),
@@ -108,13 +144,35 @@ def bomb() -> bytes:
             id="cut zstd",
         ),
         pytest.param(
+            lzma.compress(b"a" * (2 << 20), preset=0),
+            "inflates to a suspicious size, and was not read (if you trust it, unpack it yourself)",
+            id="a bomb in xz",
+        ),
+        pytest.param(
+            bz2.compress(b"a" * (2 << 20)),
+            "inflates to a suspicious size, and was not read (if you trust it, unpack it yourself)",
+            id="a bomb in bzip2",
+        ),
+        pytest.param(lzma.compress(b"text")[:-1], "is not a whole xz file: the end is missing", id="cut xz"),
+        pytest.param(bz2.compress(b"text")[:-1], "is not a whole bzip2 file: the end is missing", id="cut bzip2"),
+        pytest.param(
+            lzma.compress(b"text") + b"more than a header",
+            "is not a valid xz file: Input format not supported by decoder",
+            id="no xz",
+        ),
+        pytest.param(greedy(), "is not a valid xz file: Memory usage limit exceeded", id="an xz that wants memory"),
+        pytest.param(bz2.compress(b"text") + b"more", "is not a valid bzip2 file: Invalid data stream", id="no bzip2"),
+        pytest.param(
             zstandard.compress(b"text") + b"more",
             "is not a valid zstd file: zstd decompressor error: Unknown frame descriptor",
             id="no zstd",
         ),
     ],
 )
-def test_what_is_no_text_is_a_problem(tmp_path: Path, content: bytes, message: str) -> None:
+def test_what_is_no_text_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
+) -> None:
+    monkeypatch.setattr(inflate, "_MAX_SMALL", 1 << 20)
     (tmp_path / "a.yaml").write_bytes(content)
     assert read(tmp_path / "a.yaml") == ([], [f"{tmp_path / 'a.yaml'}: {message}"])
 

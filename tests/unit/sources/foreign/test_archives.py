@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import tarfile
 import zipfile
@@ -15,7 +17,8 @@ import zstandard
 
 import kwhatif
 from kwhatif.model.pod import Pod
-from kwhatif.sources import inflate
+from kwhatif.sources import dump, inflate
+from kwhatif.sources.dump import read_cluster
 from kwhatif.sources.foreign import read as foreign_read
 from kwhatif.sources.foreign import trees
 from tests import dumps
@@ -24,6 +27,11 @@ from tests.cli.running import run
 NODE = b"apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
 SMALL = {"nodes.yaml": NODE}
 TRUST = "(if you trust it, unpack it yourself)"
+
+
+@pytest.fixture(autouse=True)
+def _small_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inflate, "_MAX_SMALL", 1 << 20)
 
 
 def problems(path: Path) -> list[str]:
@@ -149,17 +157,37 @@ REFUSED: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     ),
     "a bomb": (
         "d.tar.gz",
-        lambda: gzip.compress(dumps.tar({"a.bin": bytes(65 << 20)}), 1),
+        lambda: gzip.compress(dumps.tar({"a.bin": bytes(2 << 20)}), 1),
         f": inflates to a suspicious size, and was not read {TRUST}",
+    ),
+    "a bomb in xz": (
+        "d.tar.xz",
+        lambda: lzma.compress(dumps.tar({"a.bin": bytes(2 << 20)}), preset=0),
+        f": inflates to a suspicious size, and was not read {TRUST}",
+    ),
+    "a bomb in bzip2": (
+        "d.tar.bz2",
+        lambda: bz2.compress(dumps.tar({"a.bin": bytes(2 << 20)}), 9),
+        f": inflates to a suspicious size, and was not read {TRUST}",
+    ),
+    "a path upwards in xz": (
+        "d.tar.xz",
+        lzma.compress(tar_of(entry("a/../../etc/nodes.yaml"), content=NODE)),
+        ": holds a path that leads out of it, and was not read: a/../../etc/nodes.yaml",
+    ),
+    "a link in bzip2": (
+        "d.tar.bz2",
+        bz2.compress(tar_of(entry("nodes.yaml", tarfile.SYMTYPE, "/etc/passwd"))),
+        ": nodes.yaml: is a link, which is not followed",
     ),
     "a bomb in a zip": (
         "d.zip",
-        lambda: zip_of("nodes.yaml", bytes(65 << 20)),
+        lambda: zip_of("nodes.yaml", bytes(2 << 20)),
         f": nodes.yaml inflates to a suspicious size, and was not read {TRUST}",
     ),
     "a bomb within": (
         "d.tar",
-        lambda: dumps.tar({"nodes.yaml.gz": gzip.compress(bytes(65 << 20))}),
+        lambda: dumps.tar({"nodes.yaml.gz": gzip.compress(bytes(2 << 20))}),
         f": nodes.yaml.gz: inflates to a suspicious size, and was not read {TRUST}",
     ),
     "a tar that was cut off": ("d.tar", dumps.tar(SMALL)[:1500], ": is not a whole archive: the end is missing"),
@@ -172,6 +200,16 @@ REFUSED: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
         "d.tar.zst",
         zstandard.compress(dumps.tar(dumps.cluster_info()))[:-20],
         ": is not a whole zstd file: the end is missing",
+    ),
+    "a tar that was cut off in xz": (
+        "d.tar.xz",
+        lzma.compress(dumps.tar(dumps.cluster_info()))[:-2000],
+        ": is not a whole xz file: the end is missing",
+    ),
+    "a tar that was cut off in bzip2": (
+        "d.tar.bz2",
+        bz2.compress(dumps.tar(dumps.cluster_info()))[:-20],
+        ": is not a whole bzip2 file: the end is missing",
     ),
     "a zip that was cut off": ("d.zip", zip_of("nodes.yaml")[:-30], ": is not a valid archive: File is not a zip file"),
     "a tar that is damaged": ("d.tar", damaged, ": is not a valid archive: bad checksum"),
@@ -220,6 +258,19 @@ def test_what_cannot_be_read_is_refused(
     path.write_bytes(content if isinstance(content, bytes) else content())
     (problem,) = problems(path)
     assert problem.startswith(told)
+
+
+#: On standard input there is no name to tell that these were meant to be archives.
+NO_ARCHIVE = {"no tar", "no tar, compressed", "no zip", "nothing", "nothing, compressed", "an empty tar"}
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSED if name not in NO_ARCHIVE])
+def test_the_same_is_refused_on_standard_input(name: str) -> None:
+    _, content, told = REFUSED[name]
+    with pytest.raises(kwhatif.InputError) as failure:
+        read_cluster(["-"], stdin=io.BytesIO(content if isinstance(content, bytes) else content()))
+    (problem,) = map(str, failure.value.problems)
+    assert problem.startswith(f"standard input{told}")
 
 
 @pytest.mark.parametrize("suffix", dumps.PACKERS)
@@ -292,6 +343,36 @@ def test_an_archive_is_known_by_how_it_begins(tmp_path: Path) -> None:
         assert len(kwhatif.load(path).cluster.all(Pod)) == 49
 
 
+@pytest.mark.parametrize("suffix", dumps.PACKERS)
+def test_an_archive_may_be_piped_in(tmp_path: Path, suffix: str) -> None:
+    path = dumps.packed(tmp_path, suffix, dumps.cluster_info())
+    piped = read_cluster(["-"], stdin=io.BytesIO(path.read_bytes()))
+    assert piped.cluster.all(Pod) == read_cluster([str(path)], stdin=io.BytesIO()).cluster.all(Pod)
+    assert (piped.sources, len(piped.cluster.all(Pod))) == (["standard input"], 49)
+
+
+def test_what_is_piped_in_is_read_once() -> None:
+    with pytest.raises(kwhatif.InputError) as failure:
+        read_cluster(["-", "-"], stdin=io.BytesIO(dumps.tar(SMALL)))
+    assert str(failure.value) == "standard input: is named more than once (it can be read only once)"
+
+
+def test_what_is_piped_in_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dump, "MAX_TEXT", 1 << 20)
+    endless = io.BufferedReader(_Endless())
+    with pytest.raises(kwhatif.InputError) as failure:
+        read_cluster(["-"], stdin=endless)
+    assert str(failure.value) == "standard input: is more than 1,048,576 bytes (save it to a file, and name that)"
+
+
+class _Endless(io.RawIOBase):
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        return len(buffer)
+
+
 def test_a_tgz_may_be_a_single_file(tmp_path: Path) -> None:
     path = tmp_path / "export.tgz"
     path.write_bytes(gzip.compress(NODE))
@@ -317,7 +398,9 @@ def test_an_archive_of_plain_files_is_read_as_a_folder_of_them_would_be(tmp_path
 class TestCommandLine:
     POD = dumps.DEMO.parent / "pods" / "small.yaml"
 
-    @pytest.mark.parametrize("name", ["a path upwards", "a bomb in a zip", "a device", "an encrypted zip", "nothing"])
+    @pytest.mark.parametrize(
+        "name", ["a path upwards", "a bomb in a zip", "a bomb in xz", "a device", "an encrypted zip", "nothing"]
+    )
     def test_what_is_refused_is_bad_input(self, tmp_path: Path, name: str) -> None:
         file, content, told = REFUSED[name]
         path = tmp_path / file
