@@ -20,13 +20,17 @@ add_lines "$POD_TEMPLATE_PATHS" --pod-template-path
 add_lines "$SCHEDULER_CONFIG" --scheduler-config
 [ "$STRICT" != true ] || arguments+=(--strict)
 mkdir -p "$REPORTS"
-arguments+=(
-  --report "json=$REPORTS/gate.json"
-  --report "junit=$REPORTS/junit.xml"
-  --report "sarif=$REPORTS/kwhatif.sarif"
-  --report "markdown=$REPORTS/gate.md"
-  --report "github=$REPORTS/annotations.txt"
+declare -A files=(
+  [json]="$REPORTS/gate.json"
+  [junit]="$REPORTS/junit.xml"
+  [sarif]="$REPORTS/kwhatif.sarif"
+  [markdown]="$REPORTS/gate.md"
+  [github]="$REPORTS/annotations.txt"
 )
+rm -f -- "${files[@]}"  # what an earlier run has left
+for format in "${!files[@]}"; do
+  arguments+=(--report "$format=${files[$format]}")
+done
 arguments+=(--)
 add_lines "$MANIFESTS"
 
@@ -37,13 +41,15 @@ code=0
 kwhatif gate "${arguments[@]}" || code=$?
 echo "::$token::"
 
-{
-  echo "exit-code=$code"
-  echo "json=$REPORTS/gate.json"
-  echo "junit=$REPORTS/junit.xml"
-  echo "sarif=$REPORTS/kwhatif.sarif"
-  echo "markdown=$REPORTS/gate.md"
-} >> "$GITHUB_OUTPUT"
-if [ "$ANNOTATIONS" = true ] && [ -f "$REPORTS/annotations.txt" ]; then cat "$REPORTS/annotations.txt"; fi
-if [ "$SUMMARY" = true ] && [ -f "$REPORTS/gate.md" ]; then cat "$REPORTS/gate.md" >> "$GITHUB_STEP_SUMMARY"; fi
+echo "exit-code=$code" >> "$GITHUB_OUTPUT"
+# Where nothing could be judged there are no reports, and the steps after this one are to know.
+if [ ! -f "${files[json]}" ]; then
+  echo "::error title=kwhatif::Nothing could be judged (exit code $code): the log says why."
+  exit "$code"
+fi
+for format in json junit sarif markdown; do
+  echo "$format=${files[$format]}" >> "$GITHUB_OUTPUT"
+done
+[ "$ANNOTATIONS" != true ] || cat "${files[github]}"
+[ "$SUMMARY" != true ] || cat "${files[markdown]}" >> "$GITHUB_STEP_SUMMARY"
 exit "$code"

@@ -1,4 +1,4 @@
-"""Kubernetes' CEL: device selectors, and expressions over plain data.
+r"""Kubernetes' CEL: device selectors, and expressions over plain data.
 
 The engine is cel-expr-python, Google's own bindings to cel-cpp. Of the engines on PyPI it is the only one with a type
 checker (whose messages are cel-go's, to the column), optional types, two-variable comprehensions and RE2. It evaluates
@@ -8,13 +8,17 @@ common-expression-language, which is as fast, it lacks all of the above.
 What its bindings lack is made up for here: Kubernetes' types and libraries, and the scheduler's words for what goes
 wrong. Known differences to Kubernetes:
 
-* expressions nested more than 32 levels deep do not compile (cel-go: 250);
-* the run-time cost limit is not enforced, see `DeviceSelector.estimated_cost`;
-* `type()` of a quantity, version, URL or address is `bytes`; the types cannot be named in an expression;
+* expressions nested more than 32 levels deep do not compile (cel-go: 250), nor do chains of more than some 30 operators
+  `+` or `-`; the bindings pass no option for that to the engine;
+* the cost of an evaluation is not counted; instead, 10,000 rounds of all its comprehensions end it, as if it had cost
+  too much. Upstream counts up to `COST_LIMIT`, and the API server refuses what it estimates to cost more (see
+  `DeviceSelector.estimated_cost`); so it takes a long list that the expression makes by itself to notice;
+* types such as `net.IP` cannot be named in an expression;
 * `device` bound to another name is not type-checked, and its unknown domains are errors;
-* `findAll` matches with Python's regular expressions, which lack RE2's classes of Unicode;
-* what `format()` is given is checked when it is evaluated, not before, and `sign` has but one overload;
-* the texts of `format.*().validate()`, and of failed conversions of strings, are not upstream's.
+* a version that went through `dyn()` equals nothing, instead of being an error, and NaN is ordered;
+* `format()` writes `%e` and maps otherwise, and where its arguments are not a literal list, it takes more of them;
+* wrong numbers of arguments of functions in a namespace, such as `sets.contains`, are told in other words, and the
+  pattern `\C` is accepted.
 
 Nothing heavy is imported before the first expression is compiled.
 """

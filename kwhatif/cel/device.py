@@ -87,11 +87,11 @@ class DeviceSelector:
     """A compiled selector."""
 
     def __init__(self, expression: str) -> None:
-        from kwhatif.cel import cost, engine, validate
+        from kwhatif.cel import checker, cost, engine, validate
 
         self.expression = expression
         checked = engine.check(_HAS_FIELD.sub(_true, expression), _VARIABLES)
-        engine.judge(expression, checked, lambda: validate.check_fields(checked, "device", _FIELDS))
+        checker.judge(expression, checked, lambda: validate.check_fields(checked, "device", _FIELDS))
         result = checked.type_of(checked.root)
         # `dyn` appears where upstream has `any`: below a `device` that was bound to another name.
         if result not in {"bool", "any", "dyn"}:

@@ -40,7 +40,9 @@ def _no_such_overload(match: re.Match[str], operators: Mapping[str, str]) -> str
     method = _METHOD.fullmatch(operators.get(name, ""))
     if method and "bytes" in args:
         name, types["bytes"] = method["name"], method["type"]
-    if not name[0].isalpha():
+    if name == "size":
+        return "no such overload: size"
+    if not name[0].isalpha() or name == "regex.replace":
         return "no such overload"  # operators fail where their name is not known any more
     return f"no such overload: {name}({', '.join(types.get(part, part) for part in args)})"
 
@@ -51,6 +53,34 @@ _RUNTIME: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = t
         (r'Key not found in map : "?(.*?)"?', lambda match: f"no such key: {match[1]}"),
         (r"Index error: index=(-?\d+) size=\d+", lambda match: f"index out of bounds: {match[1]}"),
         (r"Index error: expected integer type, got (.*)", lambda match: f"unsupported index type '{match[1]}' in list"),
+        (r"(?:double|uint64) out of int64 range", lambda _: "integer overflow"),
+        (r"(?:double|int64) out of uint64 range", lambda _: "unsigned integer overflow"),
+        (r"malformed UTF-8 bytes", lambda _: "invalid UTF-8 in bytes, cannot convert to string"),
+        (
+            r"No matching overloads found : (?P<to>duration|timestamp)\((?P<from>\w+)\)",
+            lambda match: (
+                f"type conversion error from '{_TYPES.get(match['from'], match['from'])}'"
+                f" to 'google.protobuf.{match['to'].capitalize()}'"
+            ),
+        ),
+        (
+            r"decimal clause can only be used on numbers, was given (.*)",
+            lambda match: f"error during formatting: decimal clause can only be used on integers, was given {match[1]}",
+        ),
+        (
+            r"hex clause can only be used on integers, byte buffers, and strings, was given (.*)",
+            lambda match: (
+                "error during formatting: only integers, byte buffers, and strings can be formatted as hex,"
+                f" was given {match[1]}"
+            ),
+        ),
+        (
+            r'only "NaN", "Infinity", and "-Infinity" are supported for conversion to double: .*',
+            lambda _: "error during formatting: fixed-point clause can only be used on doubles, was given string",
+        ),
+        (r"unrecognized formatting clause .*", lambda match: f"could not parse formatting clause: {match[0]}"),
+        (r"unexpected end of format string", lambda _: "unexpected end of string"),
+        (r"Iteration budget exceeded", lambda _: "operation cancelled: actual cost limit exceeded"),
         (r"divide by zero", lambda _: "division by zero"),
         (r"invalid regular expression: (.*?): (.*)", _regex_error),
         (r"No matching overloads found : <iter_range>", lambda _: "unsupported comprehension range type"),
@@ -71,7 +101,7 @@ def runtime_error(text: str, operators: Mapping[str, str]) -> str:
     text = plain(text)
     for pattern, words in _RUNTIME:
         if match := pattern.fullmatch(text):
-            return words(match)
+            return operators.get("regex", "") * (words is _regex_error) + words(match)
     match = _NO_OVERLOAD.fullmatch(text)
     return _no_such_overload(match, operators) if match else text
 

@@ -5,7 +5,7 @@ The type checker sees Kubernetes' types and functions as `environment.yaml` decl
 
 * comparisons of quantities and versions become the engine's own, literals of them become constants;
 * functions that return an optional, or a value whose type Python would lose, are wrapped or renamed;
-* `find` becomes the engine's `regex.extract`;
+* `find` and `findAll` become the engine's `regex.extract` and `regex.replace`;
 * has() of something that has no fields is false, and so is the range of a negative number empty;
 * a domain that a device does not have is an empty map, instead of an error (`newStringInterfaceMapWithDefault` of
   `k8s.io/dynamic-resource-allocation/cel/compile.go`);
@@ -20,7 +20,7 @@ from kwhatif.cel import values
 from kwhatif.cel.checked import Checked, Node, call, constant, empty_map, identifier, literal_text, member_call, walk
 from kwhatif.cel.library.lists import TYPED
 from kwhatif.cel.library.quantity import parse as parse_quantity
-from kwhatif.cel.library.regex import without_groups
+from kwhatif.cel.library.regex import MARK, without_groups
 from kwhatif.cel.library.semver import parse as parse_semver
 
 #: Static types of `device.attributes` and `device.capacity`.
@@ -31,7 +31,8 @@ def rewrite(checked: Checked) -> dict[str, str]:
     """Apply every rule to the tree of `checked`, in place.
 
     Returns:
-        the overloads that became operators, by operator: an error of the operator is one of the overload.
+        the overloads that became operators, by operator: an error of the operator is one of the overload. And under
+        `regex`, what errors of patterns begin with.
     """
     operators: dict[str, str] = {}
     for node in walk(checked.root):
@@ -39,6 +40,8 @@ def rewrite(checked: Checked) -> dict[str, str]:
         replacement = None
         if kind == "call_expr":
             operators |= {_OPERATORS[name]: name for name in checked.overloads(node) if name in _OPERATORS}
+            if node.call_expr.function in {"find", "findAll"}:
+                operators["regex"] = "Illegal regex: "
             replacement = _call(checked, node)
         elif kind == "select_expr":
             replacement = _select(checked, node)
@@ -55,10 +58,37 @@ def _call(checked: Checked, node: Node) -> Node | None:
     function, args = node.call_expr.function, node.call_expr.args
     if function in {"_==_", "_!=_"}:
         return _equals(checked, node)
+    if function == "type":
+        return _type(args[0], checked.type_of(args[0]))
+    if function in _CONVERSIONS and len(args) == 1 and (found := checked.type_of(args[0])) in {"string", "any"}:
+        return _convert(function, args[0], is_text=found == "string")
     if function in {"_[_]", "_[?_]", "_?._"} and checked.type_of(args[0]) in DOMAINS:
         found = _domain(args[0], args[1])
         return found if function == "_[_]" else call("optional.of", found)
     return None
+
+
+def _type(value: Node, found: str) -> Node | None:
+    """The type of a value: of Kubernetes' own, that is their name, which equals nothing but itself."""
+    if found in values.KUBERNETES_TYPES:
+        return constant(found)
+    if found == "any":
+        return call("_?_:_", _is_type(value, "bytes"), constant("kubernetes.Semver"), call("type", value))
+    return None
+
+
+def _convert(function: str, value: Node, *, is_text: bool) -> Node:
+    """A conversion of a string, or of an attribute, which is a string, a number, a bool or a version."""
+    of_text = _CONVERSIONS[function]
+    if is_text:
+        return of_text(value) or call(function, value)
+    found = call(function, value)
+    # What the engine knows how to convert, and cel-go does not; a byte string is a version.
+    for kind, named in (("bytes", "kubernetes.Semver"), *([] if function in _OF_BOOL else [("bool", "bool")])):
+        refusal = call("@noSuchOverload", constant("size" if function == "size" else f"{function}({named})"))
+        found = call("_?_:_", _is_type(value, kind), refusal, found)
+    text = of_text(value)
+    return found if text is None else call("_?_:_", _is_type(value, "string"), text, found)
 
 
 def _domain(domains: Node, name: Node) -> Node:
@@ -127,8 +157,20 @@ def _range(node: Node) -> Node:
 def _find(node: Node) -> Node:
     pattern = node.call_expr.args[0]
     text = literal_text(pattern)
-    whole = call("@withoutGroups", pattern) if text is None else constant(without_groups(text))
+    if text is None:
+        return call("@firstMarked", _marked(node))
+    whole = constant(without_groups(text))
     return member_call(call("regex.extract", node.call_expr.target, whole), "orValue", constant(""))
+
+
+def _find_all(node: Node) -> Node:
+    return call("@marked", _marked(node), *(list(node.call_expr.args)[1:] or [constant(-1)]))
+
+
+def _marked(node: Node) -> Node:
+    """The text, split before and after each match."""
+    replaced = call("regex.replace", node.call_expr.target, node.call_expr.args[0], constant(rf"{MARK}\0{MARK}"))
+    return member_call(replaced, "split", constant(MARK))
 
 
 def _named_format(node: Node) -> Node:
@@ -144,6 +186,26 @@ def _rename(function: str) -> Callable[[Node], Node]:
     return rule
 
 
+def _by_python(name: str) -> Callable[[Node], Node | None]:
+    return lambda text: call(f"@{name}.string", text)
+
+
+def _by_engine(name: str) -> Callable[[Node], Node | None]:
+    return lambda text: call(name, call(f"@{name}.string", text))
+
+
+def _as_it_is(_: Node) -> Node | None:
+    return None
+
+
+#: Conversion (or size(), which also takes anything) -> how it converts a string, if Kubernetes reads strings otherwise.
+_CONVERSIONS: dict[str, Callable[[Node], Node | None]] = {
+    **{name: _by_python(name) for name in ("int", "uint", "double", "bool")},
+    **{name: _by_engine(name) for name in ("duration", "timestamp")},
+    **dict.fromkeys(("string", "bytes", "size"), _as_it_is),
+}
+#: Those that take a bool in cel-go as well.
+_OF_BOOL = frozenset({"bool", "string"})
 _ARITHMETIC = frozenset(
     f"kubernetes.Quantity.{name}({operand})" for name in ("add", "sub") for operand in ("kubernetes.Quantity", "int")
 )
@@ -164,6 +226,8 @@ _RULES: dict[str, Callable[[Node], Node | None]] = {
     "semver(string)": _literal(lambda text: values.semver(parse_semver(text))),
     "list_range": _range,
     "string.find(string)": _find,
+    "string.findAll(string)": _find_all,
+    "string.findAll(string,int)": _find_all,
     "kubernetes.NamedFormat.validate(string)": lambda node: call("optional.ofNonZeroValue", node),
     "format_named": _named_format,
     "string(net.IP)": _rename("@string.ip"),

@@ -5,14 +5,19 @@ Follows the options and validators of `k8s.io/apiserver/pkg/cel/environment/base
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from kwhatif.cel.checked import Checked, Node, children, literal_text, walk
+from kwhatif.cel.checked import Checked, Node, children, literal_text, source_of, walk
+from kwhatif.cel.format_check import check_format
+from kwhatif.cel.shapes import NO_OVERLOAD
 
 #: Function → position, among receiver and arguments, of what must be a valid literal if it is one.
 _LITERALS = {"duration": 0, "timestamp": 0, "matches": 1}
 #: The same for patterns that upstream compiles only when it makes a program of the expression.
 _PATTERNS = {"find": 1, "findAll": 1}
+
+#: Conversions that upstream makes at once where they are of a literal.
+_CONVERSIONS = frozenset({"bool", "bytes", "double", "int", "string", "uint"})
 
 
 class Invalid(Exception):
@@ -36,10 +41,8 @@ def validate(checked: Checked, error_of: Callable[[str, str], str]) -> None:
     for node in walk(checked.root):
         if (found := _literal(node, _LITERALS)) and error_of(node.call_expr.function, str(literal_text(found))):
             raise Invalid(f"invalid {node.call_expr.function} argument", found)
-        if found := _literal(node, _PATTERNS):
-            error = error_of("matches", str(literal_text(found)))
-            if error:
-                raise Invalid(f"program instantiation failed: {error}")
+        if node.call_expr.function == "format" and (problem := check_format(checked, node)):
+            raise Invalid(problem.text, problem.node)
     for node in _outside_format(checked.root):
         _check_types(checked, node.list_expr.elements, set(node.list_expr.optional_indices))
         entries = node.struct_expr.entries
@@ -49,6 +52,43 @@ def validate(checked: Checked, error_of: Callable[[str, str], str]) -> None:
             [entry.value for entry in entries],
             {index for index, entry in enumerate(entries) if entry.optional_entry},
         )
+
+
+def refuse_shapes(checked: Checked, names: Mapping[str, str]) -> None:
+    """Refuse calls of functions that are there for messages only; `names` are the true ones (`shapes.py`).
+
+    Raises:
+        Invalid: for the first such call.
+    """
+    for node in walk(checked.root):
+        call = node.call_expr
+        if any(overload.startswith(NO_OVERLOAD) for overload in checked.overloads(node)):
+            receiver = f"{checked.type_of(call.target)}." if call.HasField("target") else ""
+            types = f"{receiver}({', '.join(map(checked.type_of, call.args))})"
+            raise Invalid(f"found no matching overload for '{names[call.function]}' applied to '{types}'", node)
+
+
+def instantiate(checked: Checked, error_of: Callable[[str, str], str], error_of_call: Callable[[str], str]) -> None:
+    """Check what upstream computes when it makes a program of a checked expression.
+
+    Args:
+        checked: the expression.
+        error_of: tells what is wrong with a text as the literal for a function; "" if nothing is.
+        error_of_call: tells what is wrong with the call of a function with a literal; "" if nothing is.
+
+    Raises:
+        Invalid: for the first violation.
+    """
+    for node in walk(checked.root):
+        error = ""
+        if found := _literal(node, _PATTERNS):
+            error = error_of("matches", str(literal_text(found)))
+        elif node.call_expr.function in _CONVERSIONS and not node.call_expr.HasField("target"):
+            (operand,) = node.call_expr.args
+            literal = source_of(operand)
+            error = error_of_call(f"{node.call_expr.function}({literal})") if literal else ""
+        if error:
+            raise Invalid(f"program instantiation failed: {error}")
 
 
 def check_fields(checked: Checked, variable: str, fields: Iterable[str]) -> None:

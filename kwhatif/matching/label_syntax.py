@@ -15,11 +15,13 @@ _MAX_SUBDOMAIN = 253
 _NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_NAME})?"
 _DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_DNS_1035_LABEL = r"[a-z]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
 
 _name_syntax = re.compile(_NAME)
 _value_syntax = re.compile(_VALUE)
 _dns_label_syntax = re.compile(_DNS_LABEL)
+_dns_1035_label_syntax = re.compile(_DNS_1035_LABEL)
 _subdomain_syntax = re.compile(_SUBDOMAIN)
 
 _CHARACTERS = (
@@ -33,6 +35,11 @@ _WRONG_VALUE = (
 _WRONG_LABEL = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with"
     f" an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_DNS_LABEL}')"
+)
+_WRONG_1035_LABEL = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character,"
+    " and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is"
+    f" '{_DNS_1035_LABEL}')"
 )
 _WRONG_SUBDOMAIN = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and"
@@ -100,4 +107,13 @@ def dns_label_errors(name: str) -> tuple[str, ...]:
     errors = _too_long_a_name(name, _MAX_NAME)
     if not _dns_label_syntax.fullmatch(name):
         errors.append("must not contain dots" if _subdomain_syntax.fullmatch(name) else _WRONG_LABEL)
+    return tuple(errors)
+
+
+@lru_cache(maxsize=65536)
+def dns_1035_label_errors(name: str) -> tuple[str, ...]:
+    """What is wrong with the name of a service (`IsDNS1035Label`); nothing, for a valid one."""
+    errors = _too_long_a_name(name, _MAX_NAME)
+    if not _dns_1035_label_syntax.fullmatch(name):
+        errors.append(_WRONG_1035_LABEL)
     return tuple(errors)

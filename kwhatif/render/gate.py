@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kwhatif.render.amounts import plural
-from kwhatif.render.issues import Issue, issues
+from kwhatif.render.issues import MANIFEST, Issue, issues
 from kwhatif.render.text import BAD, FAINT, GOOD, WARN, table, text
 from kwhatif.report import PolicyVerdict, Report, WorkloadRow
 
@@ -23,7 +23,8 @@ _VERDICTS: dict[PolicyVerdict, tuple[str, str, str]] = {
 
 def gate(report: Report, *, quiet: bool) -> Iterator[RenderableType]:
     """Verdict, workloads, findings."""
-    found = issues(report)
+    # What is wrong with manifests is told on stderr, as every command does.
+    found = [issue for issue in issues(report) if issue.rule != MANIFEST]
     yield _verdict(report, found)
     if quiet:
         return
@@ -37,7 +38,8 @@ def _verdict(report: Report, found: Sequence[Issue]) -> Text:
     verdict = "fail" if report.problems or report.policy is None else report.policy.verdict
     sign, word, style = _VERDICTS[verdict]
     counts = Counter(issue.level for issue in found if issue.suppressed is None)
-    said = [plural(counts["error"], "failure")] if counts["error"] else []
+    said = [f"{plural(len(report.problems), 'problem')} in manifests"] if report.problems else []
+    said += [plural(counts["error"], "failure")] if counts["error"] else []
     said += [plural(counts["warning"], "warning")] if counts["warning"] else []
     suppressed = sum(issue.suppressed is not None for issue in found)
     said += [f"{suppressed} suppressed"] if suppressed else []
@@ -54,7 +56,7 @@ def _workloads(rows: Sequence[WorkloadRow]) -> Table:
             text(sign, style),
             text(row.name),
             text(f"{row.source.file}:{row.source.line}" if row.source.line else row.source.file, FAINT),
-            text(f"{row.placed}/{row.replicas}"),
+            text(f"{row.placed}/{row.replicas}" if row.replicas else "-"),
             text(row.message, style if style != GOOD else ""),
         )
     return made

@@ -47,6 +47,10 @@ def _gate(report: Report, detail: Detail) -> Iterator[RenderableType]:
         yield ""
         yield verdict(decision, report)
         yield from _placement(decision, detail)
+        # A gate keeps a few nodes of each kind; the counts are in the scheduler's words.
+        hidden = report.snapshot.nodes - len(decision.rejected)
+        if hidden > 0:
+            yield text(f"Left out: {plural(hidden, 'node')} that {'says' if hidden == 1 else 'say'} the same", FAINT)
 
 
 def _judged_alone(report: Report, detail: Detail) -> Iterator[RenderableType]:

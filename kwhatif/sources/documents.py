@@ -16,6 +16,7 @@ from kwhatif.sources import yaml_blocks
 from kwhatif.sources.origin import Origin, Place
 from kwhatif.sources.paths import FieldPath
 from kwhatif.sources.problems import Problems
+from kwhatif.sources.unbuilt import hint_for_text
 from kwhatif.sources.yaml_entries import NotSimpleError
 
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
@@ -56,7 +57,7 @@ def documents(source: str, text: bytes, problems: Problems) -> Iterator[Document
         is_yaml = len(found) < 2 and len(text) <= _MAX_FLOW_YAML
         found = list(_yaml_documents(source, text, in_yaml)) if is_yaml else []
         if in_yaml or not found:
-            problems.add(source, str(wrong))
+            problems.add(source, str(wrong), hint_for_text(text))
             return
     yield from found
 
@@ -143,7 +144,7 @@ def _to_json(chunk: bytes, origin: Origin, problems: Problems) -> bytes | None:
     except yaml_text.YAMLProblem as wrong:
         there = origin._replace(line=origin.line + wrong.line - 1) if wrong.line else origin
         column = f", column {wrong.column}" if wrong.column else ""
-        problems.add(there.where() + column, f"is not valid YAML: {wrong.message}", origin=there)
+        problems.add(there.where() + column, f"is not valid YAML: {wrong.message}", hint_for_text(chunk), there)
     except UnicodeDecodeError:
         problems.add(origin.where(), "is not valid UTF-8", origin=origin)
     return None

@@ -11,6 +11,7 @@ from kwhatif.sources.documents import Buffer
 from kwhatif.sources.lenient import json_name, reader
 from kwhatif.sources.paths import FieldPath
 from kwhatif.sources.problems import Report
+from kwhatif.sources.unbuilt import hint_for_file
 
 #: What decoding can raise: not the type, not JSON, nested too deeply, not UTF-8.
 FAILURES = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
@@ -52,10 +53,14 @@ def is_object(head: Head, report: Report) -> bool:
     full_name = "/".join(name for name in names if name and isinstance(name, str))
     if isinstance(head.kind, str):
         report.name = f"{head.kind} {full_name}".strip()
+    if not head.api_version and not head.kind:
+        report.add("is no Kubernetes object: it has neither apiVersion nor kind", hint=hint_for_file(report.file))
+        return False
     complete = True
     for field, value in (("apiVersion", head.api_version), ("kind", head.kind)):
         if value is None or value == "":
-            report.add("is not set", (field,), "every Kubernetes object has an apiVersion and a kind")
+            hint = hint_for_file(report.file) or "every Kubernetes object has an apiVersion and a kind"
+            report.add("is not set", (field,), hint)
         elif not isinstance(value, str):
             report.add(f"expected a string, got {json_name(value)}", (field,))
         complete = complete and isinstance(value, str) and bool(value)

@@ -37,9 +37,12 @@ class Input(NamedTuple):
 def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> list[Input]:
     """The files that `paths` name, in their order."""
     inputs: list[Input] = []
+    seen: set[str] = set()
     for path in paths:
         if path != "-":
-            inputs.extend(Input(name, partial(_read, name), name) for name in _expand(path, problems))
+            named = {name: os.path.normpath(name) for name in _expand(path, problems)}
+            inputs.extend(Input(name, partial(_read, name), name) for name, file in named.items() if file not in seen)
+            seen.update(named.values())
         elif any(known.name == STDIN for known in inputs):
             problems.add(STDIN, *READ_ONCE)
         else:

@@ -23,6 +23,7 @@ from kwhatif.sources.outline import Outline, outlines
 from kwhatif.sources.problems import Problems
 from kwhatif.sources.registry import Registry
 from kwhatif.sources.resources import BY_KIND
+from kwhatif.sources.unbuilt import BUILD
 from kwhatif.sources.validate import CANDIDATES, validate_batch
 
 _AUTOSCALER = "HorizontalPodAutoscaler"
@@ -152,6 +153,9 @@ class _Reader:
         if outline.kind in self._custom_kinds:
             resource = _custom(outline, self._namespace)
             self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations))
+        elif outline.kind == "Kustomization" and group_of(outline.version) == "kustomize.config.k8s.io":
+            file = outline.place.origin.source
+            self.caveats.append(Missing(f"{file} is not built, so what it would change is not judged: {BUILD}"))
         elif outline.kind == _AUTOSCALER:
             self.caveats.append(
                 f"{outline.name} is not modelled: what it scales counts with the replicas that it names, or has"

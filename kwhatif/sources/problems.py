@@ -53,6 +53,11 @@ class Report:
         self._place = place
         self.name = name
 
+    @property
+    def file(self) -> str:
+        """The file that it stands in."""
+        return self._place.origin.source
+
     def add(self, message: str, path: FieldPath = (), hint: str = "") -> None:
         """A field (or with no path the whole object) is wrong."""
         origin = self._place.of(path)

@@ -125,7 +125,10 @@ def test_every_report_is_written_beside_the_answer_and_valid(tmp_path: Path) -> 
     formats = ("json", "yaml", "junit", "sarif", "github", "gitlab", "markdown")
     asked = " ".join(f"--report {name}={tmp_path}/{name}" for name in formats)
     ran = gate(f"{MANIFESTS} {FIXTURES}/broken --policy {FIXTURES}/kwhatif.yaml {asked} -q")
-    assert ran.stdout == "✘ The gate fails: 6 workloads, 14 pods; 2 failures; 1 warning; 2 suppressed\n"
+    assert (
+        ran.stdout
+        == "✘ The gate fails: 6 workloads, 14 pods; 1 problem in manifests; 1 failure; 1 warning; 2 suppressed\n"
+    )
     texts = {name: (tmp_path / name).read_text() for name in formats}
 
     xmlschema.XMLSchema(str(SCHEMAS / "junit-10.xsd")).validate(texts["junit"])

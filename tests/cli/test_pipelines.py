@@ -102,6 +102,19 @@ def test_the_actions_inputs_become_options(tmp_path: Path) -> None:
     assert not (tmp_path / "GITHUB_STEP_SUMMARY").exists()
 
 
+def test_where_nothing_can_be_judged_the_action_promises_no_reports(tmp_path: Path) -> None:
+    (tmp_path / "kwhatif-reports").mkdir()
+    (tmp_path / "kwhatif-reports" / "gate.json").write_text("{}")  # of an earlier run
+    done = act(tmp_path, manifests=str(MANIFESTS), cluster="nowhere.yaml")
+    assert done.returncode == 3
+    assert "nowhere.yaml" in done.stderr
+    assert done.stdout.splitlines()[-1] == (
+        "::error title=kwhatif::Nothing could be judged (exit code 3): the log says why."
+    )
+    assert (tmp_path / "GITHUB_OUTPUT").read_text() == "exit-code=3\n"
+    assert not (tmp_path / "GITHUB_STEP_SUMMARY").exists()
+
+
 def test_every_input_of_the_action_reaches_its_script() -> None:
     action, script = read("action.yml"), (ROOT / "ci" / "github.sh").read_text()
     text = json.dumps(action["runs"])

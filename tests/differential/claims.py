@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from tests.differential.devices import API, GPU, NIC, SHARE, Devices, Slot
@@ -76,7 +78,14 @@ RARE_EXPRESSIONS = (
 )
 
 
+#: Selectors right and wrong, of which `tests/oracle/selectors` wrote down what they say of one device.
+_STORED = Path(__file__).parents[2] / "fixtures" / "cel" / "selectors.json"
+STORED_EXPRESSIONS = tuple(entry["expression"] for entry in json.loads(_STORED.read_text("utf-8")))
+
+
 def _expression(dice: Dice) -> str:
+    if dice.chance(0.05):
+        return dice.one(STORED_EXPRESSIONS)
     return dice.one(RARE_EXPRESSIONS if dice.chance(0.25) else EXPRESSIONS)
 
 

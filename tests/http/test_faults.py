@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -84,6 +85,8 @@ PASSING: dict[str, Behaviour] = {
     "a chunk cut short": cut_chunk,
     "a body that ends too soon": answer(200, b'{"kind": "PodList", "items": [{"metadata"'),
     "an empty body": answer(200, b""),
+    "a compressed body cut short": answer(200, gzip.compress(b'{"kind": "PodList"}')[:-12], Content_Encoding="gzip"),
+    "a compressed body that is none": answer(200, b'{"kind": "PodList"}', Content_Encoding="gzip"),
     "too many requests": answer(429, status(429, "TooManyRequests", "slow down")),
     "too many requests, and when to come again": answer(429, b"slow down", "text/plain", Retry_After="0"),
     "an internal error": answer(500, status(500, "InternalError", "etcdserver: leader changed")),
@@ -111,6 +114,19 @@ def test_a_lasting_fault_is_an_error_after_some_tries(
     assert told.startswith("the cluster could not be read: GET /api/v1/pods of https://127.0.0.1:")
     assert told.endswith(f", {request.MAX_TRIES} tries")
     assert api.asked(PODS) == request.MAX_TRIES
+
+
+def test_pages_may_be_compressed(api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes) -> None:
+    pages = [json.dumps(page).encode() for page in api.pages[PODS].values()]
+    api.next(PODS, *[answer(200, gzip.compress(page), Content_Encoding="gzip") for page in pages])
+    assert report(kubeconfig) == whole
+    assert not api.behaviours[PODS]
+
+
+@pytest.mark.parametrize(("disabled", "asked"), [(False, "gzip"), (True, "identity")])
+def test_compression_is_asked_for(api: FakeAPI, kubeconfig: WriteKubeconfig, disabled: bool, asked: str) -> None:
+    kwhatif.load_live(kubeconfig=kubeconfig(**{"disable-compression": disabled}))
+    assert {word for _, _, headers in api.requests for word in headers["Accept-Encoding"]} == {asked}
 
 
 def test_words_of_a_lasting_fault_are_the_servers(api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:

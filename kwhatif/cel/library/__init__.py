@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.cel.library import formats, lists, net, order, quantity, regex, semver, url
+from kwhatif.cel.library import conversions, formats, lists, net, order, quantity, regex, semver, url
 from kwhatif.cel.library.function import Function
 
 
-def _fail() -> bool:
-    raise ValueError("no such overload")
+def _fail(what: str = "") -> bool:
+    raise ValueError(f"no such overload: {what}" if what else "no such overload")
 
 
 def _insert_entry(entries: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
@@ -27,9 +27,11 @@ def _insert_entries(entries: dict[Any, Any], more: dict[Any, Any]) -> dict[Any, 
 #: Every implementation in Python; `environment.yaml` declares what of it expressions may call.
 FUNCTIONS: tuple[Function, ...] = (
     Function("@noSuchOverload", (), "bool", _fail),
+    Function("@noSuchOverload", ("string",), "dyn", _fail),
     # Of the two-variable comprehensions, the engine has the macros, but not the functions that they expand to.
     Function("cel.@mapInsert", ("map", "dyn", "dyn"), "dyn", _insert_entry),
     Function("cel.@mapInsert", ("map", "map"), "dyn", _insert_entries),
+    *conversions.FUNCTIONS,
     *formats.FUNCTIONS,
     *lists.FUNCTIONS,
     *net.FUNCTIONS,

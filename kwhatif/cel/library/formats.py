@@ -1,7 +1,4 @@
-"""`kubernetes.format` (`k8s.io/apiserver/pkg/cel/library/format.go`).
-
-Which texts a format accepts is upstream's rule; how a refusal is worded is not.
-"""
+"""`kubernetes.format` (`k8s.io/apiserver/pkg/cel/library/format.go`)."""
 
 from __future__ import annotations
 
@@ -13,12 +10,14 @@ from datetime import date
 
 from kwhatif.cel.library import url
 from kwhatif.cel.library.function import Function
+from kwhatif.matching.label_syntax import (
+    dns_1035_label_errors,
+    dns_label_errors,
+    dns_subdomain_errors,
+    label_key_errors,
+    label_value_errors,
+)
 
-_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_LABEL_1123 = re.compile(_LABEL)
-_SUBDOMAIN_1123 = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # QUIRK: upstream's dot before the fraction matches any character.
@@ -27,37 +26,16 @@ _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[
 Check = Callable[[str], list[str]]
 
 
-def _matches(pattern: re.Pattern[str], longest: int, description: str) -> Check:
-    def check(text: str) -> list[str]:
-        too_long = [f"must be no more than {longest} bytes"] if len(text.encode()) > longest else []
-        return too_long if pattern.fullmatch(text) else [*too_long, f"is not {description}"]
-
-    return check
+def _of_names(check: Callable[[str], tuple[str, ...]]) -> Check:
+    return lambda text: list(check(text))
 
 
-def _as_prefix(check: Check) -> Check:
+def _as_prefix(check: Callable[[str], tuple[str, ...]]) -> Check:
     def check_prefix(text: str) -> list[str]:
         # A name generated from a prefix goes on after the dash.
-        return check(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text)
+        return list(check(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text))
 
     return check_prefix
-
-
-_label_1123 = _matches(_LABEL_1123, 63, "a DNS label (RFC 1123)")
-_subdomain_1123 = _matches(_SUBDOMAIN_1123, 253, "a DNS subdomain (RFC 1123)")
-_label_1035 = _matches(_LABEL_1035, 63, "a DNS label (RFC 1035)")
-_name = _matches(_NAME, 63, "a name of letters, digits, '-', '_' and '.'")
-
-
-def _qualified_name(text: str) -> list[str]:
-    prefix, slash, name = text.rpartition("/")
-    if "/" in prefix:
-        return ["has more than one '/'"]
-    return [*(_subdomain_1123(prefix) if slash else []), *_name(name)]
-
-
-def _label_value(text: str) -> list[str]:
-    return _name(text) if text else []
 
 
 def _uri(text: str) -> list[str]:
@@ -102,14 +80,14 @@ FORMATS: dict[str, Check] = {
     "byte": _byte,
     "date": _date,
     "datetime": _datetime,
-    "dns1035Label": _label_1035,
-    "dns1035LabelPrefix": _as_prefix(_label_1035),
-    "dns1123Label": _label_1123,
-    "dns1123LabelPrefix": _as_prefix(_label_1123),
-    "dns1123Subdomain": _subdomain_1123,
-    "dns1123SubdomainPrefix": _as_prefix(_subdomain_1123),
-    "labelValue": _label_value,
-    "qualifiedName": _qualified_name,
+    "dns1035Label": _of_names(dns_1035_label_errors),
+    "dns1035LabelPrefix": _as_prefix(dns_1035_label_errors),
+    "dns1123Label": _of_names(dns_label_errors),
+    "dns1123LabelPrefix": _as_prefix(dns_label_errors),
+    "dns1123Subdomain": _of_names(dns_subdomain_errors),
+    "dns1123SubdomainPrefix": _as_prefix(dns_subdomain_errors),
+    "labelValue": _of_names(label_value_errors),
+    "qualifiedName": _of_names(label_key_errors),
     "uri": _uri,
     "uuid": _uuid,
 }

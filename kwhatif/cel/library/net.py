@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from ipaddress import IPv6Address, ip_address, ip_interface
 
 from kwhatif.cel.library.function import Function
+from kwhatif.cel.library.netip import address_refusal, prefix_refusal, quote
 from kwhatif.cel.values import Address
-
-_PREFIX_LENGTH = re.compile(r"0|[1-9][0-9]{0,2}")
 
 
 def parse_ip(text: str) -> Address:
     """`ip(text)`."""
-    try:
-        address = ip_address(text)
-    except ValueError:
-        # What netip.ParseAddr says after the second colon depends on how far it came.
-        raise ValueError(
-            f'IP Address "{text}" parse error during conversion from string: ParseAddr("{text}"): unable to parse IP'
-        ) from None
+    if refusal := address_refusal(text):
+        raise ValueError(f"IP Address {quote(text)} parse error during conversion from string: {refusal}")
+    address = ip_address(text)
     if isinstance(address, IPv6Address) and address.scope_id:
         raise ValueError(f'IP address "{text}" with zone value is not allowed')
     if isinstance(address, IPv6Address) and address.ipv4_mapped:
@@ -43,16 +37,12 @@ def is_canonical(text: str) -> bool:
 
 def parse_cidr(text: str) -> Address:
     """`cidr(text)`; bits after the prefix are kept."""
-    prefix = "network address parse error during conversion from string: "
-    _, slash, length = text.rpartition("/")
-    try:
-        if not slash or "%" in text or not _PREFIX_LENGTH.fullmatch(length):
-            raise ValueError("no prefix")  # noqa: TRY301 - one message for everything that cannot be parsed
-        parsed = ip_interface(text)
-    except ValueError:
-        raise ValueError(f'{prefix * 2}netip.ParsePrefix("{text}"): unable to parse') from None
+    problem = "network address parse error during conversion from string: "
+    if refusal := prefix_refusal(text):
+        raise ValueError(f"{problem * 2}{refusal}")
+    parsed = ip_interface(text)
     if isinstance(parsed.ip, IPv6Address) and parsed.ip.ipv4_mapped:
-        raise ValueError(f'{prefix}IPv4-mapped IPv6 address "{text}" is not allowed')
+        raise ValueError(f'{problem}IPv4-mapped IPv6 address "{text}" is not allowed')
     return parsed
 
 

@@ -59,6 +59,7 @@ _EXPLANATIONS: tuple[tuple[type[Exception], str], ...] = (
     (http.ReadTimeoutError, "no answer in time (see --request-timeout)"),
     (TimeoutError, "no answer in time (see --request-timeout)"),
     (http.IncompleteRead, "the answer was cut short"),
+    (http.DecodeError, "the answer is damaged: {}"),
     (http.ProtocolError, "the connection broke off: {}"),
 )
 

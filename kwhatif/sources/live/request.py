@@ -113,7 +113,7 @@ class Client:
             return False
         if isinstance(failure, urllib3.exceptions.NewConnectionError):
             return self._answered
-        return isinstance(failure, urllib3.exceptions.ProtocolError)
+        return isinstance(failure, urllib3.exceptions.ProtocolError | urllib3.exceptions.DecodeError)
 
     def _send(self, path: str) -> tuple[int, Mapping[str, str], bytes]:
         started = time.monotonic()
@@ -136,7 +136,10 @@ class Client:
 
     def _chunks(self, response: urllib3.BaseHTTPResponse, started: float) -> Iterator[bytes]:
         """The body; a server that sends a byte now and then does not get around the timeout."""
-        while chunk := response.read1(_CHUNK):
+        encoded = (
+            "Content-Encoding" in response.headers
+        )  # else every few kilobytes would pass a decoder that does nothing
+        while chunk := response.read1(_CHUNK, decode_content=encoded):
             yield chunk
             if self._stop.is_set():
                 raise Cancelled

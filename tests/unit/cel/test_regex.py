@@ -37,7 +37,7 @@ def test_values(expression: str, expected: object) -> None:
 
 
 def test_computed_patterns_that_are_none_say_so() -> None:
-    with pytest.raises(CelRuntimeError, match=r"^error parsing regexp: missing closing \]: `\[b`$"):
+    with pytest.raises(CelRuntimeError, match=r"^Illegal regex: error parsing regexp: missing closing \]: `\[b`$"):
         compile_expression("'a'.find(text)", {"text": "string"}).evaluate({"text": "[b"})
     with pytest.raises(CelRuntimeError, match="^Illegal regex: error parsing regexp: "):
         compile_expression("'a'.findAll(text)", {"text": "string"}).evaluate({"text": "[b"})

@@ -33,5 +33,24 @@ def test_prose_gives_way_to_names(width):
 def test_nothing_is_lost_where_not_even_words_fit(width):
     shown = _shown(width)
     assert max(map(len, shown.splitlines())) <= width
-    _, _, body = shown.rpartition("─")
-    assert sorted("".join(body.split())) == sorted((NAME + "-100" + PROSE).replace(" ", ""))
+    assert "".join(shown.split()) == f"{NAME}priority:-100why:{PROSE}".replace(" ", "")
+
+
+def test_a_row_becomes_lines_whose_words_are_whole():
+    made = table("", "WORKLOAD", "MANIFEST", "RESULT")
+    made.add_row(
+        text("✘"), text(NAME), text("manifests/checkout.yaml:12"), text("none of 2 placed; the 2nd stays pending")
+    )
+    made.add_row(text("✔"), text("a/b"), text(""), text("unchanged"))
+    console = Console(file=io.StringIO(), width=40)
+    console.print(made)
+    assert [line.rstrip() for line in console.file.getvalue().splitlines()] == [
+        "",
+        f"✘ {NAME}",
+        "    manifest: manifests/checkout.yaml:12",
+        "    result: none of 2 placed; the 2nd",
+        "    stays pending",
+        "✔ a/b",
+        "    result: unchanged",
+        "",
+    ]

@@ -7,7 +7,8 @@ import pytest
 
 from kwhatif.errors import InputError
 from kwhatif.model.cluster import key_of
-from kwhatif.sources.manifests import read_manifests
+from kwhatif.model.missing import Missing
+from kwhatif.sources.manifests import read_manifest_set, read_manifests
 from kwhatif.sources.origin import Manifest, Origin
 
 DEMO = Path(__file__).parents[3] / "fixtures" / "demo" / "pods"
@@ -131,3 +132,37 @@ def test_a_kind_of_that_name_in_another_group_is_another_kind() -> None:
 
 def test_a_glob_that_matches_nothing(tmp_path: Path) -> None:
     assert problems(tmp_path / "*.yaml") == [f"{tmp_path}/*.yaml: matches no file"]
+
+
+UNBUILT = {
+    "a chart's values": ("values.yaml", "replicaCount: 2\n", "neither apiVersion nor kind", "helm template"),
+    "a chart": ("Chart.yaml", "apiVersion: v2\nname: x\n", "kind: is not set", "helm template"),
+    "an overlay": ("kustomization.yaml", "resources: [a.yaml]\n", "neither apiVersion nor kind", "kustomize build"),
+    "a template": ("a.yaml", "kind: Pod\nmetadata: {name: {{ .Values.x }}}\n", "is not valid YAML", "helm template"),
+    "a template in a condition": ("a.yaml", "{{ if .Values.x }}\nkind: Pod\n{{ end }}\n", "JSON", "helm template"),
+    "something else": ("compose.yaml", "services: {}\n", "neither apiVersion nor kind", ""),
+}
+
+
+@pytest.mark.parametrize(("file", "text", "wrong", "hint"), UNBUILT.values(), ids=UNBUILT.keys())
+def test_what_a_tool_makes_manifests_of(tmp_path: Path, file: str, text: str, wrong: str, hint: str) -> None:
+    (tmp_path / file).write_text(text)
+    (told,) = problems(tmp_path / file)
+    assert wrong in told
+    assert (f"(give what `{hint}`" in told or f": give what `{hint}`" in told) if hint else not told.endswith(")")
+
+
+def test_an_overlay_that_says_what_it_is_counts_for_nothing_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n")
+    (tmp_path / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+    found = read_manifest_set([str(tmp_path)], stdin=io.BytesIO(), default_namespace="shop")
+    assert found.caveats == (
+        f"{tmp_path}/kustomization.yaml is not built, so what it would change is not judged:"
+        " give what `kustomize build` makes of it",
+    )
+    assert isinstance(found.caveats[0], Missing)
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("kind: Pod\nmetadata: {name: a}\n")
+    assert len(problems(tmp_path, tmp_path / "." / "a.yaml", f"{tmp_path}/../{tmp_path.name}/a.yaml")) == 1

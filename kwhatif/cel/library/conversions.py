@@ -1,0 +1,96 @@
+"""Conversions of strings as Go reads them (`ConvertToType` in cel-go's `common/types/string.go`).
+
+The engine reads some texts that Go does not, such as `" 1"` as a number, and the other way round.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import datetime
+
+from kwhatif.cel.library.function import Function
+from kwhatif.model.int64 import MAX_INT64, fits
+
+_INT = re.compile(r"[+-]?[0-9]+")
+_UINT = re.compile(r"[0-9]+")
+_TRUE = ("1", "t", "T", "TRUE", "true", "True")
+_FALSE = ("0", "f", "F", "FALSE", "false", "False")
+_HEX_FLOAT = re.compile(r"[+-]?0[xX][0-9a-fA-F_]*\.?[0-9a-fA-F_]*[pP][+-]?[0-9]+")
+_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_SPAN = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<unit>ns|us|ms|s|m|h)")
+_SPANS = re.compile(rf"[+-]?(?:0|(?:{_SPAN.pattern.replace('?P<number>', '?:').replace('?P<unit>', '?:')})+)")
+_TIMESTAMP = re.compile(
+    r"(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+def _failure(kind: str) -> ValueError:
+    return ValueError(f"type conversion error from 'string' to '{kind}'")
+
+
+def to_int(text: str) -> int:
+    """`int(text)`."""
+    if not _INT.fullmatch(text) or not fits(int(text)):
+        raise _failure("int")
+    return int(text)
+
+
+def to_uint(text: str) -> int:
+    """`uint(text)`."""
+    if not _UINT.fullmatch(text) or int(text) > 2 * MAX_INT64 + 1:
+        raise _failure("uint")
+    return int(text)
+
+
+def to_double(text: str) -> float:
+    """`double(text)`."""
+    try:
+        if text != text.strip():
+            raise ValueError(text)  # noqa: TRY301 - one message for everything that cannot be read
+        number = float.fromhex(text) if _HEX_FLOAT.fullmatch(text) else float(text)
+    except (ValueError, OverflowError):
+        raise _failure("double") from None
+    if math.isinf(number) and "inf" not in text.lower():
+        raise _failure("double")
+    return number
+
+
+def to_bool(text: str) -> bool:
+    """`bool(text)`."""
+    if text not in _TRUE + _FALSE:
+        raise _failure("bool")
+    return text in _TRUE
+
+
+def duration_text(text: str) -> str:
+    """What the engine reads as `duration(text)`."""
+    plain = text.replace("µ", "u").replace("μ", "u")
+    spans = _SPAN.finditer(plain) if _SPANS.fullmatch(plain) else ()
+    nanos = sum(int(float(span["number"]) * _UNITS[span["unit"]]) for span in spans)
+    if not _SPANS.fullmatch(plain) or not fits(nanos):
+        raise _failure("google.protobuf.Duration")
+    return plain
+
+
+def timestamp_text(text: str) -> str:
+    """What the engine reads as `timestamp(text)`."""
+    match = _TIMESTAMP.fullmatch(text)
+    try:
+        if match is None:
+            raise ValueError(text)  # noqa: TRY301 - one message for everything that cannot be read
+        # The year 0 is for the engine to refuse, in other words.
+        datetime.fromisoformat(re.sub(r"\A0000", "0004", match["time"]))
+    except ValueError:
+        raise _failure("google.protobuf.Timestamp") from None
+    return text
+
+
+FUNCTIONS = (
+    Function("@int.string", ("string",), "int", to_int),
+    Function("@uint.string", ("string",), "uint", to_uint),
+    Function("@double.string", ("string",), "double", to_double),
+    Function("@bool.string", ("string",), "bool", to_bool),
+    Function("@duration.string", ("string",), "string", duration_text),
+    Function("@timestamp.string", ("string",), "string", timestamp_text),
+)

@@ -1,0 +1,35 @@
+"""What Kubernetes' own library says of selectors, word for word (`tests/oracle/selectors` wrote it down)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kwhatif.cel import CelCompileError, CelRuntimeError, DeviceView, Semver, compile_device_selector
+from kwhatif.model.quantity import parse_quantity
+
+ANSWERS = json.loads((Path(__file__).parents[3] / "fixtures" / "cel" / "selectors.json").read_text("utf-8"))
+ATTRIBUTES = {"model": "A100", "index": 3, "healthy": True, "other.example.com/rack": "r1"}
+DEVICE = DeviceView(
+    driver="gpu.example.com",
+    allow_multiple_allocations=False,
+    attributes={**ATTRIBUTES, "version": Semver.parse("1.2.3")},
+    capacity={"memory": parse_quantity("40Gi")},
+)
+
+
+def answer(expression: str) -> dict[str, object]:
+    try:
+        return {"match": compile_device_selector(expression).matches(DEVICE)}
+    except CelCompileError as error:
+        return {"compile": error.message}
+    except CelRuntimeError as error:
+        return {"error": error.message}
+
+
+@pytest.mark.parametrize("start", range(0, len(ANSWERS), 100))
+def test_selectors_say_what_upstream_says(start: int) -> None:
+    asked = ANSWERS[start : start + 100]
+    assert [{"expression": entry["expression"], **answer(entry["expression"])} for entry in asked] == asked
