@@ -51,10 +51,13 @@ class Recall:
         if not self.asked or node.remembered is None or self._cycle.nominated_on(node):
             return None
         answer = cast("_Answer | None", node.remembered.get(self._question))
-        if answer is None or any(self._budgets.allowed(name) != allowed for name, allowed in answer.allowed):
+        if answer is None:
             return None
+        for budget, allowed in answer.allowed:
+            if self._budgets.allowed(budget) != allowed:
+                return None
         for name, plugin in self._cycle.filters:
-            if plugin.reads is Reads.CLUSTER and plugin.heeds_any and any(map(plugin.heeds, node.pods)):
+            if plugin.reads is Reads.CLUSTER and plugin.heeds_on(node) and any(map(plugin.heeds, node.pods)):
                 return None
             status = answer.emptied if name == self.asked else plugin.filter(node)
             if status is not SUCCESS and status.code is not Code.SUCCESS:

@@ -112,7 +112,7 @@ class _Trial:
 
     def _take(self, named: NamedFilter, removed: Sequence[PodInfo]) -> None:
         name, plugin = named
-        if plugin.reads is Reads.CLUSTER and not any(map(plugin.heeds, removed)):
+        if plugin.reads is Reads.CLUSTER and not (plugin.heeds_on(self._before) and any(map(plugin.heeds, removed))):
             self._filters.append(named)
             return
         if _follows_pods(plugin):
