@@ -63,9 +63,19 @@ def _each_container(spec: PodSpec, default: Callable[[Container], Container]) ->
 
 
 def _default_container(container: Container) -> Container:
+    if _says_everything(container):
+        return container
     container = _default_ports(container)
     resources = _default_requests(container.resources)
     return container if resources is container.resources else replace(container, resources=resources)
+
+
+def _says_everything(container: Container) -> bool:
+    """A quick look: so it is with all containers that the API server has seen."""
+    for port in container.ports:
+        if not port.protocol:
+            return False
+    return container.resources.limits.keys() <= container.resources.requests.keys()
 
 
 def _default_ports(container: Container) -> Container:

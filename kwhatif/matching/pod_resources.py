@@ -46,8 +46,6 @@ _by_shape: dict[object, PodResources] = {}
 def _shape(spec: PodSpec) -> object:
     """What the requests depend on, for most pods."""
     containers = spec.containers
-    if len(containers) == 1 and not spec.init_containers:
-        return tuple(containers[0].resources.requests.items())
     every = (*containers, *spec.init_containers)
     return len(containers), tuple((c.restart_policy, *c.resources.requests.items()) for c in every)
 
@@ -61,11 +59,9 @@ def _grants_what_is_asked(status: ContainerStatus, requests: ResourceList | None
 
 def _resized(pod: Pod) -> bool:
     """Whether a container status grants something else than the spec asks."""
-    containers, statuses = pod.spec.containers, pod.status.container_statuses
-    if len(containers) == 1 and len(statuses) == 1 and not pod.status.init_container_statuses:
-        return not _grants_what_is_asked(statuses[0], containers[0].resources.requests)
-    requests = {c.name: c.resources.requests for c in (*containers, *pod.spec.init_containers)}
-    every = (*statuses, *pod.status.init_container_statuses)
+    spec, status = pod.spec, pod.status
+    requests = {c.name: c.resources.requests for c in (*spec.containers, *spec.init_containers)}
+    every = (*status.container_statuses, *status.init_container_statuses)
     return not all(_grants_what_is_asked(status, requests.get(status.name)) for status in every)
 
 
@@ -74,9 +70,17 @@ def pod_resources(pod: Pod) -> PodResources:
     spec, status = pod.spec, pod.status
     if spec.resources is not None or spec.overhead:
         return _compute(pod)
-    if (status.container_statuses or status.init_container_statuses) and _resized(pod):
-        return _compute(pod)
-    shape = _shape(spec)
+    containers, statuses = spec.containers, status.container_statuses
+    shape: object
+    if len(containers) == 1 and len(statuses) <= 1 and not spec.init_containers:  # as most are
+        requests = containers[0].resources.requests
+        if statuses and not _grants_what_is_asked(statuses[0], requests):
+            return _compute(pod)
+        shape = tuple(requests.items())
+    else:
+        if (statuses or status.init_container_statuses) and _resized(pod):
+            return _compute(pod)
+        shape = _shape(spec)
     found = _by_shape.get(shape)
     if found is None:
         found = _by_shape[shape] = _compute(pod)

@@ -66,8 +66,8 @@ class _NamespaceBudgets:
         self._disrupted |= budget.disrupted
 
     def of(self, pod: PodInfo) -> Names:
-        labels = pod.labels
-        values = tuple(map(labels.get, self._keys))
+        labels, keys = pod.labels, self._keys
+        values = (labels.get(keys[0]),) if len(keys) == 1 else tuple(map(labels.get, keys))
         names = self._by_values.get(values)
         if names is None:
             names = self._by_values[values] = tuple(budget.name for budget in self._matching(labels))
@@ -138,8 +138,8 @@ class Budgets:
         """The budgets that a disruption of the pod counts against; a pod without labels matches none."""
         names = self._known.get(pod)
         if names is None:
-            namespace = self._namespaces.get(pod.namespace)
-            names = self._known[pod] = namespace.of(pod) if namespace is not None and pod.labels else ()
+            namespace = self._namespaces.get(pod.namespace) if pod.labels else None
+            names = self._known[pod] = namespace.of(pod) if namespace is not None else ()
         return names
 
     def split(self, pods: Sequence[PodInfo]) -> Split:
@@ -150,12 +150,15 @@ class Budgets:
         """
         if not self._namespaces:
             return Split((), pods, {}, {})
+        known = self._known.get
         left: dict[str, int] = {}
         others: list[PodInfo] = []
         counting: dict[PodInfo, Names] = {}
         broken: dict[PodInfo, Names] = {}
         for pod in pods:
-            names = self.of(pod)
+            names = known(pod)
+            if names is None:
+                names = self.of(pod)
             if names:
                 counting[pod] = names
                 over: Names = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from kwhatif.matching.ports import HostPort
@@ -26,6 +27,7 @@ class NodeInfo:
     """
 
     __slots__ = (
+        "_cut_from",
         "_used_ports",
         "allocatable",
         "allowed_pods",
@@ -81,7 +83,10 @@ class NodeInfo:
         #: Sums with defaults for containers that request nothing (`NonZeroRequested`).
         self.nonzero_cpu = 0
         self.nonzero_memory = 0
+        #: Found when somebody asks, as most pods have none, and most preemptors do not care.
         self._used_ports: set[HostPort] | None = None
+        #: The node that this is a copy of, and the pods that were left out: they have a say in which ports are free.
+        self._cut_from: tuple[NodeInfo, AbstractSet[PodInfo]] | None = None
         #: For whoever asks the same again: forgotten as soon as a pod comes or goes.
         self.remembered: dict[Hashable, object] | None = None
 
@@ -132,7 +137,13 @@ class NodeInfo:
     def used_ports(self) -> set[HostPort]:
         """Host ports in use; a set, so equal ports of two pods are one entry, as upstream."""
         if self._used_ports is None:
-            self._used_ports = {port for pod in self.pods for port in pod.ports}
+            before, new = set(), self.pods
+            if self._cut_from is not None:
+                whole, gone = self._cut_from
+                # QUIRK: see `remove_pod`
+                before = whole.used_ports().difference(*(pod.ports for pod in gone))
+                new = [pod for pod in self.pods if pod in gone or pod not in whole.pods]
+            self._used_ports = before.union(*(pod.ports for pod in new))
         return self._used_ports
 
     def clone(self) -> NodeInfo:
@@ -148,6 +159,7 @@ class NodeInfo:
         other.nonzero_cpu = self.nonzero_cpu
         other.nonzero_memory = self.nonzero_memory
         other._used_ports = None if self._used_ports is None else self._used_ports.copy()
+        other._cut_from = self._cut_from
         return other
 
     def clone_without(self, pods: Sequence[PodInfo]) -> NodeInfo:
@@ -157,9 +169,7 @@ class NodeInfo:
         for pod in self.pods:
             if pod not in gone:
                 other.add_pod(pod)
-        if self.used_ports():
-            # QUIRK: see `remove_pod`
-            other._used_ports = self.used_ports().difference(*(pod.ports for pod in pods))
+        other._cut_from = self, gone
         return other
 
     def _bare(self) -> NodeInfo:
@@ -183,6 +193,7 @@ class NodeInfo:
         other.scalars = {}
         other.nonzero_cpu = other.nonzero_memory = 0
         other._used_ports = None
+        other._cut_from = None
         other.remembered = None
         return other
 

@@ -14,6 +14,9 @@ from kwhatif.matching.labels import Labels
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 
+#: So many namespaces are looked for one by one.
+_FEW = 3
+
 
 class PodGroup:
     """Pods of one namespace that have the same labels; how many are on each node, by node name."""
@@ -39,9 +42,10 @@ class PodIndex:
 
     def __init__(self, nodes: Iterable[NodeInfo]) -> None:
         self._nodes = nodes
-        #: Namespaces that nobody has asked about: pods, and beside them the names of their nodes. (Two flat lists: a
-        #: hundred thousand pairs would keep the garbage collector busy for longer than all the rest takes.)
-        self._ungrouped: dict[str, tuple[list[PodInfo], list[str]]] = {}
+        #: The namespaces that nobody has asked about, once some were: pods, and beside them the names of their nodes.
+        #: (Two flat lists: a hundred thousand pairs would keep the garbage collector busy for longer than all the rest
+        #: takes.) Until then, what is on the nodes counts.
+        self._ungrouped: dict[str, tuple[list[PodInfo], list[str]]] | None = None
         self._groups: dict[str, dict[object, PodGroup]] = {}
         #: Terms -> node name -> number of pods; and by namespace those that may speak of its pods.
         self._by_terms: dict[AffinityTerms, dict[str, int]] | None = None
@@ -49,18 +53,12 @@ class PodIndex:
         #: Terms that choose namespaces by their labels: they may speak of any.
         self._terms_about_any: list[AffinityTerms] = []
         self._label_keys: set[str] = set()
-        for node in nodes:
-            name = node.name
-            for pod in node.pods:
-                ungrouped = self._ungrouped.get(pod.namespace)
-                if ungrouped is None:
-                    ungrouped = self._ungrouped[pod.namespace] = ([], [])
-                ungrouped[0].append(pod)
-                ungrouped[1].append(name)
 
-    def namespaces(self) -> list[str]:
-        """The namespaces that have pods."""
-        return [*self._groups, *self._ungrouped]
+    def namespaces(self) -> Iterable[str]:
+        """The namespaces that have pods, or had some."""
+        if self._ungrouped is not None:
+            return [*self._groups, *self._ungrouped]
+        return dict.fromkeys(self._groups) | dict.fromkeys(pod.namespace for node in self._nodes for pod in node.pods)
 
     def groups(self, namespace: str) -> Iterable[PodGroup]:
         """The pods of a namespace, grouped by labels."""
@@ -103,7 +101,7 @@ class PodIndex:
         """An independent index of a forked snapshot's nodes."""
         other = PodIndex(())
         other._nodes = nodes
-        other._ungrouped = self._ungrouped.copy()
+        other._ungrouped = None if self._ungrouped is None else self._ungrouped.copy()
         other._groups = {
             namespace: {key: group.copy() for key, group in groups.items()}
             for namespace, groups in self._groups.items()
@@ -124,16 +122,40 @@ class PodIndex:
         self._change(pod, node_name, -1)
 
     def _change(self, pod: PodInfo, node_name: str, amount: int) -> None:
-        _count_in_group(self._grouped(pod.namespace), pod, node_name, amount)
+        if self._ungrouped is not None or pod.namespace in self._groups:
+            _count_in_group(self._grouped(pod.namespace), pod, node_name, amount)
         if self._by_terms is not None and pod.has_affinity:
             self._count_terms(self._by_terms, pod.affinity_terms, node_name, amount)
 
     def _grouped(self, namespace: str) -> dict[object, PodGroup]:
-        groups = self._groups.setdefault(namespace, {})
-        if namespace in self._ungrouped:
-            for pod, node_name in zip(*self._ungrouped.pop(namespace), strict=True):
+        groups = self._groups.get(namespace)
+        if groups is None:
+            pods, node_names = self._found_in(namespace)
+            groups = self._groups[namespace] = {}
+            for pod, node_name in zip(pods, node_names, strict=True):
                 _count_in_group(groups, pod, node_name, 1)
         return groups
+
+    def _found_in(self, namespace: str) -> tuple[list[PodInfo], list[str]]:
+        """The namespace's pods and their nodes. Going through all pods once more is fast, but not for each of many."""
+        if self._ungrouped is None and len(self._groups) < _FEW:
+            found = [(pod, node.name) for node in self._nodes for pod in node.pods if pod.namespace == namespace]
+            return [pod for pod, _ in found], [name for _, name in found]
+        if self._ungrouped is None:
+            self._ungrouped = self._by_namespace()
+        return self._ungrouped.pop(namespace, ([], []))
+
+    def _by_namespace(self) -> dict[str, tuple[list[PodInfo], list[str]]]:
+        found: dict[str, tuple[list[PodInfo], list[str]]] = {}
+        for node in self._nodes:
+            name = node.name
+            for pod in node.pods:
+                ungrouped = found.get(pod.namespace)
+                if ungrouped is None:
+                    ungrouped = found[pod.namespace] = ([], [])
+                ungrouped[0].append(pod)
+                ungrouped[1].append(name)
+        return {namespace: pods for namespace, pods in found.items() if namespace not in self._groups}
 
 
 def _count_in_group(groups: dict[object, PodGroup], pod: PodInfo, node_name: str, amount: int) -> None:

@@ -27,6 +27,8 @@ _YAML_ENVELOPE = re.compile(
 _YAML_TAIL = re.compile(rb"^[a-z]", re.MULTILINE)
 #: What follows the entries is a kind and the list's metadata, no more.
 _MAX_TAIL = 4096
+#: Where to look for a cut first: what is behind it has to be copied.
+_NEAR_END = 1 << 16
 #: The API server stores nothing larger.
 _MAX_ENTRY = 2 << 20
 
@@ -88,17 +90,19 @@ def _json_pieces(file: BinaryIO, text: bytes, where: range, between: re.Pattern[
 
     The text is cut where `between` matches; the match itself belongs to neither piece.
     """
-    start, end = where.start, where.stop
-    while start + len(text) < end:
-        cut = between.search(text, len(text) // 2) or between.search(text)
-        if cut is not None:
-            yield Piece(b"".join((b"[", memoryview(text)[: cut.start()], b"]")), start + cut.start())
-            start, text = start + cut.end(), text[cut.end() :]
-        block = file.read(-1 if cut is None and len(text) > _MAX_ENTRY else PIECE)
-        if not block:
+    end, at, rest = where.stop, where.start, b""
+    while at + len(text) < end:
+        cut = between.search(text, max(len(text) - _NEAR_END, 0)) or between.search(text)
+        if cut is None:
+            rest += text
+        else:
+            yield Piece(b"".join((b"[", rest, memoryview(text)[: cut.start()], b"]")), at + cut.start())
+            rest = text[cut.end() :]
+        at += len(text)
+        text = file.read(-1 if cut is None and len(rest) > _MAX_ENTRY else PIECE)
+        if not text:
             raise NotPiecesError
-        text += block
-    yield Piece(b"".join((b"[", memoryview(text)[: end - start], b"]")), end)
+    yield Piece(b"".join((b"[", rest, memoryview(text)[: end - at], b"]")), end)
 
 
 def split_yaml(text: bytes) -> Listing | None:

@@ -63,11 +63,14 @@ class _Said:
         note = self._amounts.update
         for container in containers:
             resources = container.resources
-            note(resources.requests.values(), resources.limits.values())
+            if resources.requests:
+                note(resources.requests.values())
+            if resources.limits:
+                note(resources.limits.values())
         for status in statuses:
             if status.resources is not None:
                 note(status.resources.requests.values(), status.resources.limits.values())
-            if status.allocated_resources is not None:
+            if status.allocated_resources:
                 note(status.allocated_resources.values())
 
     def is_good(self) -> bool:

@@ -63,7 +63,7 @@ def _victim_row(victim: Victim) -> VictimRow:
 def _reprieve_row(reprieve: Reprieve) -> ReprieveRow:
     objection = reprieve.objection
     if objection is None:
-        return ReprieveRow(pod=reprieve.pod.key, priority=reprieve.pod.priority, kept=True)
+        return ReprieveRow(reprieve.pod.key, reprieve.pod.priority, True)
     return ReprieveRow(
         pod=reprieve.pod.key,
         priority=reprieve.pod.priority,
