@@ -76,6 +76,8 @@ def as_cel_go(expression: str, message: str, names: Mapping[str, str]) -> str:
             told = f"{receiver}.({rest})"
         return f"{error['place']}found no matching overload for '{error['name']}' applied to '{told}'"
 
+    if not expression:
+        message = message.replace("<input>:1:1:", "<input>:1:0:")
     message = message.replace("has() argument must be a field selection", "invalid argument to has() macro")
     message = _NO_OVERLOAD.sub(no_overload, message)
     for other, name in names.items():

@@ -126,6 +126,11 @@ def stored(quantity: QuantityText) -> int:
     return nanos if abs(nanos) <= LARGEST_PLAIN else as_scaled(quantity)
 
 
+def stored_nanos(quantity: QuantityText) -> int:
+    """The same as plain nano-units, of whatever size."""
+    return int(stored(quantity))
+
+
 @lru_cache(maxsize=4096)
 def as_scaled(quantity: QuantityText) -> Scaled:
     """The quantity in the form that the scheduler holds it in, once it was written and read by the API server.

@@ -29,9 +29,10 @@ class Scaled(int):
         self.number, self.scale, self.unbounded = number, scale, unbounded
         return self
 
-    def __add__(self, other: int) -> Scaled:
+    def __add__(self, other: int) -> int:
         """The sum (`Quantity.Add`): at the finer of both scales, and without bounds once an int64 is too small."""
-        assert isinstance(other, Scaled)
+        if not isinstance(other, Scaled):
+            return int(self) + other
         bounded = not (self.unbounded or other.unbounded)
         if bounded and not (self.number and other.number):
             return self if self.number else other

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.differential.devices import API, GPU, NIC, SHARE, Devices, Slot
+from tests.differential.devices import API, FEW_DIGITS, GPU, NIC, SHARE, Devices, Slot
 from tests.differential.dice import Dice
 from tests.differential.scene import Object, Scene, main_container, namespace_of, uid_of
 
@@ -112,13 +112,15 @@ def exactly(dice: Dice, devices: Devices, class_name: str) -> Object:
     mode = dice.weighted({"": 4, "count": 4, "All": 1.5})
     if mode == "count":
         wanted["allocationMode"] = "ExactCount"
-        wanted["count"] = dice.weighted({1: 5, 2: 4, 3: 1, 33: 0.1, 2**63 - 1: 0.05})
+        wanted["count"] = dice.weighted({1: 5, 2: 4, 3: 1, 33: 0.1})
     elif mode == "All":
         wanted["allocationMode"] = "All"
     if devices.style == "taints" and dice.chance(0.5):
         wanted["tolerations"] = [_toleration(dice)]
     if devices.style == "shares" and dice.chance(0.7):
-        amounts = {"memory": dice.pick("1Gi", "3Gi", "6Gi", "9500Mi", "20Gi")}
+        amounts = {
+            "memory": dice.one(FEW_DIGITS) if dice.chance(0.1) else dice.pick("1Gi", "3Gi", "6Gi", "9500Mi", "20Gi")
+        }
         if dice.chance(0.08):
             amounts["cores"] = "1"
         wanted["capacity"] = {"requests": amounts}

@@ -13,6 +13,12 @@ API = "resource.k8s.io/v1"
 SHARE = "4f1c8b1e-0000-4000-8000-{:012}"
 
 
+#: Amounts that no 64 bits hold, or hardly. Where amounts are summed up, only the first ones: the scheduler adds to others
+#: in the very objects that it holds, so that its answer depends on what it did before.
+FEW_DIGITS = ("9E", "20E", "1000E")
+HUGE = (*FEW_DIGITS, "7Ei", "8Ei", "1e19", "9223372036854775808")
+
+
 class Slot(NamedTuple):
     """One device, and where it is."""
 
@@ -105,6 +111,8 @@ class Devices:
             del attributes[name]
         device: Object = {"name": f"{prefix}-{index}", "attributes": attributes}
         device["capacity"] = {"memory": {"value": dice.pick("16Gi", "40Gi", "80Gi")}}
+        if dice.chance(0.03):
+            device["capacity"]["memory"]["value"] = dice.one(HUGE)
         if dice.chance(0.1):
             device["attributes"][f"{driver}/model"] = {"string": "X1"}
             device["attributes"].pop("model", None)

@@ -45,7 +45,8 @@ The same seed gives the same cases.
 
 Amounts that no cluster has are among them: where the scheduler's 64 bits do not hold what it computes (from some 80 PiB on),
 kwhatif computes what comes out. Not compared, as there is no one answer: a pod whose resources as a whole are so large
-(1 PiB or more) and that has overhead, which the scheduler adds anew each time that it looks at the pod.
+(1 PiB or more) and that has overhead, which the scheduler adds anew each time that it looks at the pod; and such amounts
+of what devices share, for the like reason.
 
 ## The stored cases
 
