@@ -242,6 +242,8 @@ def source_of(node: Node) -> str | None:
             return json.dumps(literal.string_value, ensure_ascii=False)
         case "bytes_value":
             return 'b"' + "".join(f"\\x{byte:02x}" for byte in literal.bytes_value) + '"'
+        case "null_value":
+            return "null"
         case "uint64_value":
             return f"{literal.uint64_value}u"
         case "int64_value" | "double_value" as kind:

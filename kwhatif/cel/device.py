@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kwhatif.cel import values
 from kwhatif.cel.errors import CelCompileError, CelRuntimeError
 from kwhatif.cel.messages import not_a_bool
 from kwhatif.cel.semver import Semver
+
+if TYPE_CHECKING:
+    from kwhatif.cel.checked import Checked
 
 #: What an attribute may be.
 AttributeValue = int | bool | str | Semver
@@ -90,7 +93,7 @@ class DeviceSelector:
         from kwhatif.cel import checker, cost, engine, validate
 
         self.expression = expression
-        checked = engine.check(_HAS_FIELD.sub(_true, expression), _VARIABLES)
+        checked = _check(expression)
         checker.judge(expression, checked, lambda: validate.check_fields(checked, "device", _FIELDS))
         result = checked.type_of(checked.root)
         # `dyn` appears where upstream has `any`: below a `device` that was bound to another name.
@@ -136,3 +139,16 @@ def compile_device_selector(expression: str) -> DeviceSelector:
 def _true(has: re.Match[str]) -> str:
     # As long as what it replaces, to leave the positions in messages as they are.
     return "true" + re.sub(r"[^\n]", " ", has.group()[4:])
+
+
+def _check(expression: str) -> Checked:
+    from kwhatif.cel import engine
+
+    replaced = _HAS_FIELD.sub(_true, expression)
+    try:
+        return engine.check(replaced, _VARIABLES)
+    except CelCompileError as error:
+        text = error.message
+        for ours, theirs in zip(replaced.split("\n"), expression.split("\n"), strict=True):
+            text = text.replace(f" | {ours}\n", f" | {theirs}\n")
+        raise CelCompileError(text) from None

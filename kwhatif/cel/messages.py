@@ -29,6 +29,21 @@ _REGEX_ERRORS = {
 }
 
 
+_NUMBERS = {"int64", "uint64", "double"}
+_RECEIVERS = {"google.protobuf.Timestamp", "google.protobuf.Duration", "timestamp", "duration", "string"}
+#: Operator -> types of the left operand that have it, for whatever is on the right, or that receive every message.
+_OPERANDS = {
+    "_+_": _NUMBERS | _RECEIVERS | {"list"},
+    "_-_": _NUMBERS | _RECEIVERS,
+    "_*_": _NUMBERS | _RECEIVERS,
+    "_/_": _NUMBERS | _RECEIVERS,
+    "_%_": {"int64", "uint64"} | _RECEIVERS,
+    **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _NUMBERS | _RECEIVERS | {"bool"}),
+}
+#: Functions that do not say their name.
+_UNNAMED = frozenset({"contains", "startsWith", "endsWith", "matches", "find", "regex.replace"})
+
+
 def _regex_error(match: re.Match[str]) -> str:
     return f"error parsing regexp: {_REGEX_ERRORS.get(match[1], match[1])}: `{match[2]}`"
 
@@ -36,13 +51,15 @@ def _regex_error(match: re.Match[str]) -> str:
 def _no_such_overload(match: re.Match[str], operators: Mapping[str, str]) -> str:
     name, args = match["name"], [part for part in [match["receiver"], *(match["args"] or "").split(", ")] if part]
     name = _RENAMED.get(name, name)
-    types = dict(_TYPES)
+    types = {**_TYPES, "bytes": "kubernetes.Semver"}  # no attribute is a byte string
     method = _METHOD.fullmatch(operators.get(name, ""))
     if method and "bytes" in args:
         name, types["bytes"] = method["name"], method["type"]
     if name == "size":
         return "no such overload: size"
-    if not name[0].isalpha() or name == "regex.replace":
+    if name in _OPERANDS and args[0] not in _OPERANDS[name]:
+        return f"no such overload: {name}"
+    if not name[0].isalpha() or name in _UNNAMED:
         return "no such overload"  # operators fail where their name is not known any more
     return f"no such overload: {name}({', '.join(types.get(part, part) for part in args)})"
 

@@ -29,7 +29,20 @@ _NO_OVERLOAD = re.compile(
     r"(?P<place>ERROR: <input>:(?P<line>\d+):(?P<column>\d+): )"
     r"found no matching overload for '(?P<name>[^']+)' applied to '\((?P<types>[^']*)\)'"
 )
-_TYPES = {"*error*": "!error!", "google.protobuf.Timestamp": "timestamp", "google.protobuf.Duration": "duration"}
+_TYPES = {
+    "*error*": "!error!",
+    "null_type": "null",
+    "google.protobuf.Timestamp": "timestamp",
+    "google.protobuf.Duration": "duration",
+}
+
+_WORDS = {
+    "has() argument must be a field selection": "invalid argument to has() macro",
+    "expression of type 'null_type'": "expression of type 'null'",
+    "expression of type 'google.protobuf.Timestamp'": "expression of type 'timestamp'",
+    "expression of type 'google.protobuf.Duration'": "expression of type 'duration'",
+    "cannot be the range of a comprehension": "cannot be range of a comprehension",
+}
 
 
 @lru_cache(maxsize=1)
@@ -68,7 +81,7 @@ def as_cel_go(expression: str, message: str, names: Mapping[str, str]) -> str:
     def no_overload(error: re.Match[str]) -> str:
         types = error["types"]
         for ours, theirs in _TYPES.items():
-            types = types.replace(ours, theirs)
+            types = re.sub(rf"(?<![\w.]){re.escape(ours)}(?![\w.])", theirs, types)
         before = expression[: _offset(expression, error)]
         told = f"({types})"
         if re.search(rf"\.\s*{re.escape(error['name'])}\s*\Z", before):
@@ -78,7 +91,8 @@ def as_cel_go(expression: str, message: str, names: Mapping[str, str]) -> str:
 
     if not expression:
         message = message.replace("<input>:1:1:", "<input>:1:0:")
-    message = message.replace("has() argument must be a field selection", "invalid argument to has() macro")
+    for ours, theirs in _WORDS.items():
+        message = message.replace(ours, theirs)
     message = _NO_OVERLOAD.sub(no_overload, message)
     for other, name in names.items():
         message = message.replace(other, name)

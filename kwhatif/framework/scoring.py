@@ -12,6 +12,14 @@ from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, Code, Status, error
 from kwhatif.snapshot.node_info import NodeInfo
 
 
+class InvalidScore(CycleError):
+    """A plugin's score of the node at that place is out of range."""
+
+    def __init__(self, place: int, message: str) -> None:
+        super().__init__(message)
+        self.place = place
+
+
 class Scores(msgspec.Struct, frozen=True):
     """Scores of the feasible nodes. All lists are in the order of `nodes`."""
 
@@ -63,9 +71,7 @@ def score_nodes(cycle: Cycle) -> Scores:
                 scorers[plugin.name] = scorer
     scorers = {plugin.name: scorers[plugin.name] for plugin in profile.score if plugin.name in scorers}
     raw = {name: _raw(scorer, nodes) for name, scorer in scorers.items()}
-    by_plugin = {
-        name: weighted(name, scorer, raw[name], nodes, profile.weights.get(name, 1)) for name, scorer in scorers.items()
-    }
+    by_plugin = _by_plugin(scorers, raw, nodes, profile.weights)
     if not profile.score and not profile.extenders:
         total = [1] * len(nodes)
     else:
@@ -73,6 +79,24 @@ def score_nodes(cycle: Cycle) -> Scores:
     if len(nodes) > 1:  # the scheduler takes a single feasible node without scoring it
         cycle.extenders.prioritize(nodes, total)
     return Scores(nodes, by_plugin, total, scorers, raw)
+
+
+def _by_plugin(
+    scorers: Mapping[str, NodeScorer],
+    raw: Mapping[str, list[int]],
+    nodes: Sequence[NodeInfo],
+    weights: Mapping[str, int],
+) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    wrong: list[InvalidScore] = []
+    for name, scorer in scorers.items():
+        try:
+            found[name] = weighted(name, scorer, raw[name], nodes, weights.get(name, 1))
+        except InvalidScore as invalid:
+            wrong.append(invalid)
+    if wrong:  # the scheduler goes from node to node, and there from plugin to plugin
+        raise min(wrong, key=lambda invalid: invalid.place)
+    return found
 
 
 def _compile(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo]) -> NodeScorer | None:
@@ -104,14 +128,15 @@ def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[Node
     """The raw scores of the nodes normalised, and times the weight.
 
     Raises:
-        CycleError: a normalised score is not between 0 and 100.
+        InvalidScore: a normalised score is not between 0 and 100.
     """
     scores = scorer.normalize(raw.copy(), nodes) if scorer.normalizes else raw
     if scores and not (min(scores) >= 0 and max(scores) <= MAX_NODE_SCORE):
-        wrong = next(score for score in scores if not 0 <= score <= MAX_NODE_SCORE)
-        raise CycleError(
-            f'applying score defaultWeights on Score plugins: plugin "{name}" returns an invalid score {wrong},'
-            f" it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
+        place = next(place for place, score in enumerate(scores) if not 0 <= score <= MAX_NODE_SCORE)
+        raise InvalidScore(
+            place,
+            f'applying score defaultWeights on Score plugins: plugin "{name}" returns an invalid score {scores[place]},'
+            f" it should in the range of [0, {MAX_NODE_SCORE}] after normalizing",
         )
     return scores if weight == 1 else [score * weight for score in scores]
 

@@ -48,7 +48,7 @@ class NodeVolumeLimits:
         """Find out which volumes the pod needs attached."""
         for volume in pod.pod.spec.volumes:
             if volume.persistent_volume_claim or volume.ephemeral or in_tree_disk(volume):
-                return _LimitsFilter(pod.pod, snapshot.cluster)
+                return _LimitsFilter(pod.pod, snapshot)
         return SKIP
 
 
@@ -72,8 +72,8 @@ class _Known(NamedTuple):
 class _LimitsFilter(NodeFilter):
     reads = Reads.PODS
 
-    def __init__(self, pod: Pod, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, pod: Pod, snapshot: Snapshot) -> None:
+        cluster = self._cluster = snapshot.cluster
         self._new = _volumes_of(pod, cluster, new=True)
         #: The same on a node without a CSINode: in-tree volumes are not translated there, so only errors can differ.
         self._new_without_csi_node = _volumes_of(pod, cluster, new=True, migrated=False)
@@ -82,9 +82,10 @@ class _LimitsFilter(NodeFilter):
         self._known = cluster.derived(_nothing_known, *kinds)
         if not any(self._limits.values()):
             self.reads = Reads.NODE
-        attached = cluster.derived(_attachments_by_node, VolumeAttachment, PersistentVolume).values()
-        # Because of the QUIRK in `_judge`: without the pod that used it, such a volume is one more.
-        self.monotone = isinstance(self._new, Status) or all(map(self._new.keys().isdisjoint, attached))
+        # A volume that a pod there has as well is one more without that pod, even if the node is beyond its limit.
+        self.monotone = isinstance(self._new, Status) or all(
+            _is_of_its_own(handle, driver, snapshot) for handle, driver in self._new.items()
+        )
 
     def filter(self, node: NodeInfo) -> Status:
         limits = self._limits.get(node.name)
@@ -126,6 +127,12 @@ class _LimitsFilter(NodeFilter):
         by_node = self._cluster.derived(_attachments_by_node, VolumeAttachment, PersistentVolume)
         counts = Counter((by_node.get(node.name, {}) | attached).values())
         return _NodeVolumes(node.pods.copy(), attached, counts)
+
+
+def _is_of_its_own(handle: str, driver: str, snapshot: Snapshot) -> bool:
+    """Whether it is a volume still to be made for a claim that no pod on a node uses."""
+    claim = handle.removeprefix(f"{driver}/{_CLAIM}")
+    return claim != handle and not snapshot.used_claims[claim]
 
 
 def _alike(mine: Attached | Status, others: Attached | Status) -> bool:

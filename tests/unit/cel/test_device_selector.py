@@ -121,11 +121,11 @@ RUNTIME_ERRORS = {
     ),
     "a method of texts on a number": (
         'device.attributes["gpu.example.com"].index.startsWith("3")',
-        "no such overload: startsWith(int, string)",
+        "no such overload",
     ),
     "find in a number": (
         'device.attributes["gpu.example.com"].index.find("3") == "3"',
-        "no such overload: find(int, string)",
+        "no such overload",
     ),
     "a sum of a text and a number": ('device.attributes["gpu.example.com"].model + 1 == 2', "no such overload"),
     "a condition that is no bool": ('device.attributes["gpu.example.com"].model && true', "no such overload"),
