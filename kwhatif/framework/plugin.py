@@ -10,7 +10,7 @@ It is made once per profile by its factory in `catalog`, with its arguments.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
@@ -96,14 +96,15 @@ class NodeFilter:
     def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """The pod was removed from the node (upstream's PreFilterExtensions.RemovePod)."""
 
-    def readmit(self, pods: Sequence[PodInfo], node: NodeInfo) -> Sequence[Status] | None:
+    def readmit(self, pods: Sequence[PodInfo], node: NodeInfo) -> Mapping[PodInfo, Status] | None:
         """Put the pods on the node, which the pod fits, one after another, but for those beside which it does not fit.
 
         Only for speed: the same as `add_pod` on the node and `filter` for each pod, and `remove_pod` where that is
         not successful. The node itself stays as it is.
 
         Returns:
-            What `filter` says with each of the pods there, in their order; None: it has to be tried out.
+            The pods that cannot stay, in their order, and what `filter` says with them there; None: it has to be tried
+            out.
         """
         del pods, node
         return None

@@ -100,11 +100,11 @@ class _Room(NodeFilter):
             return self._filter_wide(node)
         return self._beside(node, len(node.pods), node.cpu, node.memory, node.ephemeral, node.scalars)
 
-    def readmit(self, pods: Sequence[PodInfo], node: NodeInfo) -> list[Status] | None:
+    def readmit(self, pods: Sequence[PodInfo], node: NodeInfo) -> dict[PodInfo, Status] | None:
         """As the base class says: on the sums alone, which is all that `filter` reads of pods."""
         if node.wide:
             return None
-        answers = []
+        refused = {}
         number, cpu, memory, ephemeral = len(node.pods), node.cpu, node.memory, node.ephemeral
         scalars: Mapping[str, int] = node.scalars
         # What may be used beside the pod; of a resource that it does not request, anything.
@@ -126,14 +126,15 @@ class _Room(NodeFilter):
                 and sums[2] <= most_memory
                 and sums[3] <= most_ephemeral
             ):
-                answer = SUCCESS
-            else:
-                answer = self._beside(node, *sums, after)
+                number, cpu, memory, ephemeral = sums
+                continue
+            answer = self._beside(node, *sums, after)
             if answer is SUCCESS:
                 number, cpu, memory, ephemeral = sums
                 scalars = after
-            answers.append(answer)
-        return answers
+            else:
+                refused[pod] = answer
+        return refused
 
     def _beside(
         self, node: NodeInfo, number: int, cpu: int, memory: int, ephemeral: int, scalars: Mapping[str, int]

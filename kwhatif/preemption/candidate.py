@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -40,10 +40,15 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
     rank: Rank
     #: The budgets that match any victim.
     budgets: tuple[BudgetUse, ...] = ()
-    #: All pods that may be evicted, in the order in which they were removed.
-    removed: tuple[PodInfo, ...] = ()
-    #: The same pods in the order in which they were tried back: those that break a budget first.
-    reprieves: tuple[Reprieve, ...] = ()
+    #: All pods that may be evicted, in the order in which they were tried back: those that break a budget first.
+    tried: Sequence[PodInfo] = ()
+    #: What the preemptor ran into beside those that could not stay.
+    refused: Mapping[PodInfo, Verdict] = {}
+
+    @property
+    def reprieves(self) -> tuple[Reprieve, ...]:
+        """What came of trying them back."""
+        return tuple([Reprieve(pod, self.refused.get(pod)) for pod in self.tried])
 
     @property
     def pods(self) -> tuple[PodInfo, ...]:

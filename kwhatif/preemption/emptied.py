@@ -21,7 +21,7 @@ _KEPT = 2
 class Emptied:
     """See the module."""
 
-    __slots__ = ("_allowed", "answers", "node", "removed", "split", "whole")
+    __slots__ = ("_allowed", "answers", "node", "removed", "split", "tried", "whole")
 
     def __init__(self, whole: NodeInfo, removed: list[PodInfo], policy: Policy, budgets: Budgets) -> None:
         self.whole = whole
@@ -29,8 +29,9 @@ class Emptied:
         self.removed = tuple(removed)
         #: What is left of it. It belongs to many: to put pods on it, make a copy.
         self.node = whole.clone_without(removed)
-        #: The pods by importance: those that break a budget are tried back first.
-        self.split = budgets.split(policy.by_importance(removed))
+        self.split = split = budgets.split(policy.by_importance(removed))
+        #: The same pods in the order in which they are tried back: those that break a budget first.
+        self.tried = (*split.violating, *split.others)
         names = {name for counting in self.split.counting.values() for name in counting}
         self._allowed = [(name, budgets.allowed(name)) for name in names]
         #: What was found, by what it depends on beyond the node itself.

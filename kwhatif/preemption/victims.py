@@ -6,14 +6,14 @@ the node and of the filters that follow pods; copies are thrown away, never undo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kwhatif.framework.cycle import Cycle, NamedFilter, run_filters
 from kwhatif.framework.extender import ExtenderVictims
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Code, Verdict, error, unresolvable
 from kwhatif.preemption.budgets import Budgets, Split
-from kwhatif.preemption.candidate import Candidate, Reprieve, Victim
+from kwhatif.preemption.candidate import Candidate, Victim
 from kwhatif.preemption.emptied import Emptied, emptied
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.recall import Recall
@@ -54,16 +54,15 @@ class VictimSearch:
             if objection.plugin == self._recall.asked and trial.hangs_on(objection.plugin):
                 self._recall.keep(without, objection.status)
             return _as_node_status(objection)
-        node, split = without.whole, without.split
-        reprieves = trial.put_back([*split.violating, *split.others])
-        violations = sum([reprieve.objection is not None for reprieve in reprieves[: len(split.violating)]])
-        victims = [reprieve.pod for reprieve in reprieves if reprieve.objection is not None]
-        if not victims:
-            return Verdict(error(f'expected at least one victim pod on node "{node.name}"'))
+        refused = trial.put_back(without.tried)
+        if not refused:
+            return Verdict(error(f'expected at least one victim pod on node "{without.whole.name}"'))
+        victims = list(refused)
+        split = without.split
+        violations = sum([pod in split.broken for pod in victims])
         if split.violating and split.others:
             victims = self._policy.by_importance(victims)
-        story = without.removed, tuple(reprieves)
-        found = self._candidate(node, victims, violations, split, story)
+        found = self._candidate(without.whole, victims, violations, split, (without.tried, refused))
         if trial.hangs_on(self._recall.asked):
             self._recall.keep(without, SUCCESS, found)
         return found
@@ -73,7 +72,7 @@ class VictimSearch:
         if found is not None and (found.pods, found.pdb_violations) == (proposal.pods, proposal.pdb_violations):
             return found
         split = self._budgets.split(proposal.pods)
-        story = ((), ()) if found is None else (found.removed, found.reprieves)
+        story = ((), {}) if found is None else (found.tried, found.refused)
         return self._candidate(node, proposal.pods, proposal.pdb_violations, split, story)
 
     def _candidate(
@@ -82,7 +81,7 @@ class VictimSearch:
         victims: Sequence[PodInfo],
         violations: int,
         split: Split,
-        story: tuple[tuple[PodInfo, ...], tuple[Reprieve, ...]],
+        story: tuple[Sequence[PodInfo], Mapping[PodInfo, Verdict]],
     ) -> Candidate:
         counting, broken = split.counting, split.broken
         return Candidate(
@@ -147,21 +146,18 @@ class _Trial:
         """What keeps the preemptor out of the node as it is now; all filters are asked."""
         return self._ask(self._filters)
 
-    def put_back(self, pods: Sequence[PodInfo]) -> list[Reprieve]:
-        """Put the pods back one after another, and take out again those that the preemptor has no room beside."""
+    def put_back(self, pods: Sequence[PodInfo]) -> dict[PodInfo, Verdict]:
+        """Put the pods back one after another, but for those that the preemptor has no room beside; returns these."""
         if len(self.volatile) == 1 and not self._crowded:
             name, plugin = self.volatile[0]
-            answers = plugin.readmit(pods, self._node)
-            if answers is not None:
-                return [
-                    Reprieve(pod) if answer is SUCCESS else Reprieve(pod, Verdict(answer, name))
-                    for pod, answer in zip(pods, answers, strict=True)
-                ]
+            refused = plugin.readmit(pods, self._node)
+            if refused is not None:
+                return {pod: Verdict(status, name) for pod, status in refused.items()}
         return self._try_out(pods)
 
-    def _try_out(self, pods: Sequence[PodInfo]) -> list[Reprieve]:
+    def _try_out(self, pods: Sequence[PodInfo]) -> dict[PodInfo, Verdict]:
         self._node = self._node.clone()
-        tried = []
+        refused = {}
         for pod in pods:
             self._node.add_pod(pod)
             for plugin in self._followers:
@@ -169,8 +165,8 @@ class _Trial:
             objection = self._ask(self.volatile)
             if objection is not None:
                 self._remove(pod)
-            tried.append(Reprieve(pod, objection))
-        return tried
+                refused[pod] = objection
+        return refused
 
     def _ask(self, filters: Sequence[NamedFilter]) -> Verdict | None:
         if self._crowded:

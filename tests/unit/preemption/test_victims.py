@@ -55,7 +55,6 @@ def test_the_most_important_pods_are_put_back_first() -> None:
     found = candidate(
         wants("2"), running("a", "1"), running("b", "1", 5), running("c", "1", minute=1), running("d", "1", 9)
     )
-    assert [each.name for each in found.removed] == ["a", "b", "c", "d"]
     assert [(each.pod.name, each.objection is None) for each in found.reprieves] == [
         ("d", True),
         ("b", True),
@@ -221,5 +220,4 @@ def test_a_policy_may_spare_pods_and_order_them_its_own_way() -> None:
 
     pods = [running("a", "1"), running("b", "1", 5), running("c", "1", 9), running("d", "1").labels(precious="yes")]
     found = candidate(wants("2"), *pods, policy=Gentle())
-    assert [each.name for each in found.removed] == ["a", "b", "c"]
     assert names(found) == ["b", "c"]
