@@ -62,8 +62,6 @@ class NodeFilter:
     monotone: bool = False
     #: Filters of one type with equal questions answer alike, and so do `readmit` and everything else. None: not known.
     question: Hashable = None
-    #: Of a CLUSTER filter: whether it `heeds` any pod that is on a node.
-    heeds_any: bool = True
     #: Whether `reserve` does anything: then a replica of the same claims is compiled anew.
     reserves: bool = False
 
@@ -85,6 +83,11 @@ class NodeFilter:
         Where it cannot, `add_pod` and `remove_pod` need not be called.
         """
         del pod
+        return True
+
+    def heeds_on(self, node: NodeInfo) -> bool:
+        """Of a CLUSTER filter: a quick look whether it may heed any pod that is on the node, or has been."""
+        del node
         return True
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:

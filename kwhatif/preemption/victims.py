@@ -14,6 +14,7 @@ from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Code, Verdict, error, unresolvable
 from kwhatif.preemption.budgets import Budgets, Split
 from kwhatif.preemption.candidate import Candidate, Reprieve, Victim
+from kwhatif.preemption.emptied import Emptied, emptied
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.recall import Recall
 from kwhatif.snapshot.node_info import NodeInfo
@@ -34,38 +35,37 @@ class VictimSearch:
         self._cycle = cycle
         self._policy = policy
         self._budgets = budgets
-        self._recall = Recall(cycle, policy, budgets)
+        self._recall = Recall(cycle, policy)
 
     def on(self, node: NodeInfo) -> Candidate | Verdict:
         """The victims on the node, or why evicting pods there does not help."""
-        known = self._recall.on(node)
+        without = emptied(node, self._cycle.pod, self._policy, self._budgets)
+        if without is None:
+            return NO_VICTIMS
+        known = self._recall.on(without)
         if known is None:
-            return self._try(node)
+            return self._try(without)
         return _as_node_status(known) if isinstance(known, Verdict) else known
 
-    def _try(self, node: NodeInfo) -> Candidate | Verdict:
-        policy = self._policy
-        removed = policy.potential_victims(self._cycle.pod, node)
-        if not removed:
-            return NO_VICTIMS
-        trial = _Trial(self._cycle, node, removed)
+    def _try(self, without: Emptied) -> Candidate | Verdict:
+        trial = _Trial(self._cycle, without)
         objection = trial.objection()
         if objection is not None:
             if objection.plugin == self._recall.asked and trial.hangs_on(objection.plugin):
-                self._recall.keep(node, objection.status)
+                self._recall.keep(without, objection.status)
             return _as_node_status(objection)
-        split = self._budgets.split(policy.by_importance(removed))
+        node, split = without.whole, without.split
         reprieves = trial.put_back([*split.violating, *split.others])
         violations = sum([reprieve.objection is not None for reprieve in reprieves[: len(split.violating)]])
         victims = [reprieve.pod for reprieve in reprieves if reprieve.objection is not None]
         if not victims:
             return Verdict(error(f'expected at least one victim pod on node "{node.name}"'))
         if split.violating and split.others:
-            victims = policy.by_importance(victims)
-        story = tuple(removed), tuple(reprieves)
+            victims = self._policy.by_importance(victims)
+        story = without.removed, tuple(reprieves)
         found = self._candidate(node, victims, violations, split, story)
         if trial.hangs_on(self._recall.asked):
-            self._recall.keep(node, SUCCESS, found, split)
+            self._recall.keep(without, SUCCESS, found)
         return found
 
     def adopt(self, node: NodeInfo, proposal: ExtenderVictims, found: Candidate | None) -> Candidate:
@@ -98,21 +98,21 @@ class VictimSearch:
 class _Trial:
     """A copy of a node from which pods were removed, and to which they return, with filters that follow them."""
 
-    def __init__(self, cycle: Cycle, node: NodeInfo, removed: Sequence[PodInfo]) -> None:
+    def __init__(self, cycle: Cycle, without: Emptied) -> None:
         self._cycle = cycle
-        self._before = node
-        self._node = node.clone_without(removed)
+        self._before = without.whole
+        self._node = without.node
         self._filters: list[NamedFilter] = []
         self._followers: list[NodeFilter] = []
         #: Filters whose answer these pods can change: once the others let the preemptor pass, they always will.
         self.volatile: list[NamedFilter] = []
-        self._crowded = bool(cycle.nominated_on(node))
+        self._crowded = bool(cycle.nominated_on(without.whole))
         for named in cycle.filters:
-            self._take(named, removed)
+            self._take(named, without.removed)
 
     def _take(self, named: NamedFilter, removed: Sequence[PodInfo]) -> None:
         name, plugin = named
-        if plugin.reads is Reads.CLUSTER and not any(map(plugin.heeds, removed)):
+        if plugin.reads is Reads.CLUSTER and not (plugin.heeds_on(self._before) and any(map(plugin.heeds, removed))):
             self._filters.append(named)
             return
         if _follows_pods(plugin):
@@ -160,6 +160,7 @@ class _Trial:
         return self._try_out(pods)
 
     def _try_out(self, pods: Sequence[PodInfo]) -> list[Reprieve]:
+        self._node = self._node.clone()
         tried = []
         for pod in pods:
             self._node.add_pod(pod)

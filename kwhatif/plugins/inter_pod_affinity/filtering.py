@@ -37,8 +37,11 @@ class AffinityFilter(NodeFilter):
         refused: Sequence[Counts],
         existing: dict[str, Counts],
         unfixed: frozenset[str],
+        heeded: set[str],
     ) -> None:
         self._incoming = incoming
+        #: Names of nodes with pods that it heeds, or that had some.
+        self._heeded = heeded
         self._unfixed = unfixed
         #: Pods that match all affinity terms, by key.
         self._wanted = [(key, Tally(counts)) for key, counts in zip(incoming.affinity_keys, wanted, strict=True)]
@@ -91,6 +94,7 @@ class AffinityFilter(NodeFilter):
         """A copy that shares the counts, but not their changes."""
         other = type(self).__new__(type(self))
         other._incoming = self._incoming
+        other._heeded = self._heeded
         other._unfixed = self._unfixed
         other._wanted = [(key, tally.fork()) for key, tally in self._wanted]
         other._refused = [(term, tally.fork()) for term, tally in self._refused]
@@ -104,10 +108,9 @@ class AffinityFilter(NodeFilter):
             return True
         return pod.affinity is not None and bool(incoming.refused_by(pod.affinity_terms))
 
-    @property
-    def heeds_any(self) -> bool:  # type: ignore[override] # kept up with
-        """Whether it counts any pod; one on a node without the key makes no difference."""
-        return any(tally.nonzero for _, tally in self._tallies())
+    def heeds_on(self, node: NodeInfo) -> bool:
+        """Whether a term of a pod there speaks of the incoming one, or one of its terms of such a pod."""
+        return node.name in self._heeded
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """Count the pod."""
@@ -142,6 +145,8 @@ class AffinityFilter(NodeFilter):
 
     def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains | None:
         """Count the pod for good, or do not count it any more."""
+        if self.heeds(pod):
+            self._heeded.add(node.name)
         labels = node.labels
         refused_by = [key for key in self._refused_by(pod) if key in labels]
         if not self._existing.keys() >= set(refused_by):
@@ -180,9 +185,11 @@ class AffinityFilter(NodeFilter):
 def compile_filter(pod: PodInfo, snapshot: Snapshot) -> AffinityFilter | None:
     """Count all pods that matter to the pod, or that it matters to; None when there are none and it asks for none."""
     incoming = Incoming(pod, snapshot.cluster)
+    heeded: set[str] = set()
     existing: dict[str, Counts] = {}
     for others, pods in snapshot.index.terms_about(pod.namespace):
         for key in incoming.refused_by(others):
+            heeded.update(pods)
             _add(existing.setdefault(key, {}), key, pods, snapshot)
     existing = {key: counts for key, counts in existing.items() if counts}
     terms = incoming.terms
@@ -195,12 +202,13 @@ def compile_filter(pod: PodInfo, snapshot: Snapshot) -> AffinityFilter | None:
             match = incoming.match(namespace, group.labels)
             if match is None:
                 continue
+            heeded.update(group.pods)
             if match.wanted:
                 for key, counts in zip(incoming.affinity_keys, wanted, strict=True):
                     _add(counts, key, group.pods, snapshot)
             for index in match.refused:
                 _add(refused[index], terms.required_anti[index].topology_key, group.pods, snapshot)
-    return AffinityFilter(incoming, wanted, refused, existing, snapshot.shapes.unfixed)
+    return AffinityFilter(incoming, wanted, refused, existing, snapshot.shapes.unfixed, heeded)
 
 
 def _add(counts: Counts, key: str, pods: Mapping[str, int], snapshot: Snapshot) -> None:

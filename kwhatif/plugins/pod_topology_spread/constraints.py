@@ -107,8 +107,8 @@ class Matches:
         self._namespace = pod.namespace
         self._selectors = [constraint.selector for constraint in constraints]
         self._known: dict[PodInfo, tuple[int, ...]] = {}
-        #: Whether any pod is known of which a constraint speaks.
-        self.any = False
+        #: Names of nodes with pods that a constraint speaks of, or that had some; found by `by_node`.
+        self.nodes: set[str] = set()
 
     def of(self, pod: PodInfo) -> tuple[int, ...]:
         """The constraints whose selector matches the pod; none for a pod of another namespace."""
@@ -119,7 +119,6 @@ class Matches:
             labels = pod.labels
             known = tuple(index for index, selector in enumerate(self._selectors) if selector.matches(labels))
             self._known[pod] = known
-            self.any |= bool(known)
         return known
 
     def counting(self, pod: PodInfo) -> tuple[int, ...]:
@@ -132,7 +131,8 @@ class Matches:
         counts: list[dict[str, int]] = [{} for _ in self._selectors]
         for group in index.groups(self._namespace):
             matching = self._counting(group.labels, counts)
-            self.any |= any(selector.matches(group.labels) for selector in self._selectors)
+            if any(selector.matches(group.labels) for selector in self._selectors):
+                self.nodes.update(group.pods)
             if not matching:
                 continue
             for node_name, number in group.pods.items():

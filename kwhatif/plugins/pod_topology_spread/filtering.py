@@ -101,7 +101,6 @@ class SpreadFilter(NodeFilter):
         self._unfixed = unfixed
         self._keys = tuple(rule.topology_key for rule in rules)
         self._matches = matches
-        self.heeds_any = matches.any
         self._eligibility = eligibility
         self._domains = [(rule, Tally(count), CriticalPaths(count)) for rule, count in zip(rules, counts, strict=True)]
 
@@ -125,7 +124,6 @@ class SpreadFilter(NodeFilter):
         other._unfixed = self._unfixed
         other._keys = self._keys
         other._matches = self._matches
-        other.heeds_any = self.heeds_any
         other._eligibility = self._eligibility
         other._domains = [(rule, tally.fork(), paths.fork()) for rule, tally, paths in self._domains]
         return other
@@ -133,6 +131,10 @@ class SpreadFilter(NodeFilter):
     def heeds(self, pod: PodInfo) -> bool:
         """Whether a constraint speaks of the pod."""
         return bool(self._matches.of(pod))
+
+    def heeds_on(self, node: NodeInfo) -> bool:
+        """Whether a constraint speaks of a pod there."""
+        return node.name in self._matches.nodes
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """Count the pod."""
@@ -158,7 +160,8 @@ class SpreadFilter(NodeFilter):
     def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains:
         """Count the pod for good, or do not count it any more, as a new count of all pods would have it."""
         counting = self._matches.counting(pod)
-        self.heeds_any = self._matches.any
+        if self.heeds(pod):
+            self._matches.nodes.add(node.name)
         if not counting or not has_all(node.labels, self._keys):
             return NO_DOMAINS
         eligible = self._eligibility.of(node)

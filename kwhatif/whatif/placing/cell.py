@@ -24,8 +24,8 @@ class Findings:
         self.candidates: dict[str, Candidate] = {}
         #: The candidates by rank.
         self.order: Order[Rank] = Order({})
-        #: How many nodes give a reason.
-        self.reasons: Counter[str] = Counter()
+        #: How many nodes give these reasons.
+        self._counts: dict[tuple[str, ...], int] = {}
         self._given: dict[str, tuple[str, ...]] = {}
 
     def record(self, name: str, objection: Verdict | None, candidate: Candidate | None) -> None:
@@ -34,11 +34,17 @@ class Findings:
         if objection is None:
             self.feasible.add(name)
         else:
-            self._given[name] = objection.status.reasons
-            self.reasons.update(objection.status.reasons)
+            self._given[name] = reasons = objection.status.reasons
+            self._counts[reasons] = self._counts.get(reasons, 0) + 1
         if candidate is not None:
             self.candidates[name] = candidate
         self.order.put(name, candidate.rank if candidate else None)
+
+    def count_reasons(self, counts: Counter[str]) -> None:
+        """Add how many nodes give a reason."""
+        for reasons, number in self._counts.items():
+            for reason in reasons:
+                counts[reason] += number
 
     def forget(self, name: str) -> None:
         """The node is not in the cell any more."""
@@ -48,7 +54,9 @@ class Findings:
     def _clear(self, name: str) -> None:
         self.outdated.discard(name)
         self.feasible.discard(name)
-        self.reasons.subtract(self._given.pop(name, ()))
+        reasons = self._given.pop(name, None)
+        if reasons is not None:
+            self._counts[reasons] -= 1
         self.candidates.pop(name, None)
 
 

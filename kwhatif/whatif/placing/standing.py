@@ -42,6 +42,7 @@ class Standing:
         self._cycle = cycle
         self._policy = policy
         self._budgets = Budgets(cycle.snapshot.cluster)
+        self._search = VictimSearch(cycle, policy, self._budgets)
         self._shared = [plugin for _, plugin in cycle.filters if plugin.reads is Reads.CLUSTER]
         volatile = [plugin for _, plugin in cycle.filters if plugin.reads >= Reads.PODS]
         monotone = all(plugin.monotone for plugin in volatile) and not _wraps(cycle)
@@ -70,7 +71,7 @@ class Standing:
         current = [cell.findings for cell in self._cells.values()]
         reasons: Counter[str] = Counter()
         for findings in current:
-            reasons.update(findings.reasons)
+            findings.count_reasons(reasons)
         total = len(cycle.snapshot.nodes)
         for reason in cycle.absent.status.reasons if cycle.absent else ():
             reasons[reason] += total - len(self._cell_of)
@@ -104,6 +105,7 @@ class Standing:
         """
         if spent:
             self._budgets = Budgets(self._cycle.snapshot.cluster)
+            self._search = VictimSearch(self._cycle, self._policy, self._budgets)
         for name in names:
             if name in self._cell_of:
                 self._assign(self._cycle.snapshot.by_name[name])
@@ -175,7 +177,7 @@ class Standing:
         objection = cycle.check(node, cycle.filters)
         found: Candidate | Verdict | None = None
         if objection is not None and objection.status.code is Code.UNSCHEDULABLE:
-            found = VictimSearch(cycle, self._policy, self._budgets).on(node)
+            found = self._search.on(node)
         for verdict in (objection, found):
             if isinstance(verdict, Verdict) and verdict.status.code is Code.ERROR:
                 raise CycleError(verdict.status.message)
