@@ -7,7 +7,6 @@ that the table leaves out survive a round trip, as in every protobuf.
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -231,21 +230,4 @@ def literal_text(node: Node) -> str | None:
     """The value of a string literal, None for every other node."""
     if node.WhichOneof("kind") == "const_expr" and node.const_expr.WhichOneof("kind") == "string_value":
         return str(node.const_expr.string_value)
-    return None
-
-
-def source_of(node: Node) -> str | None:
-    """A literal as it may be written, None for every other node."""
-    literal = node.const_expr
-    match node.WhichOneof("kind") and literal.WhichOneof("kind"):
-        case "string_value":
-            return json.dumps(literal.string_value, ensure_ascii=False)
-        case "bytes_value":
-            return 'b"' + "".join(f"\\x{byte:02x}" for byte in literal.bytes_value) + '"'
-        case "null_value":
-            return "null"
-        case "uint64_value":
-            return f"{literal.uint64_value}u"
-        case "int64_value" | "double_value" as kind:
-            return repr(getattr(literal, kind))
     return None

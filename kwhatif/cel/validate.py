@@ -5,9 +5,10 @@ Follows the options and validators of `k8s.io/apiserver/pkg/cel/environment/base
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from kwhatif.cel.checked import Checked, Node, children, literal_text, source_of, walk
+from kwhatif.cel.checked import Checked, Node, children, literal_text, walk
 from kwhatif.cel.format_check import check_format
 from kwhatif.cel.shapes import NO_OVERLOAD
 
@@ -85,7 +86,7 @@ def instantiate(checked: Checked, error_of: Callable[[str, str], str], error_of_
             error = error_of("matches", str(literal_text(found)))
         elif node.call_expr.function in _CONVERSIONS and not node.call_expr.HasField("target"):
             (operand,) = node.call_expr.args
-            literal = source_of(operand)
+            literal = _source_of(operand)
             error = error_of_call(f"{node.call_expr.function}({literal})") if literal else ""
         if error:
             raise Invalid(f"program instantiation failed: {error}")
@@ -129,3 +130,20 @@ def _check_types(checked: Checked, elements: Iterable[Node], optional: set[int])
         if first and found != first:
             raise Invalid(f"expected type '{first}' but found '{found}'", element)
         first = found
+
+
+def _source_of(node: Node) -> str | None:
+    """A literal as it may be written, None for every other node."""
+    literal = node.const_expr
+    match node.WhichOneof("kind") and literal.WhichOneof("kind"):
+        case "string_value":
+            return json.dumps(literal.string_value, ensure_ascii=False)
+        case "bytes_value":
+            return 'b"' + "".join(f"\\x{byte:02x}" for byte in literal.bytes_value) + '"'
+        case "null_value":
+            return "null"
+        case "uint64_value":
+            return f"{literal.uint64_value}u"
+        case "int64_value" | "double_value" as kind:
+            return repr(getattr(literal, kind))
+    return None
