@@ -62,9 +62,11 @@ class _Balance(NodeScorer):
             if allocatable:
                 asked = used + requested
                 if wide:
-                    asked, used = wrap(asked), wrap(used)
-                with_pod.append(_fraction(asked, allocatable))
-                without.append(_fraction(used, allocatable))
+                    with_pod.append(_fraction(wrap(asked), allocatable))
+                    without.append(_fraction(wrap(used), allocatable))
+                else:  # all of it fits into a float, and a quotient of whole numbers is one of floats
+                    with_pod.append(asked / allocatable if asked < allocatable else 1.0)
+                    without.append(used / allocatable if used < allocatable else 1.0)
         half = MAX_NODE_SCORE // 2
         improvement = half + _balance(with_pod) - _balance(without)
         return half + (divide(wrap(improvement), 2) if wide else improvement // 2)
