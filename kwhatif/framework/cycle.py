@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from kwhatif.framework.diagnosis import fit_error, reasons_histogram
 from kwhatif.framework.extender import ExtenderError
 from kwhatif.framework.extender_calls import ExtenderCalls
+from kwhatif.framework.filters import ByShape, NamedFilter, Refusal, run_filters
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads
 from kwhatif.framework.profile import Profile
-from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, SUCCESS, Code, Status, Verdict, unresolvable
+from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, Code, Status, Verdict, unresolvable
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
@@ -17,47 +18,9 @@ from kwhatif.snapshot.snapshot import Snapshot
 #: Pseudo-plugin under which nodes that an extender refused are recorded (`framework.ExtenderName`).
 EXTENDER = "Extender"
 
-NamedFilter = tuple[str, NodeFilter]
-
 
 class CycleError(Exception):
     """The scheduler's attempt ends with an error (reason SchedulerError), not with a verdict."""
-
-
-class _ByShape(NodeFilter):
-    """Asks another filter once per node shape."""
-
-    reads = Reads.SHAPE
-
-    def __init__(self, inner: NodeFilter) -> None:
-        self._inner = inner
-        self._answers: dict[int, Status] = {}
-
-    def filter(self, node: NodeInfo) -> Status:
-        status = self._answers.get(node.shape)
-        if status is None:
-            status = self._answers[node.shape] = self._inner.filter(node)
-        return status
-
-
-class _Refusal(NodeFilter):
-    """The same answer for every node: from a plugin whose PreFilter is disabled, so that it can only refuse or fail."""
-
-    def __init__(self, status: Status) -> None:
-        self._status = status
-
-    def filter(self, node: NodeInfo) -> Status:
-        del node
-        return self._status
-
-
-def run_filters(filters: Iterable[NamedFilter], node: NodeInfo) -> Verdict | None:
-    """The first plugin's objection, or None when the node passes."""
-    for name, plugin in filters:
-        status = plugin.filter(node)
-        if status is not SUCCESS and status.code is not Code.SUCCESS:
-            return Verdict(status, name)
-    return None
 
 
 class Cycle:
@@ -170,7 +133,7 @@ class Cycle:
             compiled = self.compiled.get(plugin.name)
             if compiled is not None:
                 by_shape = compiled.reads is Reads.SHAPE
-                self.filters.append((plugin.name, _ByShape(compiled) if by_shape else compiled))
+                self.filters.append((plugin.name, ByShape(compiled) if by_shape else compiled))
 
     def _compile_alone(self, plugin: FilterPlugin) -> None:
         """What Filter does by itself: of a plugin that has no PreFilter upstream, or whose PreFilter is disabled."""
@@ -180,7 +143,7 @@ class Cycle:
         elif result.code is Code.SKIP:
             self.skipped_for_now |= result is SKIP_FOR_NOW
         else:
-            self.compiled[plugin.name] = _Refusal(result)
+            self.compiled[plugin.name] = Refusal(result)
 
     # --- Filter --------------------------------------------------------------------------------------
 

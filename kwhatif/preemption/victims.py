@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kwhatif.framework.cycle import Cycle, NamedFilter, run_filters
+from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.extender import ExtenderVictims
+from kwhatif.framework.filters import NamedFilter, run_filters
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Code, Verdict, error, unresolvable
 from kwhatif.preemption.budgets import Budgets, Split

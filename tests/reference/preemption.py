@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from kwhatif.framework.cycle import Cycle, NamedFilter
+from kwhatif.framework.cycle import Cycle
+from kwhatif.framework.filters import NamedFilter
 from kwhatif.framework.status import Code, Verdict, unresolvable
 from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.model.policy import PodDisruptionBudget

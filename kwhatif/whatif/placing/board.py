@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from itertools import repeat
 from typing import NamedTuple
 
-from kwhatif.framework.cycle import Cycle, CycleError, NamedFilter
+from kwhatif.framework.cycle import Cycle, CycleError
+from kwhatif.framework.filters import NamedFilter
 from kwhatif.framework.plugin import NodeScorer, Reads
 from kwhatif.framework.scoring import Scores, weighted
 from kwhatif.framework.status import Code

@@ -8,34 +8,17 @@ from typing import ClassVar, NamedTuple
 
 from kwhatif.framework.evidence import VolumeLimit
 from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
-from kwhatif.matching.csi_migration import (
-    Disk,
-    UntranslatableError,
-    csi_handle,
-    in_tree_disk,
-    plugin_named,
-    plugin_of,
-    volume_handle,
-)
-from kwhatif.matching.volumes import ClaimName, claim_class, claim_name, claim_not_found, not_owner
+from kwhatif.framework.status import SKIP, SUCCESS, Status, unschedulable
+from kwhatif.matching.csi_migration import in_tree_disk
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
-from kwhatif.model.volume import Volume
+from kwhatif.plugins.node_volume_limits.attached import CLAIM, Attached, attachments_by_node, volumes_of
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
-
-#: How the handle of a volume begins that is yet to be made; upstream's has random letters in it.
-_CLAIM = "claim-"
-
-#: Volumes that need a slot: `driver/handle` -> driver.
-Attached = dict[str, str]
-#: Driver and handle, or what stops the plugin.
-Attachment = tuple[str, str] | Status | None
 
 
 class NodeVolumeLimits:
@@ -74,9 +57,9 @@ class _LimitsFilter(NodeFilter):
 
     def __init__(self, pod: Pod, snapshot: Snapshot) -> None:
         cluster = self._cluster = snapshot.cluster
-        self._new = _volumes_of(pod, cluster, new=True)
+        self._new = volumes_of(pod, cluster, new=True)
         #: The same on a node without a CSINode: in-tree volumes are not translated there, so only errors can differ.
-        self._new_without_csi_node = _volumes_of(pod, cluster, new=True, migrated=False)
+        self._new_without_csi_node = volumes_of(pod, cluster, new=True, migrated=False)
         self._limits = cluster.derived(_limits_by_node, CSINode)
         kinds = PersistentVolumeClaim, PersistentVolume, StorageClass, VolumeAttachment
         self._known = cluster.derived(_nothing_known, *kinds)
@@ -120,25 +103,25 @@ class _LimitsFilter(NodeFilter):
         for pod in node.pods:
             volumes = known.get(pod)
             if volumes is None:
-                volumes = known[pod] = _volumes_of(pod.pod, self._cluster, new=False)
+                volumes = known[pod] = volumes_of(pod.pod, self._cluster, new=False)
             if isinstance(volumes, Status):
                 return _NodeVolumes(node.pods.copy(), {}, {}, volumes)
             attached.update(volumes)
-        by_node = self._cluster.derived(_attachments_by_node, VolumeAttachment, PersistentVolume)
+        by_node = self._cluster.derived(attachments_by_node, VolumeAttachment, PersistentVolume)
         counts = Counter((by_node.get(node.name, {}) | attached).values())
         return _NodeVolumes(node.pods.copy(), attached, counts)
 
 
 def _is_of_its_own(handle: str, driver: str, snapshot: Snapshot) -> bool:
     """Whether it is a volume still to be made for a claim that no pod on a node uses."""
-    claim = handle.removeprefix(f"{driver}/{_CLAIM}")
+    claim = handle.removeprefix(f"{driver}/{CLAIM}")
     return claim != handle and not snapshot.used_claims[claim]
 
 
 def _alike(mine: Attached | Status, others: Attached | Status) -> bool:
     if isinstance(mine, Status) or isinstance(others, Status):
         return False
-    to_be_made = all(handle.startswith(f"{driver}/{_CLAIM}") for handle, driver in (mine | others).items())
+    to_be_made = all(handle.startswith(f"{driver}/{CLAIM}") for handle, driver in (mine | others).items())
     return mine == others or (to_be_made and Counter(mine.values()) == Counter(others.values()))
 
 
@@ -159,86 +142,6 @@ def _judge(new: Attached, limits: Mapping[str, int], there: _NodeVolumes) -> Sta
     return unschedulable(TOO_MANY_VOLUMES, *evidence)
 
 
-# --- volumes of a pod --------------------------------------------------------------------------------------
-
-
-def _volumes_of(pod: Pod, cluster: Cluster, *, new: bool, migrated: bool = True) -> Attached | Status:
-    """What the pod needs attached, or what stops the plugin (`filterAttachableVolumes`).
-
-    `migrated` says whether the node has a CSINode: then in-tree volumes are those of their CSI driver.
-    """
-    attached: Attached = {}
-    for volume in pod.spec.volumes:
-        claim = claim_name(pod, volume)
-        attachment = (
-            _inline(volume, migrated=migrated)
-            if claim is None
-            else _claimed(pod, claim, cluster, new=new, migrated=migrated)
-        )
-        if isinstance(attachment, Status):
-            return attachment
-        if attachment is not None and all(attachment):
-            attached["/".join(attachment)] = attachment[0]
-    return attached
-
-
-def _inline(volume: Volume, *, migrated: bool) -> Attachment:
-    disk = in_tree_disk(volume)
-    if disk is None or not _translates(disk, migrated=migrated):
-        return None
-    try:
-        return plugin_of(disk).driver, csi_handle(disk)
-    except UntranslatableError as failure:
-        return error(f"converting volume({volume.name}) from inline to csi: {failure}")
-
-
-def _translates(disk: Disk, *, migrated: bool) -> bool:
-    return migrated and plugin_of(disk).migrated
-
-
-def _claimed(pod: Pod, claim: ClaimName, cluster: Cluster, *, new: bool, migrated: bool) -> Attachment:
-    if not claim.name:
-        return error("PersistentVolumeClaim had no name")
-    key = f"{pod.metadata.namespace}/{claim.name}"
-    found = cluster.get(PersistentVolumeClaim, key)
-    if found is None:
-        return unresolvable(f"looking up PVC {key}: {claim_not_found(claim.name)}") if new else None
-    if claim.ephemeral and (stranger := not_owner(pod, found)):
-        return error(stranger)
-    volume = cluster.get(PersistentVolume, found.spec.volume_name)
-    if volume is None:
-        return _to_be_provisioned(found, cluster, migrated=migrated)
-    return _of_volume(volume, migrated=migrated)
-
-
-def _of_volume(volume: PersistentVolume, *, migrated: bool) -> Attachment:
-    csi = volume.spec.csi
-    if csi is not None:
-        return csi.driver, csi.volume_handle
-    disk = in_tree_disk(volume.spec)
-    if disk is None or not _translates(disk, migrated=migrated):
-        return None
-    try:
-        return plugin_of(disk).driver, volume_handle(volume, disk)
-    except UntranslatableError:
-        return None
-
-
-def _to_be_provisioned(claim: PersistentVolumeClaim, cluster: Cluster, *, migrated: bool) -> Attachment:
-    """A claim without a volume takes the slot that its volume will take."""
-    storage_class = cluster.get(StorageClass, claim_class(claim))
-    if storage_class is None:
-        return None
-    handle = f"{_CLAIM}{claim.metadata.namespace}/{claim.metadata.name}"
-    plugin = plugin_named(storage_class.provisioner)
-    if plugin is None:
-        return storage_class.provisioner, handle
-    return (plugin.driver, handle) if migrated and plugin.migrated else None
-
-
-# --- indexes of the cluster --------------------------------------------------------------------------------
-
-
 def _limits_by_node(cluster: Cluster) -> Mapping[str, Mapping[str, int]]:
     """Limits by driver, for every node that has a CSINode."""
     return {
@@ -249,18 +152,6 @@ def _limits_by_node(cluster: Cluster) -> Mapping[str, Mapping[str, int]]:
         }
         for name, csi_node in cluster.all(CSINode).items()
     }
-
-
-def _attachments_by_node(cluster: Cluster) -> Mapping[str, Attached]:
-    """Volumes that are attached, whether a pod uses them or not (`getNodeVolumeAttachmentInfo`)."""
-    by_node: dict[str, Attached] = {}
-    for attachment in cluster.all(VolumeAttachment).values():
-        spec = attachment.spec
-        volume = cluster.get(PersistentVolume, spec.source.persistent_volume_name or "")
-        if spec.attacher and volume is not None and volume.spec.csi is not None:
-            key = f"{spec.attacher}/{volume.spec.csi.volume_handle}"
-            by_node.setdefault(spec.node_name, {})[key] = spec.attacher
-    return by_node
 
 
 def _nothing_known(cluster: Cluster) -> _Known:

@@ -1,0 +1,50 @@
+"""Compiled filters as a cycle asks them: one after the other, until one objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.status import SUCCESS, Code, Status, Verdict
+from kwhatif.snapshot.node_info import NodeInfo
+
+#: A filter with its plugin's name.
+NamedFilter = tuple[str, NodeFilter]
+
+
+class ByShape(NodeFilter):
+    """Asks another filter once per node shape."""
+
+    reads = Reads.SHAPE
+
+    def __init__(self, inner: NodeFilter) -> None:
+        self._inner = inner
+        self._answers: dict[int, Status] = {}
+
+    def filter(self, node: NodeInfo) -> Status:
+        """What the other one says of the node's shape."""
+        status = self._answers.get(node.shape)
+        if status is None:
+            status = self._answers[node.shape] = self._inner.filter(node)
+        return status
+
+
+class Refusal(NodeFilter):
+    """The same answer for every node: from a plugin whose PreFilter is disabled, so that it can only refuse or fail."""
+
+    def __init__(self, status: Status) -> None:
+        self._status = status
+
+    def filter(self, node: NodeInfo) -> Status:
+        """That answer."""
+        del node
+        return self._status
+
+
+def run_filters(filters: Iterable[NamedFilter], node: NodeInfo) -> Verdict | None:
+    """The first plugin's objection, or None when the node passes."""
+    for name, plugin in filters:
+        status = plugin.filter(node)
+        if status is not SUCCESS and status.code is not Code.SUCCESS:
+            return Verdict(status, name)
+    return None
