@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kwhatif.errors import ExitCode
 from kwhatif.policy.schema import policy_schema_text
 from kwhatif.report import schema_text
 
@@ -29,6 +30,8 @@ def output_of(command: str) -> str:
     program = [sys.executable, "-c", "from kwhatif.cli import main; main()"]
     environment = {key: value for key, value in os.environ.items() if key != "FORCE_COLOR"} | ENVIRONMENT
     done = subprocess.run(program + argv[1:], capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
+    if done.returncode in (ExitCode.USAGE, ExitCode.BUG):
+        sys.exit(f"{command} failed: {done.stderr}")
     return "\n".join(line.rstrip() for line in (done.stdout + done.stderr).splitlines())
 
 
