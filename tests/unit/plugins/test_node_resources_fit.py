@@ -48,6 +48,40 @@ def small(**amounts: str) -> NodeBuilder:
     return node().allocatable({"cpu": "2", "memory": "4Gi", "pods": "3"}).allocatable(amounts)
 
 
+# --- Pods put back ------------------------------------------------------------------------------------
+
+AMOUNTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "cpu": st.sampled_from(["0", "300m", "1"]),
+        "memory": st.sampled_from(["1Gi", "2Gi"]),
+        "ephemeral-storage": st.sampled_from(["1Gi", "2Gi"]),
+        GPU: st.sampled_from(["0", "1", "2"]),
+    },
+)
+
+
+@given(AMOUNTS, st.lists(AMOUNTS, max_size=8), st.booleans())
+def test_putting_pods_back_on_sums_is_like_trying_them_out(
+    asked: dict[str, str], pods: list[dict[str, str]], keeps_one: bool
+) -> None:
+    there = small(**{"ephemeral-storage": "4Gi", GPU: "3", "pods": "5"})
+    kept = [pod("kept").requests({"cpu": "500m"}).on("node")] if keeps_one else []
+    made = snapshot(there, *kept)
+    fit = NodeResourcesFit().pre_filter(pod("asking").requests(asked).info(), made)
+    infos = [pod(f"p{number}").requests(amounts).info() for number, amounts in enumerate(pods)]
+    tried = made.by_name["node"].clone()
+    if fit.filter(tried) is not SUCCESS:
+        return
+    expected = {}
+    for info in infos:
+        tried.add_pod(info)
+        if (status := fit.filter(tried)) is not SUCCESS:
+            tried.remove_pod(info)
+            expected[info] = status
+    assert fit.readmit(infos, made.by_name["node"]) == expected
+
+
 # --- Filter -------------------------------------------------------------------------------------------
 
 FILTER = {

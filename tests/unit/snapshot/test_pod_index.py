@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kwhatif.matching.affinity import AffinityTerms
 from kwhatif.snapshot.snapshot import Snapshot
 from tests.builders import ZONE, PodBuilder, affinity_term, node, pod, selector, snapshot
@@ -62,6 +64,20 @@ def test_it_keeps_up_with_namespaces_that_nobody_asked_about() -> None:
     snap.assume(web("c", "shop").info(), "n1")
     snap.forget(snap.pods["shop/a"], "n1")
     assert counts(snap, "shop") == {"web": {"n1": 1}}
+
+
+@pytest.mark.parametrize("asked", range(7))
+def test_it_does_not_matter_how_many_namespaces_were_asked_about(asked: int) -> None:
+    names = [f"team-{number}" for number in range(6)]
+    snap = snapshot(node("n1"), node("n2"), *(web("a", name).on("n1") for name in names))
+    for name in names[:asked]:
+        assert counts(snap, name) == {"web": {"n1": 1}}
+    for name in names[1:]:
+        snap.assume(web("b", name).info(), "n2")
+        snap.forget(snap.pods[f"{name}/a"], "n1")
+    assert set(snap.index.namespaces()) >= set(names)
+    assert [counts(snap.fork(), name) for name in names] == [{"web": {"n1": 1}}, *[{"web": {"n2": 1}}] * 5]
+    assert [counts(snap, name) for name in names] == [{"web": {"n1": 1}}, *[{"web": {"n2": 1}}] * 5]
 
 
 def test_terms_are_found_by_the_namespaces_that_they_may_speak_of() -> None:
