@@ -81,7 +81,8 @@ class Snapshot:
         node.add_pod(pod)
         if self._index is not None:
             self._index.add(pod, node_name)
-        self._count_claims(pod, 1)
+        if self._used_claims is not None:
+            self._count_claims(pod, 1)
 
     def _count_claims(self, pod: PodInfo, amount: int) -> None:
         if self._used_claims is not None:
