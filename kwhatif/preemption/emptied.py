@@ -50,9 +50,14 @@ class Emptied:
         return True
 
 
-def emptied(node: NodeInfo, pod: PodInfo, policy: Policy, budgets: Budgets) -> Emptied | None:
-    """The node without the pods that `pod` may evict; None when there are none."""
-    if type(policy) is not Policy:  # who knows what it looks at
+def emptied(
+    node: NodeInfo, pod: PodInfo, policy: Policy, budgets: Budgets, *, remember: bool = False
+) -> Emptied | None:
+    """The node without the pods that `pod` may evict; None when there are none.
+
+    `remember`: it is kept at the node, for pods of the same priority and under the same policy.
+    """
+    if not remember:
         removed = policy.potential_victims(pod, node)
         return Emptied(node, removed, policy, budgets) if removed else None
     key = budgets.epoch, pod.priority

@@ -327,7 +327,10 @@ QUICK = {
     "no restart policy": (stored_pod().spec(restart_policy=""), False),
     "no namespace": (stored_pod().meta(namespace=""), False),
     "a port without protocol": (stored_pod().host_port(80, protocol=""), False),
-    "a limit without request": (stored_pod().container("other", resources=ResourceRequirements(limits={"memory": "1Gi"})), False),
+    "a limit without request": (
+        stored_pod().container("other", resources=ResourceRequirements(limits={"memory": "1Gi"})),
+        False,
+    ),
     "the node's network": (stored_pod().spec(host_network=True), False),
     "resources of its own": (stored_pod().spec(resources=ResourceRequirements(limits={"cpu": "1"})), False),
     "an init container": (stored_pod().spec(init_containers=(Container(name="init"),)), False),
