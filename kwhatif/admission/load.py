@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.disruption import SyncFailed, budget_status
 from kwhatif.admission.label_keys import merge_label_keys
+from kwhatif.admission.pod_defaults import says_everything
 from kwhatif.admission.priority import PriorityClasses, resolve_priority
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.kinds import RESOURCES
@@ -29,7 +30,9 @@ def admit(cluster: Cluster) -> list[str]:
     unknown: dict[str, str] = {}
 
     def stored(pod: Pod) -> Pod:
-        pod = merge_label_keys(default_object(pod))
+        pod = merge_label_keys(pod if says_everything(pod) else default_object(pod))
+        if pod.spec.priority is not None and pod.spec.preemption_policy:
+            return pod
         if classes.lacks(pod):
             unknown[key_of(pod)] = pod.spec.priority_class_name
         return resolve_priority(pod, classes)

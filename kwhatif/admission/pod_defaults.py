@@ -35,6 +35,28 @@ def default_pod(pod: Pod) -> Pod:
     return pod if spec is before else replace(pod, spec=spec)
 
 
+def says_everything(pod: Pod) -> bool:
+    """A quick look: whether there is nothing to fill in, as with nearly all pods that the API server has stored."""
+    spec = pod.spec
+    if (
+        spec.host_network
+        or spec.init_containers
+        or spec.resources is not None
+        or not (spec.scheduler_name and spec.restart_policy and pod.metadata.namespace)
+    ):
+        return False
+    for volume in spec.volumes:
+        if volume.rbd is not None or volume.ephemeral is not None:
+            return False
+    for container in spec.containers:
+        for port in container.ports:
+            if not port.protocol:
+                return False
+        if not container.resources.limits.keys() <= container.resources.requests.keys():
+            return False
+    return True
+
+
 def default_template(template: PodTemplateSpec) -> PodTemplateSpec:
     """A template with its defaults: requests, and ports of the node, are filled in when pods are made of it."""
     spec = _each_container(template.spec, _default_ports)
@@ -63,19 +85,9 @@ def _each_container(spec: PodSpec, default: Callable[[Container], Container]) ->
 
 
 def _default_container(container: Container) -> Container:
-    if _says_everything(container):
-        return container
     container = _default_ports(container)
     resources = _default_requests(container.resources)
     return container if resources is container.resources else replace(container, resources=resources)
-
-
-def _says_everything(container: Container) -> bool:
-    """A quick look: so it is with all containers that the API server has seen."""
-    for port in container.ports:
-        if not port.protocol:
-            return False
-    return container.resources.limits.keys() <= container.resources.requests.keys()
 
 
 def _default_ports(container: Container) -> Container:

@@ -16,7 +16,9 @@ wrong. Known differences to Kubernetes:
 * types such as `net.IP` cannot be named in an expression;
 * `device` bound to another name is not type-checked, and its unknown domains are errors;
 * a version that went through `dyn()`, or a URL, equals nothing, instead of being an error, and NaN is ordered;
-* of operands of `&&` and `||` that are no bools, the types are told with the operator, not each where it stands;
+* of operands of `&&` and `||` that are no bools, the types are told with the operator, not each where it stands, if
+  something else is wrong with the expression as well;
+* a raw string that ends with a backslash is refused;
 * `format()` writes `%e` and maps otherwise, and where its arguments are not a literal list, it takes more of them;
 * wrong numbers of arguments of functions in a namespace, such as `sets.contains`, are told in other words, and the
   pattern `\C` is accepted.

@@ -120,11 +120,15 @@ class Checked:
         found = self.references.get(node.id)
         return [] if found is None else list(found.overload_id)
 
+    def offset(self, node: Node) -> int:
+        """Where `node` is in the source, in characters."""
+        positions = self._message.source_info.positions
+        return next((entry.value for entry in positions if entry.key == node.id), 0)
+
     def column(self, node: Node) -> tuple[int, int]:
         """Line and column of `node` in the source, both counted from 1."""
-        info = self._message.source_info
-        offset = next((entry.value for entry in info.positions if entry.key == node.id), 0)
-        starts = [0, *info.line_offsets]
+        offset = self.offset(node)
+        starts = [0, *self._message.source_info.line_offsets]
         line = sum(start <= offset for start in starts)
         return line, offset - starts[line - 1] + 1
 

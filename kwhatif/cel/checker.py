@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import import_module, resources
 from typing import Any
 
-from kwhatif.cel import shapes, values
+from kwhatif.cel import logic, shapes, values
 from kwhatif.cel.checked import Checked
 from kwhatif.cel.errors import CelCompileError, CelError
 from kwhatif.cel.library.formats import FORMATS
@@ -82,6 +82,12 @@ def _in_all_shapes(name: str) -> Any:
     return cel.FunctionDecl(name, overloads)
 
 
+def _operand() -> Any:
+    """A function that takes anything, see `logic.py`."""
+    cel = engine()
+    return cel.FunctionDecl(logic.OPERAND, [cel.Overload(logic.OPERAND, cel.Type.DYN, [cel.Type.DYN])])
+
+
 @lru_cache(maxsize=16)
 def checker(variables: tuple[tuple[str, str], ...], in_all_shapes: frozenset[str] = frozenset()) -> Any:
     """The environment for expressions over these variables, with functions that are there for messages only."""
@@ -96,6 +102,7 @@ def checker(variables: tuple[tuple[str, str], ...], in_all_shapes: frozenset[str
                 for name in FORMATS
             ),
             *map(_in_all_shapes, in_all_shapes),
+            _operand(),
         ],
         variables={name: cel_type(type_name) for name, type_name in variables},
     )
@@ -111,6 +118,8 @@ def compile_checked(expression: str, variables: tuple[tuple[str, str], ...]) -> 
         return Checked(checker(variables).compile(expression).serialize())
     except (RuntimeError, ValueError, LookupError) as error:
         message = plain(str(error))
+    if logic.is_about_logic(message) and (told := _about_logic(expression, variables)):
+        raise CelCompileError(f"compilation failed: {told}")
     text, names = shapes.renamed(expression, message)
     checked = None
     if names:
@@ -121,6 +130,15 @@ def compile_checked(expression: str, variables: tuple[tuple[str, str], ...]) -> 
     if checked is not None:  # any and dyn fit everywhere in the engine's eyes
         judge(expression, checked, lambda: refuse_shapes(checked, names))
     raise CelCompileError(f"compilation failed: {shapes.as_cel_go(text, message, names)}")
+
+
+def _about_logic(expression: str, variables: tuple[tuple[str, str], ...]) -> str:
+    """What is wrong with operands of `&&` and `||`; "" where that is not all that is wrong."""
+    try:
+        checked = Checked(checker(variables).compile(logic.in_functions(expression)).serialize())
+    except (RuntimeError, ValueError, LookupError):
+        return ""
+    return logic.complaints(expression, checked)
 
 
 def judge(expression: str, checked: Checked, check_it: Callable[[], None]) -> None:

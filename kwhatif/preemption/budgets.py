@@ -111,14 +111,15 @@ class Budgets:
         self._cluster = cluster
         self._namespaces = cluster.derived(_by_namespace, PodDisruptionBudget)
         self._known = cluster.derived(_nothing_known, PodDisruptionBudget)
-        self._allowed: dict[str, int] = {}
+        #: How many disruptions the budgets allow that were asked about.
+        self.told: dict[str, int] = {}
 
     def allowed(self, name: str) -> int:
         """How many disruptions the budget allows; one without a status allows none."""
-        allowed = self._allowed.get(name)
+        allowed = self.told.get(name)
         if allowed is None:
             pdb = self._cluster.all(PodDisruptionBudget)[name]
-            allowed = self._allowed[name] = pdb.status.disruptions_allowed if pdb.status else 0
+            allowed = self.told[name] = pdb.status.disruptions_allowed if pdb.status else 0
         return allowed
 
     @property
@@ -190,7 +191,7 @@ class Budgets:
             for name in names:
                 allowed = self.allowed(name)
                 if allowed > 0:
-                    spent[name] = self._allowed[name] = allowed - 1
+                    spent[name] = self.told[name] = allowed - 1
         for name, allowed in spent.items():
             pdb = self._cluster.all(PodDisruptionBudget)[name]
             assert pdb.status is not None, "what has no status allows nothing"

@@ -32,22 +32,32 @@ class Emptied:
         self.split = split = budgets.split(policy.by_importance(removed))
         #: The same pods in the order in which they are tried back: those that break a budget first.
         self.tried = (*split.violating, *split.others)
-        names = {name for counting in self.split.counting.values() for name in counting}
-        self._allowed = [(name, budgets.allowed(name)) for name in names]
+        #: What budgets allowed.
+        self._allowed = budgets.told
         #: What was found, by what it depends on beyond the node itself.
         self.answers: dict[Hashable, object] = {}
 
     def holds(self, budgets: Budgets) -> bool:
         """Whether the budgets still allow as many disruptions of these pods."""
-        for name, allowed in self._allowed:  # noqa: SIM110 - asked for every node: a generator would double the cost
-            if budgets.allowed(name) != allowed:
-                return False
+        allowed = self._allowed
+        if budgets.told is allowed:
+            return True
+        for names in self.split.counting.values():
+            for name in names:
+                if budgets.allowed(name) != allowed[name]:
+                    return False
+        self._allowed = budgets.told
         return True
 
 
-def emptied(node: NodeInfo, pod: PodInfo, policy: Policy, budgets: Budgets) -> Emptied | None:
-    """The node without the pods that `pod` may evict; None when there are none."""
-    if type(policy) is not Policy:  # who knows what it looks at
+def emptied(
+    node: NodeInfo, pod: PodInfo, policy: Policy, budgets: Budgets, *, remember: bool = False
+) -> Emptied | None:
+    """The node without the pods that `pod` may evict; None when there are none.
+
+    `remember`: it is kept at the node, for pods of the same priority and under the same policy.
+    """
+    if not remember:
         removed = policy.potential_victims(pod, node)
         return Emptied(node, removed, policy, budgets) if removed else None
     key = budgets.epoch, pod.priority

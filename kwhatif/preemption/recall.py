@@ -14,7 +14,6 @@ from kwhatif.framework.plugin import Reads
 from kwhatif.framework.status import SUCCESS, Code, Status, Verdict
 from kwhatif.preemption.candidate import Candidate
 from kwhatif.preemption.emptied import Emptied
-from kwhatif.preemption.policy import Policy
 
 #: So many different questions are remembered on each node.
 _KEPT = 4
@@ -30,7 +29,7 @@ class _Answer(NamedTuple):
 class Recall:
     """For one cycle: remembers, and recalls, what one filter alone decided about the pods on a node."""
 
-    def __init__(self, cycle: Cycle, policy: Policy) -> None:
+    def __init__(self, cycle: Cycle, *, remember: bool) -> None:
         self._cycle = cycle
         #: The filter whose answers are kept; "" where nothing is.
         self.asked = ""
@@ -39,7 +38,7 @@ class Recall:
         asked = [(name, plugin) for name, plugin in volatile if plugin.question is not None]
         others = [plugin for _, plugin in volatile if plugin.question is None]
         is_simple = all(plugin.monotone or plugin.reads is Reads.CLUSTER for plugin in others)
-        if type(policy) is Policy and len(asked) == 1 and is_simple:
+        if remember and len(asked) == 1 and is_simple:
             self.asked, plugin = asked[0]
             self._question = self.asked, plugin.question
 

@@ -36,11 +36,13 @@ class VictimSearch:
         self._cycle = cycle
         self._policy = policy
         self._budgets = budgets
-        self._recall = Recall(cycle, policy)
+        #: Nobody knows what a policy of your own looks at.
+        self._remember = cycle.snapshot.remembers and type(policy) is Policy
+        self._recall = Recall(cycle, remember=self._remember)
 
     def on(self, node: NodeInfo) -> Candidate | Verdict:
         """The victims on the node, or why evicting pods there does not help."""
-        without = emptied(node, self._cycle.pod, self._policy, self._budgets)
+        without = emptied(node, self._cycle.pod, self._policy, self._budgets, remember=self._remember)
         if without is None:
             return NO_VICTIMS
         known = self._recall.on(without)

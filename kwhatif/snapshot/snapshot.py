@@ -38,6 +38,8 @@ class Snapshot:
         self.nominated: dict[str, list[PodInfo]] = {}
         #: Pods assigned to nodes that do not exist.
         self.stray: list[PodInfo] = []
+        #: Whether many pods will be asked about: then nodes keep what preemption found there, at the price of memory.
+        self.remembers = False
         self._index: PodIndex | None = None
         self._used_claims: Counter[str] | None = None
         #: Nodes whose NodeInfo another snapshot has as well: it is cloned before it is changed.
@@ -81,7 +83,8 @@ class Snapshot:
         node.add_pod(pod)
         if self._index is not None:
             self._index.add(pod, node_name)
-        self._count_claims(pod, 1)
+        if self._used_claims is not None:
+            self._count_claims(pod, 1)
 
     def _count_claims(self, pod: PodInfo, amount: int) -> None:
         if self._used_claims is not None:
@@ -162,6 +165,7 @@ class Snapshot:
         other.nominated = {name: pods.copy() for name, pods in self.nominated.items()}
         other._used_claims = None if self._used_claims is None else self._used_claims.copy()
         other.stray = self.stray.copy()
+        other.remembers = self.remembers
         other._index = None if self._index is None else self._index.fork(other.nodes)
         other._places = self._places
         self._shared = set(self.by_name)

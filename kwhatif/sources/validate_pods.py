@@ -10,7 +10,7 @@ from typing import Any
 
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.meta import LabelSelector
-from kwhatif.model.pod import Container, ContainerStatus, Pod, PodSpec
+from kwhatif.model.pod import Pod, PodSpec, PodStatus
 from kwhatif.model.quantity import QuantityText
 from kwhatif.sources import validate_selectors as selectors
 from kwhatif.sources import validate_values as values
@@ -54,24 +54,23 @@ class _Said:
             self._times.append(meta.creation_timestamp)
         if status.start_time is not None:
             self._times.append(status.start_time)
-        self._note(spec.containers, status.container_statuses)
-        if spec.init_containers or status.init_container_statuses:
-            self._note(spec.init_containers, status.init_container_statuses)
+        self._note(spec, status)
         return meta.name != ""
 
-    def _note(self, containers: Iterable[Container], statuses: Iterable[ContainerStatus]) -> None:
+    def _note(self, spec: PodSpec, status: PodStatus) -> None:
         note = self._amounts.update
-        for container in containers:
+        containers, statuses = spec.containers, status.container_statuses
+        for container in containers + spec.init_containers if spec.init_containers else containers:
             resources = container.resources
             if resources.requests:
                 note(resources.requests.values())
             if resources.limits:
                 note(resources.limits.values())
-        for status in statuses:
-            if status.resources is not None:
-                note(status.resources.requests.values(), status.resources.limits.values())
-            if status.allocated_resources:
-                note(status.allocated_resources.values())
+        for granted in statuses + status.init_container_statuses if status.init_container_statuses else statuses:
+            if granted.resources is not None:
+                note(granted.resources.requests.values(), granted.resources.limits.values())
+            if granted.allocated_resources:
+                note(granted.allocated_resources.values())
 
     def is_good(self) -> bool:
         """Whether nothing of it is wrong."""

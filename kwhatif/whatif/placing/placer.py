@@ -36,6 +36,7 @@ class Placer:
         self._profiles = profiles
         #: Moves on with every pod: give a fork of one that is still needed.
         self.snapshot = snapshot
+        snapshot.remembers = True
         #: What the decisions leave out, in the order in which it was noticed.
         self.caveats: dict[str, None] = {}
         self._run: Run | None = None

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 import kwhatif.model
 from kwhatif.admission.defaults import default_object
+from kwhatif.admission.pod_defaults import says_everything
 from kwhatif.model.disks import RBD
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import Model, ObjectMeta
@@ -312,3 +313,33 @@ def test_objects_are_copied_not_changed() -> None:
     kept = replace(before)
     default_object(before)
     assert before == kept
+
+
+def stored_pod() -> PodBuilder:
+    """As the API server has it."""
+    return pod().cpu("1").spec(scheduler_name="default-scheduler", restart_policy="Always")
+
+
+QUICK = {
+    "all there": (stored_pod(), True),
+    "a port with its protocol": (stored_pod().host_port(80), True),
+    "no scheduler": (stored_pod().spec(scheduler_name=""), False),
+    "no restart policy": (stored_pod().spec(restart_policy=""), False),
+    "no namespace": (stored_pod().meta(namespace=""), False),
+    "a port without protocol": (stored_pod().host_port(80, protocol=""), False),
+    "a limit without request": (
+        stored_pod().container("other", resources=ResourceRequirements(limits={"memory": "1Gi"})),
+        False,
+    ),
+    "the node's network": (stored_pod().spec(host_network=True), False),
+    "resources of its own": (stored_pod().spec(resources=ResourceRequirements(limits={"cpu": "1"})), False),
+    "an init container": (stored_pod().spec(init_containers=(Container(name="init"),)), False),
+    "a volume that may lack something": (stored_pod().volume("disk", rbd=RBD(image="a")), False),
+}
+
+
+@pytest.mark.parametrize(("built", "expected"), QUICK.values(), ids=QUICK)
+def test_a_quick_look_tells_pods_that_lack_nothing(built: PodBuilder, expected: bool) -> None:
+    found = built.build()
+    assert says_everything(found) is expected
+    assert not expected or default_object(found) is found
