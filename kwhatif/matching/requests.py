@@ -15,6 +15,7 @@ from typing import NamedTuple
 from kwhatif.model.amount import LARGEST_PLAIN, as_scaled
 from kwhatif.model.pod import Container, ContainerStatus, Pod, PodSpec, pod_condition
 from kwhatif.model.quantity import QuantityText, ceil_to_milli, milli_value, parse_quantity, to_text, value
+from kwhatif.model.scaled import Scaled
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -119,8 +120,11 @@ def add_into(total: Nanos, other: Mapping[str, int]) -> None:
 def max_into(total: Nanos, other: Mapping[str, int]) -> None:
     """`total = max(total, other)`, per resource."""
     for name, nanos in other.items():
-        if name not in total or nanos > total[name]:
+        known = total.get(name)
+        if known is None:
             total[name] = nanos
+        elif nanos > known:
+            total[name] = nanos.compared_with(known) if isinstance(nanos, Scaled) else nanos
 
 
 def _granted(pod: Pod, spec: Nanos, actuated: Nanos, allocated: Nanos) -> Nanos:

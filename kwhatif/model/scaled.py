@@ -40,6 +40,12 @@ class Scaled(int):
         parts = [part.number * 10 ** (part.scale - scale) for part in (self, other)]
         return Scaled(sum(parts), scale, unbounded=not (bounded and all(map(fits, (*parts, sum(parts))))))
 
+    def compared_with(self, other: int) -> Scaled:
+        """What becomes of it by that. QUIRK: (`Quantity.Cmp`) beside one without bounds it loses its own."""
+        if self.unbounded or not (isinstance(other, Scaled) and other.unbounded):
+            return self
+        return Scaled(self.number, self.scale, unbounded=True)
+
     def to_int64(self, scale: int) -> int:
         """As whole multiples of 10^`scale`, rounded away from zero (`Quantity.ScaledValue`).
 
