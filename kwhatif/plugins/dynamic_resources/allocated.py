@@ -29,7 +29,8 @@ class AllocatedClaim:
         self._devices = allocation.devices.results
         self._failure = _failure(claim, self._devices)
         #: Nobody but this pod uses it: its devices can be exchanged for others.
-        self.idle = {user.uid for user in claim.status.reserved_for} <= {pod.uid}
+        users = claim.status.reserved_for
+        self.idle = not users or (len(users) == 1 and users[0].uid == pod.uid)
 
     def objection(self, node: NodeInfo) -> ClaimElsewhere | BindingFailed | None:
         """Why the claim cannot be used on the node, if so."""
