@@ -38,8 +38,9 @@ Random clusters and pods, {total:,} of them, were judged twice: by kwhatif and b
 No disagreement. *fits*: some node is feasible; *evicts*: none is, but eviction helps; *nowhere*: neither; *held back*:
 before the queue; *fails*: the scheduler ends the attempt with an error; *refuses*: the API or the scheduler's
 configuration does not accept the input; *panics*: it falls over, and there is nothing to compare (in v1.36.2,
-scoring by a device class's implicit resource name does that, and claims that ask for 2^63 devices together). *By chance*: the scheduler's own answer changes from time to time (it walks
-over a map), and kwhatif's is one of its answers.
+scoring by a device class's implicit resource name does that, and claims that ask for 2^63 devices together); *times
+out*: its search for devices takes longer than its ten seconds, by the clock, and again there is nothing to compare. *By
+chance*: the scheduler's own answer changes from time to time (it walks over a map), and kwhatif's is one of its answers.
 
 The same seed gives the same cases.
 

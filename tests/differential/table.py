@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tests.differential.bench import Tally
 
-OUTCOMES = ("fits", "evicts", "nowhere", "held back", "fails", "refuses", "panics")
+OUTCOMES = ("fits", "evicts", "nowhere", "held back", "fails", "refuses", "panics", "times out")
 COLUMNS = ("family", "cases", "agreements", *OUTCOMES, "by chance")
 
 
