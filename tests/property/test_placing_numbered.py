@@ -14,6 +14,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kwhatif.framework.attempt import attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
@@ -110,6 +111,19 @@ def stateful(number: int) -> PodBuilder:
     built = pod(f"web-{number}").cpu("100m").labels({"app": "web", NUMBER: str(number), POD_NAME: f"web-{number}"})
     built.spec(hostname=f"web-{number}")
     return built.volume("data", persistent_volume_claim=ClaimVolumeSource(claim_name=f"data-web-{number}"))
+
+
+def test_a_selector_that_no_plugin_minds_may_be_invalid() -> None:
+    def without_spread(plugins: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(plugin for plugin in plugins if plugin.name != "PodTopologySpread")
+
+    points = ("pre_filter", "filter", "pre_score", "score")
+    profile = replace(PROFILE, **{point: without_spread(getattr(PROFILE, point)) for point in points})
+    pods = [stateful(number).spread(ZONE, selector(requirement("app", "Maybe"))) for number in range(3)]
+    claims = [claim(f"data-web-{number}", "late") for number in range(3)]
+    there = cluster(node("n").build(), storage_class("late", DRIVER), *claims)
+    placements = Placer({DEFAULT_SCHEDULER: profile}, Snapshot(there)).place_all([each.info() for each in pods])
+    assert [placement.node for placement in placements] == ["n"] * 3
 
 
 @pytest.mark.parametrize(

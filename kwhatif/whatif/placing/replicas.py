@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.matching.default_selector import default_selector
-from kwhatif.matching.labels import compile_selector
+from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.workload import Service
@@ -66,14 +67,13 @@ def _without_claims(spec: PodSpec) -> PodSpec:
 
 
 def labels_read(pod: PodInfo, snapshot: Snapshot) -> set[str]:
-    """The labels of the pod that any rule may read: selectors ask for them.
-
-    Raises:
-        SelectorError: one of the pod's own selectors is not valid.
-    """
+    """The labels of the pod that any rule may read: selectors ask for them."""
     keys = set(snapshot.index.label_keys) | pod.affinity_terms.label_keys
     for constraint in pod.pod.spec.topology_spread_constraints:
-        keys |= compile_selector(constraint.label_selector).keys.union(constraint.match_label_keys)
+        keys.update(constraint.match_label_keys)
+        # Of a selector that is not valid nobody asks anything: else the first attempt had failed, and there is no run.
+        with suppress(SelectorError):
+            keys |= compile_selector(constraint.label_selector).keys
     services = snapshot.cluster.derived(_keys_of_services, Service)
     return keys | services.get(pod.namespace, _NOTHING) | default_selector(pod.pod, snapshot.cluster).keys
 

@@ -13,7 +13,7 @@ import msgspec
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.cycle import CycleError
 from kwhatif.framework.guard import GuardedPlugin
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads, by_claims
 from kwhatif.framework.scoring import Scores, score_nodes
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.snapshot.node_info import NodeInfo
@@ -169,8 +169,8 @@ def _can_be_kept_up(result: Attempt) -> bool:
     cycle = result.cycle
     if result.gated is not None or result.failed or cycle.extenders.interested:
         return False
-    by_claim = {plugin.name for plugin in cycle.profile.pre_filter if getattr(plugin, "reads_claims", False)}
-    if any(compiled.reserves and name not in by_claim for name, compiled in cycle.compiled.items()):
+    own = by_claims(cycle.profile.pre_filter)
+    if any(compiled.reserves and name not in own for name, compiled in cycle.compiled.items()):
         return False
     if result.scores is not None:
         return _suit(result.scores)
