@@ -8,7 +8,7 @@ from kwhatif.framework.diagnosis import fit_error, reasons_histogram
 from kwhatif.framework.extender import ExtenderError
 from kwhatif.framework.extender_calls import ExtenderCalls
 from kwhatif.framework.filters import ByShape, NamedFilter, Refusal, run_filters
-from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads
+from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads, by_claims
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, Code, Status, Verdict, unresolvable
 from kwhatif.snapshot.node_info import NodeInfo
@@ -103,13 +103,11 @@ class Cycle:
         """
         if self.pre_filter_message:
             return False
-        plugins = [plugin for plugin in self.profile.pre_filter if getattr(plugin, "reads_claims", False)]
-        if {plugin.name for plugin in plugins} != {
-            plugin.name for plugin in self.profile.filter if getattr(plugin, "reads_claims", False)
-        }:
+        plugins = by_claims(self.profile.pre_filter)
+        if plugins.keys() != by_claims(self.profile.filter).keys():
             return False
-        for plugin in plugins:
-            before, after = self.compiled.get(plugin.name), plugin.pre_filter(pod, self.snapshot)
+        for name, plugin in plugins.items():
+            before, after = self.compiled.get(name), plugin.pre_filter(pod, self.snapshot)
             if isinstance(after, Status):
                 if before is not None or after is not SKIP:
                     return False

@@ -10,7 +10,7 @@ It is made once per profile by its factory in `catalog`, with its arguments.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
@@ -214,7 +214,7 @@ class FilterPlugin(Plugin, Protocol):
         """The pod compiled for asking nodes; or SKIP, a rejection of the pod everywhere, or an error.
 
         SKIP_FOR_NOW in place of SKIP says that the plugin may have something to check once the next replica asks.
-        A plugin that reads the pod's PersistentVolumeClaims says so by `reads_claims = True`.
+        A plugin that reads the pod's PersistentVolumeClaims says so by `reads_claims = True` (see `by_claims`).
         A profile may disable PreFilter and leave Filter enabled: a method `without_pre_filter`, if there is one, is
         called in place of this, then. Most plugins of upstream fail for want of what PreFilter leaves to Filter.
         """
@@ -229,6 +229,11 @@ class ScorePlugin(Plugin, Protocol):
 
         Where PreScore is disabled, `without_pre_score` is called in place of this, if there is one.
         """
+
+
+def by_claims(plugins: Iterable[FilterPlugin]) -> dict[str, FilterPlugin]:
+    """Those of the plugins that read a pod's PersistentVolumeClaims, by name."""
+    return {plugin.name: plugin for plugin in plugins if getattr(plugin, "reads_claims", False)}
 
 
 class PostFilterResult(msgspec.Struct, frozen=True):

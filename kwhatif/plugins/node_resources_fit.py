@@ -158,7 +158,8 @@ class _Room(NodeFilter):
 
     def _filter_wide(self, node: NodeInfo) -> Status:
         """The same where what is left may leave 64 bits; QUIRK: (fit.go) it then wraps around."""
-        short = [_too_many_pods(node)] if len(node.pods) >= node.allowed_pods else []
+        number = len(node.pods)
+        short = [InsufficientResource(PODS, 1, number, node.allowed_pods)] if number >= node.allowed_pods else []
         cpu, memory, ephemeral, _ = node.allocatable
         rows = (
             (CPU, self._cpu, node.cpu, cpu),
@@ -170,10 +171,6 @@ class _Room(NodeFilter):
             if requested and requested > wrap(allocatable - used) and (allocatable > 0 or name not in self._backed):
                 short.append(InsufficientResource(name, requested, wrap(used), allocatable))
         return _refusal(short) if short else SUCCESS
-
-
-def _too_many_pods(node: NodeInfo) -> InsufficientResource:
-    return InsufficientResource(PODS, 1, len(node.pods), node.allowed_pods)
 
 
 def _added(scalars: Mapping[str, int], more: Sequence[tuple[str, int]]) -> Mapping[str, int]:
