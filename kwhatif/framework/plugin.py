@@ -10,7 +10,7 @@ It is made once per profile by its factory in `catalog`, with its arguments.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
@@ -19,6 +19,7 @@ import msgspec
 from kwhatif.framework.status import Status
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.pod_row import PodRow
 from kwhatif.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class NodeFilter:
     reads: Reads = Reads.NODE
     #: Whether a pod less on the node never makes it object: preemption may then rely on what it found out before.
     monotone: bool = False
-    #: Filters of one type with equal questions answer alike, and so do `readmit` and everything else. None: not known.
+    #: Filters of one type with equal questions answer alike, and so do `readmit` and everything else: they only look at
+    #: the node, and never change. None: not known.
     question: Hashable = None
     #: Whether `reserve` does anything: then a replica of the same claims is compiled anew.
     reserves: bool = False
@@ -96,17 +98,16 @@ class NodeFilter:
     def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """The pod was removed from the node (upstream's PreFilterExtensions.RemovePod)."""
 
-    def readmit(self, pods: Sequence[PodInfo], node: NodeInfo) -> Mapping[PodInfo, Status] | None:
+    def readmit(self, row: PodRow, node: NodeInfo) -> list[PodInfo] | None:
         """Put the pods on the node, which the pod fits, one after another, but for those beside which it does not fit.
 
         Only for speed: the same as `add_pod` on the node and `filter` for each pod, and `remove_pod` where that is
         not successful. The node itself stays as it is.
 
         Returns:
-            The pods that cannot stay, in their order, and what `filter` says with them there; None: it has to be tried
-            out.
+            The pods that cannot stay, in their order; None: it has to be tried out.
         """
-        del pods, node
+        del row, node
         return None
 
     def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:

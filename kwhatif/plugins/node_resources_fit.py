@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from kwhatif.framework.evidence import InsufficientResource
@@ -30,6 +30,7 @@ from kwhatif.model.int64 import wrap
 from kwhatif.model.meta import Model
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.pod_row import PodRow
 from kwhatif.snapshot.snapshot import Snapshot
 
 
@@ -100,41 +101,37 @@ class _Room(NodeFilter):
             return self._filter_wide(node)
         return self._beside(node, len(node.pods), node.cpu, node.memory, node.ephemeral, node.scalars)
 
-    def readmit(self, pods: Sequence[PodInfo], node: NodeInfo) -> dict[PodInfo, Status] | None:
+    def readmit(self, row: PodRow, node: NodeInfo) -> list[PodInfo] | None:
         """As the base class says: on the sums alone, which is all that `filter` reads of pods."""
-        if node.wide:
+        if node.wide or row.wide:
             return None
-        refused = {}
-        number, cpu, memory, ephemeral = len(node.pods), node.cpu, node.memory, node.ephemeral
-        scalars: Mapping[str, int] = node.scalars
-        # What may be used beside the pod; of a resource that it does not request, anything.
-        most = node.allocatable
-        most_cpu = most.cpu - self._cpu if self._cpu else math.inf
-        most_memory = most.memory - self._memory if self._memory else math.inf
-        most_ephemeral = most.ephemeral - self._ephemeral if self._ephemeral else math.inf
-        most_pods = node.allowed_pods - 1
-        for pod in pods:
-            (more_cpu, more_memory, more_ephemeral, more_scalars), _, _, wide = pod.resources
-            if wide:
-                return None
-            sums = number + 1, cpu + more_cpu, memory + more_memory, ephemeral + more_ephemeral
-            after = _added(scalars, more_scalars) if more_scalars and self._scalars else scalars
-            if (
-                after is scalars
-                and number < most_pods
-                and sums[1] <= most_cpu
-                and sums[2] <= most_memory
-                and sums[3] <= most_ephemeral
-            ):
-                number, cpu, memory, ephemeral = sums
-                continue
-            answer = self._beside(node, *sums, after)
-            if answer is SUCCESS:
-                number, cpu, memory, ephemeral = sums
-                scalars = after
-            else:
-                refused[pod] = answer
+        limits = [(row.sums(name), left) for name, left in self._left(node)]
+        places = node.allowed_pods - len(node.pods) - 1
+        refused = []
+        start, end = 0, len(row.pods)
+        while start < end:
+            stop = min(end, start + places)
+            for sums, left in limits:
+                stop = min(stop, bisect_right(sums, sums[start] + left, start) - 1)
+            if stop < end:
+                refused.append(row.pods[stop])
+            limits = [(sums, left - sums[stop] + sums[start]) for sums, left in limits]
+            places -= stop - start
+            start = stop + 1
         return refused
+
+    def _left(self, node: NodeInfo) -> Iterator[tuple[str, int]]:
+        """What others may use beside the pod of each resource that it requests."""
+        most = node.allocatable
+        if self._cpu:
+            yield CPU, most.cpu - node.cpu - self._cpu
+        if self._memory:
+            yield MEMORY, most.memory - node.memory - self._memory
+        if self._ephemeral:
+            yield EPHEMERAL_STORAGE, most.ephemeral - node.ephemeral - self._ephemeral
+        for name, amount in self._scalars:
+            if most.scalar(name) > 0 or name not in self._backed:
+                yield name, most.scalar(name) - node.scalars.get(name, 0) - amount
 
     def _beside(
         self, node: NodeInfo, number: int, cpu: int, memory: int, ephemeral: int, scalars: Mapping[str, int]

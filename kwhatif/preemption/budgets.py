@@ -35,6 +35,17 @@ class Split(msgspec.Struct, frozen=True, gc=False):
     counting: Mapping[PodInfo, Names]
     #: The budgets that each violating pod breaks.
     broken: Mapping[PodInfo, Names]
+    #: How many disruptions these budgets allow.
+    allowed: Mapping[str, int]
+
+    def uses(self, pods: Iterable[PodInfo]) -> tuple[BudgetUse, ...]:
+        """What evicting these of the pods leaves of the budgets that count them; by name."""
+        counts: dict[str, int] = {}
+        for pod in pods:
+            for name in self.counting.get(pod, ()):
+                counts[name] = counts.get(name, 0) + 1
+        allowed = self.allowed
+        return tuple([BudgetUse(name, allowed[name], allowed[name] - counts[name]) for name in sorted(counts)])
 
 
 class _Budget(msgspec.Struct, frozen=True, gc=False):
@@ -112,15 +123,20 @@ class Budgets:
         self._namespaces = cluster.derived(_by_namespace, PodDisruptionBudget)
         self._known = cluster.derived(_nothing_known, PodDisruptionBudget)
         #: How many disruptions the budgets allow that were asked about.
-        self.told: dict[str, int] = {}
+        self._told: dict[str, int] = {}
 
     def allowed(self, name: str) -> int:
         """How many disruptions the budget allows; one without a status allows none."""
-        allowed = self.told.get(name)
+        allowed = self._told.get(name)
         if allowed is None:
             pdb = self._cluster.all(PodDisruptionBudget)[name]
-            allowed = self.told[name] = pdb.status.disruptions_allowed if pdb.status else 0
+            allowed = self._told[name] = pdb.status.disruptions_allowed if pdb.status else 0
         return allowed
+
+    @property
+    def changes(self) -> Sequence[str]:
+        """The budgets that came to allow less, in order: the list itself, which grows."""
+        return self._cluster.assumed[PodDisruptionBudget]
 
     @property
     def epoch(self) -> object:
@@ -150,9 +166,10 @@ class Budgets:
         also for pods that will be put back later.
         """
         if not self._namespaces:
-            return Split((), pods, {}, {})
+            return Split((), pods, {}, {}, {})
         known = self._known.get
-        left: dict[str, int] = {}
+        allowed: dict[str, int] = {}
+        used: dict[str, int] = {}
         others: list[PodInfo] = []
         counting: dict[PodInfo, Names] = {}
         broken: dict[PodInfo, Names] = {}
@@ -164,25 +181,16 @@ class Budgets:
                 counting[pod] = names
                 over: Names = ()
                 for name in names:
-                    before = left[name] if name in left else self.allowed(name)
-                    left[name] = before - 1
-                    if before <= 0:
+                    if name not in allowed:
+                        allowed[name], used[name] = self.allowed(name), 0
+                    used[name] += 1
+                    if used[name] > allowed[name]:
                         over += (name,)
                 if over:
                     broken[pod] = over
                     continue
             others.append(pod)
-        return Split(tuple(broken), others, counting, broken)
-
-    def uses(self, disruptions: Iterable[Names]) -> tuple[BudgetUse, ...]:
-        """What disruptions, each of a pod that counts against these budgets, leave of them; by name."""
-        counts: dict[str, int] = {}
-        for names in disruptions:
-            for name in names:
-                counts[name] = counts.get(name, 0) + 1
-        return tuple(
-            [BudgetUse(name, self.allowed(name), self.allowed(name) - counts[name]) for name in sorted(counts)]
-        )
+        return Split(tuple(broken), others, counting, broken, allowed)
 
     def spend(self, disruptions: Iterable[Names]) -> dict[str, int]:
         """The disruptions have happened: what each budget allows now that allows less, as the controller writes it."""
@@ -191,7 +199,7 @@ class Budgets:
             for name in names:
                 allowed = self.allowed(name)
                 if allowed > 0:
-                    spent[name] = self.told[name] = allowed - 1
+                    spent[name] = self._told[name] = allowed - 1
         for name, allowed in spent.items():
             pdb = self._cluster.all(PodDisruptionBudget)[name]
             assert pdb.status is not None, "what has no status allows nothing"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from kwhatif.framework.status import Verdict
 from kwhatif.preemption import ranking
-from kwhatif.preemption.budgets import BudgetUse
+from kwhatif.preemption.budgets import BudgetUse, Split
 from kwhatif.preemption.ranking import Rank
 from kwhatif.snapshot.pod_info import PodInfo
 
@@ -28,32 +29,55 @@ class Reprieve(msgspec.Struct, frozen=True, gc=False):
     objection: Verdict | None = None
 
 
-class Candidate(msgspec.Struct, frozen=True, gc=False):
-    """A node where evicting the victims makes room."""
+class PutBack(NamedTuple):
+    """What came of trying pods back."""
+
+    #: All pods that may be evicted, in the order in which they were tried: those that break a budget first.
+    tried: Sequence[PodInfo]
+    #: Those beside which the preemptor has no room.
+    refused: Sequence[PodInfo]
+    #: Finds out what it ran into beside each of these.
+    tell: Callable[[], Mapping[PodInfo, Verdict]]
+
+
+#: For victims that somebody else chose.
+NOT_TRIED = PutBack((), (), dict)
+
+
+class Candidate(msgspec.Struct, frozen=True, eq=False):
+    """A node where evicting the victims makes room.
+
+    There may be thousands, and most lose: what only a reader wants to know is found out when it is asked for.
+    """
 
     node: str
-    #: In the scheduler's order: the most important one first.
-    victims: tuple[Victim, ...]
+    #: The victims' pods, in the scheduler's order: the most important one first.
+    pods: Sequence[PodInfo]
     #: Victims that break a budget.
     pdb_violations: int
     #: The standing by the policy's rungs; the least one wins.
     rank: Rank
-    #: The budgets that match any victim.
-    budgets: tuple[BudgetUse, ...] = ()
-    #: All pods that may be evicted, in the order in which they were tried back: those that break a budget first.
-    tried: Sequence[PodInfo] = ()
-    #: What the preemptor ran into beside those that could not stay.
-    refused: Mapping[PodInfo, Verdict] = {}
+    #: Which budgets the pods count against.
+    split: Split
+    #: What came of trying them back.
+    put_back: PutBack
+
+    @property
+    def victims(self) -> tuple[Victim, ...]:
+        """Whom to evict, and what budgets say to it."""
+        counting, broken = self.split.counting, self.split.broken
+        return tuple([Victim(pod, counting.get(pod, ()), broken.get(pod, ())) for pod in self.pods])
+
+    @property
+    def budgets(self) -> tuple[BudgetUse, ...]:
+        """The budgets that match any victim."""
+        return self.split.uses(self.pods)
 
     @property
     def reprieves(self) -> tuple[Reprieve, ...]:
-        """What came of trying them back."""
-        return tuple([Reprieve(pod, self.refused.get(pod)) for pod in self.tried])
-
-    @property
-    def pods(self) -> tuple[PodInfo, ...]:
-        """The victims' pods."""
-        return tuple(victim.pod for victim in self.victims)
+        """The same, pod by pod."""
+        refused = self.put_back.tell()
+        return tuple([Reprieve(pod, refused.get(pod)) for pod in self.put_back.tried])
 
     @property
     def oldest(self) -> PodInfo:

@@ -7,7 +7,8 @@ ones the lowest name is taken.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
+from itertools import takewhile
+from operator import attrgetter, itemgetter
 
 import msgspec
 
@@ -88,12 +89,12 @@ def _ask_extenders(cycle: Cycle, search: VictimSearch, candidates: Sequence[Cand
 
 
 def _choose(cycle: Cycle, candidates: Sequence[Candidate], outcome: Preemption) -> PostFilterResult:
-    ranked = tuple(sorted(candidates, key=lambda candidate: (candidate.rank, candidate.node)))
+    ranked = tuple(sorted(candidates, key=attrgetter("rank", "node")))
     best = ranked[0]
     outcome = msgspec.structs.replace(
         outcome,
         node=best.node,
-        ties=tuple(candidate.node for candidate in ranked if candidate.rank == best.rank),
+        ties=tuple([candidate.node for candidate in takewhile(lambda one: one.rank == best.rank, ranked)]),
         candidates=ranked,
         cleared_nominations=cleared_nominations(cycle, best),
     )

@@ -19,7 +19,7 @@ def ask_extenders(cycle: Cycle, candidates: Iterable[Candidate]) -> Proposals:
         ExtenderError: one that must not be ignored failed, or left a node without victims.
     """
     proposals: Proposals = {
-        candidate.node: ExtenderVictims(candidate.pods, candidate.pdb_violations) for candidate in candidates
+        candidate.node: ExtenderVictims(tuple(candidate.pods), candidate.pdb_violations) for candidate in candidates
     }
     calls = cycle.extenders
     for extender in calls.interested:

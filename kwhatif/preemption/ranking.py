@@ -55,7 +55,7 @@ def priority_sum(pods: Sequence[PodInfo]) -> int:
 
 def oldest(pods: Sequence[PodInfo]) -> PodInfo:
     """The pod that started first, of those with the highest priority."""
-    return min(pods, key=_importance)
+    return pods[0] if len(pods) == 1 else min(pods, key=_importance)
 
 
 def rank(pods: Sequence[PodInfo], pdb_violations: int) -> Rank:

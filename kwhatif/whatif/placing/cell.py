@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 
 from kwhatif.framework.status import Verdict
 from kwhatif.preemption.candidate import Candidate
@@ -27,6 +27,14 @@ class Findings:
         #: How many nodes give these reasons.
         self._counts: dict[tuple[str, ...], int] = {}
         self._given: dict[str, tuple[str, ...]] = {}
+
+    def begin(self, verdicts: Mapping[str, Verdict], candidates: Mapping[str, Candidate]) -> None:
+        """What keeps the pod out of all of the nodes, and whom it would evict on some: as if recorded one by one."""
+        self.outdated.clear()
+        self._given = {name: verdict.status.reasons for name, verdict in verdicts.items()}
+        self._counts = Counter(self._given.values())
+        self.candidates = {name: candidates[name] for name in verdicts if name in candidates}
+        self.order = Order({name: candidate.rank for name, candidate in self.candidates.items()})
 
     def record(self, name: str, objection: Verdict | None, candidate: Candidate | None) -> None:
         """What keeps the pod out of the node, if anything does, and whom it would evict there."""
@@ -63,9 +71,9 @@ class Findings:
 class Cell:
     """Nodes of one cell, with the findings of the stance that the filters take now and of earlier ones."""
 
-    def __init__(self, key: Hashable) -> None:
+    def __init__(self, key: Hashable, names: Iterable[str] = ()) -> None:
         self.key = key
-        self.names: set[str] = set()
+        self.names = set(names)
         self._by_stance: dict[Hashable, Findings] = {}
         self.findings = Findings(self.names)
 

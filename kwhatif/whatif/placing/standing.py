@@ -52,13 +52,15 @@ class Standing:
         self._begin({candidate.node: candidate for candidate in found.candidates})
 
     def _begin(self, candidates: Mapping[str, Candidate]) -> None:
-        verdicts = self._cycle.verdicts
+        verdicts, by_name = self._cycle.verdicts, self._cycle.snapshot.by_name
+        members: dict[Hashable, list[str]] = {}
         for name in verdicts:
-            self._assign(self._cycle.snapshot.by_name[name])
-        for cell in self._cells.values():
+            members.setdefault(self._key(by_name[name]), []).append(name)
+        for key, names in members.items():
+            cell = self._cells[key] = Cell(key, names)
             cell.take_stance(self._stance(cell))
-        for name, cell in self._cell_of.items():
-            cell.findings.record(name, verdicts[name], candidates.get(name))
+            cell.findings.begin({name: verdicts[name] for name in names}, candidates)
+            self._cell_of.update(dict.fromkeys(names, cell))
 
     def place(self, pod: PodInfo) -> Placement | None:
         """Evict where that costs least; None when the scheduler would not."""
@@ -122,7 +124,7 @@ class Standing:
 
     def _assign(self, node: NodeInfo) -> None:
         """Put the node into its cell; what is known of it in another one is forgotten."""
-        key = tuple([plugin.cell(node) for plugin in self._shared]), node.name if self._is_crowded(node) else ""
+        key = self._key(node)
         before = self._cell_of.get(node.name)
         if before is not None:
             if before.key == key:
@@ -133,6 +135,11 @@ class Standing:
             cell = self._cells[key] = Cell(key)
         cell.add(node.name)
         self._cell_of[node.name] = cell
+
+    def _key(self, node: NodeInfo) -> Hashable:
+        if not self._shared:
+            return ()
+        return tuple([plugin.cell(node) for plugin in self._shared]), node.name if self._is_crowded(node) else ""
 
     def _stance(self, cell: Cell) -> Hashable:
         """What the filters that look beyond a node say of the cell; of a crowded node nothing that lasts."""

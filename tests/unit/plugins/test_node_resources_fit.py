@@ -32,6 +32,7 @@ from kwhatif.model.resource import (
 from kwhatif.model.resource_slice import Device, ResourcePool, ResourceSlice, ResourceSliceSpec
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from kwhatif.framework.resource_allocation import ResourceSpec
+from kwhatif.snapshot.pod_row import PodRow
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
 
 GPU = "nvidia.com/gpu"
@@ -73,13 +74,13 @@ def test_putting_pods_back_on_sums_is_like_trying_them_out(
     tried = made.by_name["node"].clone()
     if fit.filter(tried) is not SUCCESS:
         return
-    expected = {}
+    expected = []
     for info in infos:
         tried.add_pod(info)
-        if (status := fit.filter(tried)) is not SUCCESS:
+        if fit.filter(tried) is not SUCCESS:
             tried.remove_pod(info)
-            expected[info] = status
-    assert fit.readmit(infos, made.by_name["node"]) == expected
+            expected.append(info)
+    assert fit.readmit(PodRow(infos), made.by_name["node"]) == expected
 
 
 # --- Filter -------------------------------------------------------------------------------------------

@@ -1,0 +1,116 @@
+"""`Alone`: nodes where one filter alone decides which pods can stay.
+
+What a pod requests is mostly all that matters there. A filter that looks at nothing but the node need not be tried out
+together with the others; and as workloads of one release often request the same, what it said is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import cast
+
+from kwhatif.framework.cycle import Cycle
+from kwhatif.framework.filters import NamedFilter
+from kwhatif.framework.plugin import Reads
+from kwhatif.framework.status import SUCCESS, Code, Status, Verdict
+from kwhatif.preemption.candidate import Candidate, PutBack
+from kwhatif.preemption.emptied import Emptied
+from kwhatif.preemption.trial import as_node_status, follows_pods
+from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.snapshot.pod_info import PodInfo
+
+#: So many different questions are remembered on each node.
+_KEPT = 4
+
+Settle = Callable[[Emptied, PutBack], Candidate | Verdict]
+
+
+class _Answer:
+    """What the filter says of a node once all evictable pods are gone, and what comes of putting them back."""
+
+    __slots__ = ("found", "status")
+
+    def __init__(self, status: Status) -> None:
+        self.status = status
+        #: None: nobody has asked yet.
+        self.found: Candidate | Verdict | None = None
+
+
+class Alone:
+    """For one cycle: asks that filter, where there is one."""
+
+    def __init__(self, cycle: Cycle, settle: Settle) -> None:
+        """Set up.
+
+        Args:
+            cycle: the filters.
+            settle: what becomes of a node from what came of putting its pods back.
+        """
+        self._cycle = cycle
+        self._settle = settle
+        self._decides = _who_decides(cycle)
+        self._question: Hashable = self._decides and (self._decides[0], self._decides[1].question)
+
+    def on(self, without: Emptied) -> Candidate | Verdict | None:
+        """What becomes of the node; None: other filters have a say in it."""
+        node = without.whole
+        if self._decides is None or node.wide or self._cycle.nominated_on(node):
+            return None
+        answer = self._answer(without)
+        for named in self._cycle.filters:
+            name, plugin = named
+            if named is self._decides:
+                status = answer.status
+            elif plugin.reads is Reads.CLUSTER and plugin.heeds_on(node) and any(map(plugin.heeds, without.removed)):
+                return None
+            else:
+                status = plugin.filter(node)
+            if status is not SUCCESS and status.code is not Code.SUCCESS:
+                if plugin.reads is Reads.PODS and named is not self._decides:
+                    return None  # it may say otherwise once pods are gone
+                return as_node_status(Verdict(status, name))
+        if answer.found is None:
+            answer.found = self._put_back(without)
+        return answer.found
+
+    def _answer(self, without: Emptied) -> _Answer:
+        answer = cast("_Answer | None", without.answers.get(self._question))
+        if answer is None:
+            assert self._decides is not None
+            if len(without.answers) >= _KEPT:
+                without.answers.clear()
+            answer = without.answers[self._question] = _Answer(self._decides[1].filter(without.node))
+        return answer
+
+    def _put_back(self, without: Emptied) -> Candidate | Verdict | None:
+        assert self._decides is not None
+        tried, node = without.tried, without.node
+        refused = self._decides[1].readmit(tried, node)
+        if refused is None:
+            return None
+        return self._settle(without, PutBack(tried.pods, refused, partial(_put_back, self._decides, tried.pods, node)))
+
+
+def _who_decides(cycle: Cycle) -> NamedFilter | None:
+    """The one filter that looks at the pods of a node and at nothing else, if no other can mind a pod less."""
+    volatile = [named for named in cycle.filters if named[1].reads >= Reads.PODS]
+    asked = [named for named in volatile if named[1].question is not None and not follows_pods(named[1])]
+    others = [plugin for named in volatile for plugin in named[1:] if named not in asked]
+    if len(asked) == 1 and all(plugin.monotone or plugin.reads is Reads.CLUSTER for plugin in others):
+        return asked[0]
+    return None
+
+
+def _put_back(named: NamedFilter, pods: Sequence[PodInfo], node: NodeInfo) -> dict[PodInfo, Verdict]:
+    """As `readmit`, one by one: the pods that cannot stay, and why."""
+    name, plugin = named
+    node = node.clone()
+    refused = {}
+    for pod in pods:
+        node.add_pod(pod)
+        status = plugin.filter(node)
+        if status is not SUCCESS and status.code is not Code.SUCCESS:
+            node.remove_pod(pod)
+            refused[pod] = Verdict(status, name)
+    return refused
