@@ -18,10 +18,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.report import Report
 from kwhatif.sources.candidates import Candidates, read_candidates
-from kwhatif.sources.collected import Collected, LoadedCluster, no_garbage_collection
+from kwhatif.sources.collected import Collected, LoadedCluster
 from kwhatif.sources.manifests import read_manifest_set
 from kwhatif.sources.progress import Progress, Teller
 from kwhatif.whatif.session import Session
@@ -179,12 +180,13 @@ def schedule(session: Session, *manifests: PathLike, namespace: str | None = Non
 def preempt(session: Session, *manifests: PathLike, namespace: str | None = None) -> Report:
     """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order."""
     if not manifests:
-        return session.schedule(session.pending_pods(), command="preempt")
+        with rare_garbage_collection():
+            return session.schedule(session.pending_pods(), command="preempt")
     return _judge(session, read_pods(session, manifests, namespace), "preempt")
 
 
 def _judge(session: Session, candidates: Candidates, command: str) -> Report:
-    with session.having(candidates.claims):
+    with session.having(candidates.claims), rare_garbage_collection():
         return session.schedule(candidates.pods, command, candidates.caveats)
 
 
@@ -241,4 +243,5 @@ def gate(
         problems=tuple(map(as_row, found.problems)),
         caveats=found.caveats,
     )
-    return judge(session, question)
+    with rare_garbage_collection():
+        return judge(session, question)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from kwhatif.cli.stages import Stages
+from kwhatif.garbage import MANY
 
 if TYPE_CHECKING:
     from kwhatif.api import SchedulerOptions
@@ -52,9 +53,6 @@ Strict = Annotated[bool, typer.Option("--strict", help="Fail where information i
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Say on standard error what took how long, and how much memory.")
 ]
-
-#: An answer, too, is made of many objects that stay: so many new ones before it is worthwhile to look for garbage.
-_MANY = 200_000
 
 
 class Where(NamedTuple):
@@ -154,7 +152,7 @@ def _keep(session: Session) -> None:
     kept: list[object] = [session]
     kept.append(kept)
     gc.freeze()
-    gc.set_threshold(_MANY)
+    gc.set_threshold(MANY)
 
 
 def _where(

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from kwhatif.framework.evidence import InsufficientResource
@@ -99,26 +100,40 @@ class _Room(NodeFilter):
         """Room for one more pod, and for each resource it requests; what is not requested is not looked at."""
         if node.wide:
             return self._filter_wide(node)
-        return self._beside(node, len(node.pods), node.cpu, node.memory, node.ephemeral, node.scalars)
+        short: list[InsufficientResource] = []
+        most = node.allocatable
+        if len(node.pods) >= node.allowed_pods:
+            short.append(_too_many_pods(node))
+        if self._cpu and self._cpu > most.cpu - node.cpu:
+            short.append(InsufficientResource(CPU, self._cpu, node.cpu, most.cpu))
+        if self._memory and self._memory > most.memory - node.memory:
+            short.append(InsufficientResource(MEMORY, self._memory, node.memory, most.memory))
+        if self._ephemeral and self._ephemeral > most.ephemeral - node.ephemeral:
+            short.append(InsufficientResource(EPHEMERAL_STORAGE, self._ephemeral, node.ephemeral, most.ephemeral))
+        for name, amount in self._scalars:
+            allocatable, used = most.scalar(name), node.scalars.get(name, 0)
+            if amount > allocatable - used and (allocatable > 0 or name not in self._backed):
+                short.append(InsufficientResource(name, amount, used, allocatable))
+        return _refusal(short) if short else SUCCESS
 
     def readmit(self, row: PodRow, node: NodeInfo) -> list[PodInfo] | None:
         """As the base class says: on the sums alone, which is all that `filter` reads of pods."""
         if node.wide or row.wide:
             return None
-        limits = [(row.sums(name), left) for name, left in self._left(node)]
+        scarce = [_Limit(sums, left) for name, left in self._left(node) if (sums := row.sums(name))[-1] > left]
         places = node.allowed_pods - len(node.pods) - 1
-        refused = []
-        start, end = 0, len(row.pods)
-        while start < end:
-            stop = min(end, start + places)
-            for sums, left in limits:
-                stop = min(stop, bisect_right(sums, sums[start] + left, start) - 1)
-            if stop < end:
-                refused.append(row.pods[stop])
-            limits = [(sums, left - sums[stop] + sums[start]) for sums, left in limits]
-            places -= stop - start
+        refused: list[PodInfo] = []
+        start, number = 0, len(row.pods)
+        while True:
+            stop = min(number, places + len(refused))
+            for limit in scarce:
+                stop = min(stop, bisect_right(limit.sums, limit.most, start) - 1)
+            if stop == number:
+                return refused
+            refused.append(row.pods[stop])
             start = stop + 1
-        return refused
+            for limit in scarce:
+                limit.most += limit.sums[start] - limit.sums[stop]
 
     def _left(self, node: NodeInfo) -> Iterator[tuple[str, int]]:
         """What others may use beside the pod of each resource that it requests."""
@@ -133,30 +148,9 @@ class _Room(NodeFilter):
             if most.scalar(name) > 0 or name not in self._backed:
                 yield name, most.scalar(name) - node.scalars.get(name, 0) - amount
 
-    def _beside(
-        self, node: NodeInfo, number: int, cpu: int, memory: int, ephemeral: int, scalars: Mapping[str, int]
-    ) -> Status:
-        """Whether there is room beside so many pods, which use so much."""
-        short: list[InsufficientResource] = []
-        most = node.allocatable
-        if number >= node.allowed_pods:
-            short.append(InsufficientResource(PODS, 1, number, node.allowed_pods))
-        if self._cpu and self._cpu > most.cpu - cpu:
-            short.append(InsufficientResource(CPU, self._cpu, cpu, most.cpu))
-        if self._memory and self._memory > most.memory - memory:
-            short.append(InsufficientResource(MEMORY, self._memory, memory, most.memory))
-        if self._ephemeral and self._ephemeral > most.ephemeral - ephemeral:
-            short.append(InsufficientResource(EPHEMERAL_STORAGE, self._ephemeral, ephemeral, most.ephemeral))
-        for name, amount in self._scalars:
-            allocatable, used = most.scalar(name), scalars.get(name, 0)
-            if amount > allocatable - used and (allocatable > 0 or name not in self._backed):
-                short.append(InsufficientResource(name, amount, used, allocatable))
-        return _refusal(short) if short else SUCCESS
-
     def _filter_wide(self, node: NodeInfo) -> Status:
         """The same where what is left may leave 64 bits; QUIRK: (fit.go) it then wraps around."""
-        number = len(node.pods)
-        short = [InsufficientResource(PODS, 1, number, node.allowed_pods)] if number >= node.allowed_pods else []
+        short = [_too_many_pods(node)] if len(node.pods) >= node.allowed_pods else []
         cpu, memory, ephemeral, _ = node.allocatable
         rows = (
             (CPU, self._cpu, node.cpu, cpu),
@@ -170,8 +164,20 @@ class _Room(NodeFilter):
         return _refusal(short) if short else SUCCESS
 
 
-def _added(scalars: Mapping[str, int], more: Sequence[tuple[str, int]]) -> Mapping[str, int]:
-    return {**scalars, **{name: scalars.get(name, 0) + amount for name, amount in more}}
+class _Limit:
+    """What pods in a row may request of a resource."""
+
+    __slots__ = ("most", "sums")
+
+    def __init__(self, sums: array[int], left: int) -> None:
+        #: What the first 0, 1, 2… of them do request.
+        self.sums = sums
+        #: What the pods up to the next one that cannot stay may, with those that are passed over.
+        self.most = left
+
+
+def _too_many_pods(node: NodeInfo) -> InsufficientResource:
+    return InsufficientResource(PODS, 1, len(node.pods), node.allowed_pods)
 
 
 def _refusal(short: Sequence[InsufficientResource]) -> Status:

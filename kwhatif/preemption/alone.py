@@ -21,7 +21,7 @@ from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 
 #: So many different questions are remembered on each node.
-_KEPT = 4
+_KEPT = 2
 
 Settle = Callable[[Emptied, PutBack], Candidate | Verdict]
 
@@ -40,20 +40,18 @@ class _Answer:
 class Alone:
     """For one cycle: asks that filter, where there is one."""
 
-    def __init__(self, cycle: Cycle, settle: Settle) -> None:
-        """Set up.
-
-        Args:
-            cycle: the filters.
-            settle: what becomes of a node from what came of putting its pods back.
-        """
+    def __init__(self, cycle: Cycle) -> None:
         self._cycle = cycle
-        self._settle = settle
         self._decides = _who_decides(cycle)
         self._question: Hashable = self._decides and (self._decides[0], self._decides[1].question)
 
-    def on(self, without: Emptied) -> Candidate | Verdict | None:
-        """What becomes of the node; None: other filters have a say in it."""
+    def on(self, without: Emptied, settle: Settle) -> Candidate | Verdict | None:
+        """What becomes of the node; None: other filters have a say in it.
+
+        Args:
+            without: the node.
+            settle: what follows from what came of putting its pods back.
+        """
         node = without.whole
         if self._decides is None or node.wide or self._cycle.nominated_on(node):
             return None
@@ -71,7 +69,8 @@ class Alone:
                     return None  # it may say otherwise once pods are gone
                 return as_node_status(Verdict(status, name))
         if answer.found is None:
-            answer.found = self._put_back(without)
+            put_back = self._put_back(without)
+            answer.found = put_back and settle(without, put_back)
         return answer.found
 
     def _answer(self, without: Emptied) -> _Answer:
@@ -83,13 +82,13 @@ class Alone:
             answer = without.answers[self._question] = _Answer(self._decides[1].filter(without.node))
         return answer
 
-    def _put_back(self, without: Emptied) -> Candidate | Verdict | None:
+    def _put_back(self, without: Emptied) -> PutBack | None:
         assert self._decides is not None
         tried, node = without.tried, without.node
         refused = self._decides[1].readmit(tried, node)
         if refused is None:
             return None
-        return self._settle(without, PutBack(tried.pods, refused, partial(_put_back, self._decides, tried.pods, node)))
+        return PutBack(tried.pods, refused, partial(_put_back, self._decides, tried.pods, node))
 
 
 def _who_decides(cycle: Cycle) -> NamedFilter | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 
 import msgspec
 
@@ -89,7 +89,7 @@ def _ask_extenders(cycle: Cycle, search: VictimSearch, candidates: Sequence[Cand
 
 
 def _choose(cycle: Cycle, candidates: Sequence[Candidate], outcome: Preemption) -> PostFilterResult:
-    ranked = tuple(sorted(candidates, key=attrgetter("rank", "node")))
+    ranked = tuple(sorted(candidates, key=lambda candidate: (*candidate.rank, candidate.node)))
     best = ranked[0]
     outcome = msgspec.structs.replace(
         outcome,

@@ -32,14 +32,14 @@ class VictimSearch:
         # Nobody knows what a policy of your own looks at.
         remember = cycle.snapshot.remembers and type(policy) is Policy
         self._emptying = Emptying(cycle.pod, policy, budgets, remember=remember)
-        self._alone = Alone(cycle, self._settle)
+        self._alone = Alone(cycle)
 
     def on(self, node: NodeInfo) -> Candidate | Verdict:
         """The victims on the node, or why evicting pods there does not help."""
         without = self._emptying.of(node)
         if without is None:
             return NO_VICTIMS
-        return self._alone.on(without) or self._try(without)
+        return self._alone.on(without, self._settle) or self._try(without)
 
     def _try(self, without: Emptied) -> Candidate | Verdict:
         trial = Trial(self._cycle, without)

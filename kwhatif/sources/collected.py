@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import msgspec
 
@@ -93,15 +91,3 @@ def _version_caveats(version: str) -> Iterator[str]:
 def _no_nodes(cluster: Cluster) -> Iterator[Missing]:
     if not cluster.all(Node):
         yield Missing("the input holds no Node: kube-scheduler finds no nodes available to schedule pods")
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """A million new objects, none of them garbage: looking for it would cost more than the decoding."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

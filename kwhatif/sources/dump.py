@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
+from kwhatif.garbage import no_garbage_collection
 from kwhatif.model.missing import Missing
 from kwhatif.model.originals import Originals
 from kwhatif.model.saved import SavedSnapshot
-from kwhatif.sources.collected import Collected, LoadedCluster, no_garbage_collection
+from kwhatif.sources.collected import Collected, LoadedCluster
 from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.files import READ_ONCE, STDIN, Input, find_inputs, matches, read_inputs
 from kwhatif.sources.foreign import ForeignDump, find_foreign, find_piped

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.evidence import Note
@@ -43,8 +43,8 @@ def ignored(pod: PodInfo, scheduler: str) -> Decision:
     )
 
 
-def decision_of(result: Attempt) -> Decision:
-    """The attempt as a row of the report."""
+def decision_of(result: Attempt, shown: Mapping[str, Verdict] | None = None) -> Decision:
+    """The attempt as a row of the report; of the nodes that are out, it shows these, else all."""
     cycle = result.cycle
     pod = cycle.pod.pod
     scores = result.scores
@@ -64,7 +64,7 @@ def decision_of(result: Attempt) -> Decision:
         message=result.message,
         pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
         feasible=_feasible_rows(scores) if scores else (),
-        rejected=() if gated or result.failed else rejected_rows(_verdicts(result)),
+        rejected=rejected_rows(verdicts_of(result) if shown is None else shown),
         unschedulable_plugins=() if scores else tuple(sorted(cycle.unschedulable_plugins)),
         preemption=preemption,
     )
@@ -103,9 +103,10 @@ def _feasible_rows(scores: Scores) -> tuple[FeasibleRow, ...]:
     return tuple(rows)
 
 
-def _verdicts(result: Attempt) -> Iterable[tuple[str, Verdict]]:
+def verdicts_of(result: Attempt) -> dict[str, Verdict]:
+    """Why nodes are out, by name; nothing where it did not come to that."""
     cycle = result.cycle
+    if result.gated or result.failed:
+        return {}
     feasible = {node.name for node in cycle.feasible}
-    for name in cycle.snapshot.by_name:
-        if name not in feasible:
-            yield name, cycle.verdict_of(name) or NOT_LOOKED_AT
+    return {name: cycle.verdict_of(name) or NOT_LOOKED_AT for name in cycle.snapshot.by_name if name not in feasible}

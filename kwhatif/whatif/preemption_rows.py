@@ -17,7 +17,7 @@ def preemption_row(preemption: Preemption) -> PreemptionRow:
         node=preemption.node,
         ties=preemption.ties,
         candidates=_candidate_rows(preemption),
-        rejected=rejected_rows(preemption.rejected.items()),
+        rejected=rejected_rows(preemption.rejected),
         cleared_nominations=tuple(pod.key for pod in preemption.cleared_nominations),
     )
 

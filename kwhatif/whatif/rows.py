@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from operator import attrgetter
 
 from kwhatif.framework.status import Verdict
 from kwhatif.model.meta import controller_of
@@ -16,9 +17,9 @@ def owner_of(pod: Pod) -> str | None:
     return f"{owner.kind} {pod.metadata.namespace}/{owner.name}" if owner else None
 
 
-def rejected_rows(verdicts: Iterable[tuple[str, Verdict]]) -> tuple[RejectedRow, ...]:
+def rejected_rows(verdicts: Mapping[str, Verdict]) -> tuple[RejectedRow, ...]:
     """Rows by node name."""
-    return tuple(
+    rows = [
         RejectedRow(
             node=name,
             code=verdict.status.code.value,
@@ -26,5 +27,7 @@ def rejected_rows(verdicts: Iterable[tuple[str, Verdict]]) -> tuple[RejectedRow,
             reasons=verdict.status.reasons,
             evidence=verdict.status.evidence,
         )
-        for name, verdict in sorted(verdicts, key=lambda item: item[0])
-    )
+        for name, verdict in verdicts.items()
+    ]
+    rows.sort(key=attrgetter("node"))
+    return tuple(rows)

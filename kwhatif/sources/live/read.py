@@ -11,10 +11,11 @@ import msgspec
 
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.errors import InputError
+from kwhatif.garbage import no_garbage_collection
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.kinds import Resource
 from kwhatif.model.originals import Originals
-from kwhatif.sources.collected import Collected, no_garbage_collection
+from kwhatif.sources.collected import Collected
 from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.listing import NotPiecesError, one_piece
 from kwhatif.sources.live import lists

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from heapq import nsmallest
 from operator import itemgetter
 
@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.framework.scoring import Scores
+from kwhatif.framework.status import Verdict
 from kwhatif.preemption.candidate import Preemption
-from kwhatif.report import Decision, FeasibleRow, PreEnqueueRow, RejectedRow
-from kwhatif.whatif.decide import decision_of
+from kwhatif.report import Decision, FeasibleRow, PreEnqueueRow
+from kwhatif.whatif.decide import decision_of, verdicts_of
 from kwhatif.whatif.placing.placement import Placement
 from kwhatif.whatif.preemption_rows import preemption_row
 from kwhatif.whatif.rows import owner_of
@@ -63,16 +64,11 @@ def in_full(result: Attempt) -> Decision:
         ties = tuple(scores.best())
         result = replace(result, scores=_best_few(scores))
     elif found is not None and isinstance(found.outcome, Preemption):
-        few = replace(found.outcome, candidates=found.outcome.candidates[:FEW])
+        tried = found.outcome
+        few = replace(tried, candidates=tried.candidates[:FEW], rejected=_few_of_each(tried.rejected))
         result = replace(result, post_filter=replace(found, outcome=few))
-    decision = decision_of(result)
-    preemption = decision.preemption
-    return replace(
-        decision,
-        ties=decision.ties if ties is None else ties,
-        rejected=_few_of_each(decision.rejected),
-        preemption=replace(preemption, rejected=_few_of_each(preemption.rejected)) if preemption else None,
-    )
+    decision = decision_of(result, _few_of_each(verdicts_of(result)))
+    return decision if ties is None else replace(decision, ties=ties)
 
 
 def _best_few(scores: Scores) -> Scores:
@@ -82,13 +78,10 @@ def _best_few(scores: Scores) -> Scores:
     return Scores(take(nodes), {name: list(take(row)) for name, row in scores.by_plugin.items()}, list(take(total)))
 
 
-def _few_of_each(rows: Iterable[RejectedRow]) -> tuple[RejectedRow, ...]:
-    """The first few rows with the same plugin and reasons."""
-    counts: dict[object, int] = {}
-    kept = []
-    for row in rows:
-        kind = row.code, row.plugin, row.reasons
-        counts[kind] = counts.get(kind, 0) + 1
-        if counts[kind] <= FEW:
-            kept.append(row)
-    return tuple(kept)
+def _few_of_each(verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """Of the nodes with the same plugin and reasons, the first few by name."""
+    names: dict[object, list[str]] = {}
+    for name, verdict in verdicts.items():
+        status = verdict.status
+        names.setdefault((status.code, verdict.plugin, status.reasons), []).append(name)
+    return {name: verdicts[name] for alike in names.values() for name in nsmallest(FEW, alike)}

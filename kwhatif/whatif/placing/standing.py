@@ -148,7 +148,8 @@ class Standing:
 
     def _is_crowded(self, node: NodeInfo) -> bool:
         """Whether filters that look beyond a node have to be asked with nominated pods on it, too."""
-        return bool(self._shared) and bool(self._cycle.nominated_on(node))
+        cycle = self._cycle
+        return bool(self._shared and cycle.snapshot.nominated and cycle.nominated_on(node))
 
     def _spend(self, spent: Mapping[str, int]) -> None:
         """Candidates come out otherwise now where a budget does not allow all the pods there to be evicted.

@@ -10,6 +10,7 @@ from kwhatif.framework.extender import ExtenderError, ExtenderVictims
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
+from kwhatif.preemption.candidate import Candidate
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
@@ -132,3 +133,8 @@ def cycle_of(snapshot: Snapshot, pod: PodBuilder, *plugins: Any, extenders: Sequ
     if cycle.pre_filter():
         cycle.filter_nodes()
     return cycle
+
+
+def told(candidate: Candidate) -> tuple[object, ...]:
+    """All that a candidate has to tell."""
+    return candidate.node, candidate.rank, candidate.victims, candidate.budgets, candidate.reprieves

@@ -78,5 +78,6 @@ def test_without_budgets_nobody_violates() -> None:
 
 def test_uses_count_down_from_what_is_allowed() -> None:
     budgets = Budgets(cluster(budget("b", 1, selector(app="web")), budget("a", 5, selector(tier="x"))))
-    uses = budgets.uses([("default/b",), ("default/a", "default/b")])
+    pods = [web("p"), web("q", tier="x"), web("stays")]
+    uses = budgets.split(pods).uses(pods[:2])
     assert uses == (BudgetUse("default/a", 5, 4), BudgetUse("default/b", 1, -1))

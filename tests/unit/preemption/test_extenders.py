@@ -12,8 +12,9 @@ from kwhatif.framework.status import SUCCESS, error, unschedulable
 from kwhatif.preemption.candidate import Candidate, Preemption
 from kwhatif.preemption.evaluator import Evaluator
 from kwhatif.preemption.policy import Policy
+from kwhatif.whatif.preemption_rows import preemption_row
 from tests.builders import budget, node, pod, selector, snapshot
-from tests.unit.preemption.fakes import FakeExtender, broken, cycle_of
+from tests.unit.preemption.fakes import FakeExtender, broken, cycle_of, told
 
 SNAPSHOT = snapshot(
     node("a"),
@@ -36,6 +37,9 @@ def evaluate(*extenders: FakeExtender) -> tuple[PostFilterResult, Preemption]:
     return result, result.outcome
 
 
+WITHOUT = preemption_row(evaluate()[1])
+
+
 def candidates(outcome: Preemption) -> dict[str, Candidate]:
     return {candidate.node: candidate for candidate in outcome.candidates}
 
@@ -49,7 +53,7 @@ def test_an_extender_sees_the_candidates_and_may_drop_one() -> None:
     }
     assert seen == {"a": (["a2"], 0), "b": (["b1"], 0)}
     assert (result.status, result.nominated) == (SUCCESS, "b")
-    assert outcome.candidates == (candidates(evaluate()[1])["b"],)
+    assert list(map(told, outcome.candidates)) == [told(candidates(evaluate()[1])["b"])]
 
 
 def test_an_extender_may_choose_other_victims() -> None:
@@ -99,7 +103,7 @@ def test_a_failure_ends_the_attempt(reply: Any, message: str) -> None:
 
 
 def test_of_an_ignorable_extender_an_error_is_skipped() -> None:
-    assert evaluate(FakeExtender(broken("no answer"), ignorable=True))[1] == evaluate()[1]
+    assert preemption_row(evaluate(FakeExtender(broken("no answer"), ignorable=True))[1]) == WITHOUT
 
 
 def test_of_an_ignorable_extender_a_node_without_victims_is_dropped() -> None:
@@ -109,4 +113,4 @@ def test_of_an_ignorable_extender_a_node_without_victims_is_dropped() -> None:
 
 def test_an_extender_without_preempt_verb_is_not_asked() -> None:
     extender = FakeExtender(lambda _: {}, preempts=False)
-    assert evaluate(extender)[1] == evaluate()[1]
+    assert preemption_row(evaluate(extender)[1]) == WITHOUT

@@ -13,7 +13,7 @@ from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.victims import NO_VICTIMS, VictimSearch
 from kwhatif.snapshot.node_info import NodeInfo
 from tests.builders import NodeBuilder, PodBuilder, budget, node, pod, selector, snapshot
-from tests.unit.preemption.fakes import Asked, Cpu, Rivals, cycle_of
+from tests.unit.preemption.fakes import Asked, Cpu, Rivals, cycle_of, told
 
 Objects = KubernetesObject | PodBuilder | NodeBuilder
 
@@ -193,9 +193,12 @@ def test_the_search_leaves_the_snapshot_and_the_cycle_alone() -> None:
     cycle = cycle_of(snap, wants("2"), Rivals(), Cpu())
     finder = VictimSearch(cycle, Policy(), Budgets(snap.cluster))
     first = finder.on(snap.by_name["n1"])
+    assert isinstance(first, Candidate)
     assert [each.name for each in snap.by_name["n1"].pods] == ["b", "rival"]
     assert snap.by_name["n1"].cpu == 4000
-    assert finder.on(snap.by_name["n1"]) == first
+    again = finder.on(snap.by_name["n1"])
+    assert isinstance(again, Candidate)
+    assert told(again) == told(first)
 
 
 def test_nominated_pods_of_equal_priority_keep_their_room() -> None:
