@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar, cast
 
@@ -49,8 +48,6 @@ class Cluster:
         self._derived: dict[Callable[[Cluster], Any], tuple[frozenset[type], Any]] = {}
         #: Kinds that could not be read; empty for a complete dump. Kind -> why.
         self.unread: dict[str, str] = {}
-        #: The keys of what was assumed, by kind and in order, for those who keep something that hangs on it.
-        self.assumed: defaultdict[type, list[str]] = defaultdict(list)
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
             self.add(PriorityClass(metadata=ObjectMeta(name=name), value=value))
         for obj in objects:
@@ -74,9 +71,7 @@ class Cluster:
         For updates that no index looks at, as the scheduler's assume caches make them (a volume gets a claim, a claim a
         node): the index still finds the object, and then meets the new one.
         """
-        key = key_of(obj)
-        self._kinds[type(obj)][key] = obj
-        self.assumed[type(obj)].append(key)
+        self._kinds[type(obj)][key_of(obj)] = obj
 
     def remove(self, obj: KubernetesObject) -> None:
         """Remove the object of that kind and key; an absent one is no error."""
@@ -123,7 +118,6 @@ class Cluster:
         other._kinds = {kind: dict(objects) for kind, objects in self._kinds.items()}
         other._derived = dict(self._derived)
         other.unread = dict(self.unread)
-        other.assumed = defaultdict(list)
         return other
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:

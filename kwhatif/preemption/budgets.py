@@ -134,11 +134,6 @@ class Budgets:
         return allowed
 
     @property
-    def changes(self) -> Sequence[str]:
-        """The budgets that came to allow less, in order: the list itself, which grows."""
-        return self._cluster.assumed[PodDisruptionBudget]
-
-    @property
     def epoch(self) -> object:
         """The same as long as there are the same budgets, whatever they allow."""
         return self._cluster.derived(_epoch, PodDisruptionBudget)
@@ -192,8 +187,8 @@ class Budgets:
             others.append(pod)
         return Split(tuple(broken), others, counting, broken, allowed)
 
-    def spend(self, disruptions: Iterable[Names]) -> dict[str, int]:
-        """The disruptions have happened: what each budget allows now that allows less, as the controller writes it."""
+    def spend(self, disruptions: Iterable[Names]) -> Iterable[tuple[str, int]]:
+        """The disruptions have happened: the budgets that allow less now, and how much, as the controller writes it."""
         spent: dict[str, int] = {}
         for names in disruptions:
             for name in names:
@@ -205,7 +200,7 @@ class Budgets:
             assert pdb.status is not None, "what has no status allows nothing"
             status = msgspec.structs.replace(pdb.status, disruptions_allowed=allowed)
             self._cluster.assume(msgspec.structs.replace(pdb, status=status))
-        return spent
+        return spent.items()
 
 
 def _selector(pdb: PodDisruptionBudget) -> Selector | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import cast
 
+from kwhatif.framework.cycle import Cycle
 from kwhatif.preemption.budgets import Budgets, Split
 from kwhatif.preemption.policy import Policy
 from kwhatif.snapshot.node_info import NodeInfo
@@ -22,16 +23,16 @@ _KEPT = 2
 class Emptied:
     """See the module."""
 
-    __slots__ = ("answers", "changes", "node", "ordered", "read", "removed", "split", "tried", "whole")
+    __slots__ = ("answers", "node", "ordered", "outdated", "removed", "split", "tried", "whole")
 
-    def __init__(self, whole: NodeInfo, removed: Sequence[PodInfo], ordered: Sequence[PodInfo], node: NodeInfo) -> None:
+    def __init__(self, whole: NodeInfo, removed: Sequence[PodInfo], ordered: Sequence[PodInfo]) -> None:
         self.whole = whole
         #: In the node's order.
         self.removed = removed
         #: By importance.
         self.ordered = ordered
         #: What is left of it. It belongs to many: to put pods on it, make a copy.
-        self.node = node
+        self.node = whole.clone_without(removed)
 
     def take(self, budgets: Budgets) -> None:
         """Judge the pods by what the budgets allow now."""
@@ -40,41 +41,28 @@ class Emptied:
         self.tried = PodRow((*self.split.violating, *self.split.others))
         #: What was found, by what it depends on beyond the node itself.
         self.answers: dict[Hashable, object] = {}
-        #: Where it is told of budgets that came to allow less, and how much of that is read.
-        self.changes = budgets.changes
-        self.read = len(self.changes)
-
-    def holds(self, budgets: Budgets) -> bool:
-        """Whether the budgets still allow as many disruptions of these pods."""
-        allowed, changes = self.split.allowed, budgets.changes
-        if changes is not self.changes:  # the node belongs to other snapshots, too
-            if any(budgets.allowed(name) != number for name, number in allowed.items()):
-                return False
-            self.changes = changes
-        elif not allowed.keys().isdisjoint(changes[self.read :]):
-            return False
-        self.read = len(changes)
-        return True
+        #: Whether a budget has come to allow less.
+        self.outdated = False
 
 
 class Emptying:
     """Empties nodes for one pod."""
 
-    def __init__(self, pod: PodInfo, policy: Policy, budgets: Budgets, *, remember: bool) -> None:
+    def __init__(self, cycle: Cycle, policy: Policy, budgets: Budgets) -> None:
         """Set up.
 
         Args:
-            pod: the pod that others may be evicted for.
+            cycle: of the pod that others may be evicted for.
             policy: tells which ones.
-            budgets: what they allow now; they stay as they are.
-            remember: keep what is found at the node, for pods of the same priority and under the same policy.
+            budgets: what they allow now.
         """
-        self._pod = pod
+        self._pod = cycle.pod
         self._policy = policy
         self._budgets = budgets
-        self._key = (budgets.epoch, pod.priority) if remember else None
-        self._changes = budgets.changes
-        self._read = len(self._changes)
+        memory = cycle.snapshot.remembers
+        # Nobody knows what a policy of your own looks at.
+        is_known = memory is not None and type(policy) is Policy
+        self._key = (memory, budgets.epoch, self._pod.priority) if is_known else None
 
     def of(self, node: NodeInfo) -> Emptied | None:
         """The node without the pods that may be evicted; None when there are none."""
@@ -90,7 +78,7 @@ class Emptying:
             known = self._empty(node)
             if known is not None:
                 remembered[key] = known
-        elif (known.read != self._read or known.changes is not self._changes) and not known.holds(self._budgets):
+        elif known.outdated:
             known.take(self._budgets)
         return known
 
@@ -99,6 +87,12 @@ class Emptying:
         removed = policy.potential_victims(self._pod, node)
         if not removed:
             return None
-        found = Emptied(node, removed, policy.by_importance(removed), node.clone_without(removed))
+        found = Emptied(node, removed, policy.by_importance(removed))
         found.take(self._budgets)
         return found
+
+
+def outdate(node: NodeInfo) -> None:
+    """A budget that may count pods of the node has come to allow less."""
+    for known in (node.remembered or {}).values():
+        cast("Emptied", known).outdated = True

@@ -29,9 +29,7 @@ class VictimSearch:
         self._cycle = cycle
         self._policy = policy
         self._budgets = budgets
-        # Nobody knows what a policy of your own looks at.
-        remember = cycle.snapshot.remembers and type(policy) is Policy
-        self._emptying = Emptying(cycle.pod, policy, budgets, remember=remember)
+        self._emptying = Emptying(cycle, policy, budgets)
         self._alone = Alone(cycle)
 
     def on(self, node: NodeInfo) -> Candidate | Verdict:

@@ -39,7 +39,8 @@ class Snapshot:
         #: Pods assigned to nodes that do not exist.
         self.stray: list[PodInfo] = []
         #: Whether many pods will be asked about: then nodes keep what preemption found there, at the price of memory.
-        self.remembers = False
+        #: A node may belong to several snapshots. What one of them keeps is not for the others: it is kept under this.
+        self.remembers: object | None = None
         self._index: PodIndex | None = None
         self._used_claims: Counter[str] | None = None
         #: Nodes whose NodeInfo another snapshot has as well: it is cloned before it is changed.
@@ -165,7 +166,7 @@ class Snapshot:
         other.nominated = {name: pods.copy() for name, pods in self.nominated.items()}
         other._used_claims = None if self._used_claims is None else self._used_claims.copy()
         other.stray = self.stray.copy()
-        other.remembers = self.remembers
+        other.remembers = self.remembers and object()
         other._index = None if self._index is None else self._index.fork(other.nodes)
         other._places = self._places
         self._shared = set(self.by_name)

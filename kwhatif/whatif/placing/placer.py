@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.framework.attempt import Attempt, attempt, held_back
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.preemption.budgets import Budgets
+from kwhatif.preemption.disruption import disrupt
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
 from kwhatif.whatif.caveats import caveats_of
@@ -36,7 +36,7 @@ class Placer:
         self._profiles = profiles
         #: Moves on with every pod: give a fork of one that is still needed.
         self.snapshot = snapshot
-        snapshot.remembers = True
+        snapshot.remembers = object()
         #: What the decisions leave out, in the order in which it was noticed.
         self.caveats: dict[str, None] = {}
         self._run: Run | None = None
@@ -107,9 +107,7 @@ class Placer:
         victims = placement.victims
         for victim in victims:
             snapshot.forget(victim.pod, node)
-        # A pod that was on its way out already does not count as healthy any more.
-        disruptions = [victim.budgets for victim in victims if victim.budgets and not victim.pod.terminating]
-        spent = Budgets(snapshot.cluster).spend(disruptions) if disruptions else {}
+        spent = disrupt(snapshot, victims)
         for other in placement.cleared_nominations:
             snapshot.drop_nomination(other)
         if self._run is not None:

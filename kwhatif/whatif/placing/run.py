@@ -5,7 +5,7 @@ A whole attempt is made for the first pod, and again whenever something happens 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +16,7 @@ from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads, by_claims
 from kwhatif.framework.scoring import Scores, score_nodes
 from kwhatif.preemption.candidate import Preemption
+from kwhatif.preemption.disruption import Spent
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.whatif.placing.board import Board
@@ -30,8 +31,8 @@ class Move(NamedTuple):
     node: str
     came: PodInfo
     left: tuple[PodInfo, ...] = ()
-    #: The budgets that allow less, and how much they do.
-    spent: Mapping[str, int] = {}
+    #: The budgets that allow less.
+    spent: Sequence[Spent] = ()
 
 
 class Run:
@@ -137,7 +138,7 @@ class Run:
             if scorer.reads is Reads.CLUSTER:
                 yield scorer
 
-    def _refresh(self, names: Collection[str], spent: Mapping[str, int]) -> None:
+    def _refresh(self, names: Collection[str], spent: Sequence[Spent]) -> None:
         if self._standing is not None:
             feasible = self._standing.refresh(names, spent)
             if feasible and self._scores is None:

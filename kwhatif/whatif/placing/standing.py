@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.diagnosis import fit_error, histogram
@@ -14,6 +14,7 @@ from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Candidate, Preemption
+from kwhatif.preemption.disruption import Spent
 from kwhatif.preemption.evaluator import cleared_nominations
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.victims import VictimSearch
@@ -99,7 +100,7 @@ class Standing:
 
     # --- keeping up ----------------------------------------------------------------------------------
 
-    def refresh(self, names: Iterable[str], spent: Mapping[str, int]) -> list[str]:
+    def refresh(self, names: Iterable[str], spent: Sequence[Spent]) -> list[str]:
         """Pods came to these nodes or left them, and budgets allow less now; returns which nodes are feasible.
 
         Raises:
@@ -151,25 +152,19 @@ class Standing:
         cycle = self._cycle
         return bool(self._shared and cycle.snapshot.nominated and cycle.nominated_on(node))
 
-    def _spend(self, spent: Mapping[str, int]) -> None:
+    def _spend(self, spent: Sequence[Spent]) -> None:
         """Candidates come out otherwise now where a budget does not allow all the pods there to be evicted.
 
         As long as it does, it breaks for nobody. If it does not, the pods that now break it are put back earlier than
         before: nothing comes of that where all of them stayed anyway, and where fewer pods never are a nuisance.
         """
-        for budget, allowed in spent.items():
-            for name in self._guarded_by(budget):
+        for budget, allowed, nodes in spent:
+            for name in nodes:
                 if (
                     name in self._cell_of
                     and sum(budget in self._budgets.of(pod) for pod in self._evictable(name)) > allowed
                 ):
                     self._cell_of[name].spend(name, budget, is_steady=self._is_steady)
-
-    def _guarded_by(self, budget: str) -> set[str]:
-        """The nodes with pods that the budget may count."""
-        selector = self._budgets.selector(budget)
-        groups = self._cycle.snapshot.index.groups(budget.partition("/")[0])
-        return set().union(*(group.pods for group in groups if selector.matches(group.labels)))
 
     def _evictable(self, name: str) -> list[PodInfo]:
         return self._policy.potential_victims(self._cycle.pod, self._cycle.snapshot.by_name[name])
