@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import ClassVar
 
 from kwhatif.framework.evidence import InsufficientResource
@@ -182,12 +183,12 @@ def _too_many_pods(node: NodeInfo) -> InsufficientResource:
 
 def _refusal(short: Sequence[InsufficientResource]) -> Status:
     code = Code.UNSCHEDULABLE
-    reasons = []
     for row in short:
-        if row.resource == PODS:
-            reasons.append("Too many pods")
-            continue
-        reasons.append(f"Insufficient {row.resource}")
-        if row.requested > row.allocatable:
+        if row.requested > row.allocatable and row.resource != PODS:
             code = Code.UNRESOLVABLE  # more than the whole node has: eviction cannot help
-    return Status(code, tuple(reasons), tuple(short))
+    return Status(code, tuple([_reason(row.resource) for row in short]), tuple(short))
+
+
+@cache
+def _reason(resource: str) -> str:
+    return "Too many pods" if resource == PODS else f"Insufficient {resource}"
