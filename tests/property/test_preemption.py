@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 from kwhatif.catalog import default_profile
 from kwhatif.framework.cycle import Cycle
 from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.preemption.alone import Alone
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.evaluator import Evaluator
 from kwhatif.preemption.policy import Policy
 from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.whatif.preemption_rows import preemption_row
 from tests.builders import ZONE, PodBuilder, affinity_term, budget, node, pod, selector, snapshot
 from tests.reference import preemption as plain
 
@@ -118,6 +121,15 @@ def test_the_fast_way_equals_the_plain_one(world: World) -> None:
     rejected = {name: (verdict.status.code, verdict.status.reasons) for name, verdict in outcome.rejected.items()}
     assert rejected == expected.rejected
     assert set(outcome.ties) == expected.best
+
+
+@given(worlds())
+@settings(max_examples=300)
+def test_where_one_filter_decides_it_tells_what_trying_all_of_them_would(world: World) -> None:
+    cycle = world.cycle()
+    alone = preemption_row(preempt(cycle))
+    with patch.object(Alone, "on", return_value=None):
+        assert preemption_row(preempt(cycle)) == alone
 
 
 @given(worlds(features=False))

@@ -1,0 +1,92 @@
+"""Nodes without their evictable pods: how long they are kept, and for whom."""
+
+from __future__ import annotations
+
+from kwhatif.preemption.budgets import Budgets
+from kwhatif.preemption.candidate import Victim
+from kwhatif.preemption.disruption import Spent, disrupt
+from kwhatif.preemption.emptied import Emptied, Emptying
+from kwhatif.preemption.policy import Policy
+from kwhatif.snapshot.snapshot import Snapshot
+from tests.builders import PodBuilder, budget, node, pod, selector, snapshot
+from tests.unit.preemption.fakes import cycle_of
+
+
+class Sparing(Policy):
+    """A policy of somebody's own."""
+
+
+def guarded(name: str, on: str = "n1") -> PodBuilder:
+    return pod(name).on(on).cpu("1").labels(app="db").started(f"2026-01-01T00:0{'abc'.index(name)}:00Z")
+
+
+def remembering() -> Snapshot:
+    """A budget that allows one disruption, of pods on n1 and n2; on n3 there is something else."""
+    nodes = [node("n1"), node("n2"), node("n3")]
+    pods = [guarded("a"), guarded("b"), guarded("c", "n2"), pod("d").on("n3").cpu("1")]
+    snap = snapshot(*nodes, *pods, budget("db", 1, selector(app="db")))
+    snap.remembers = object()
+    return snap
+
+
+def emptied(snap: Snapshot, name: str = "n1", *, priority: int = 100, policy: Policy | None = None) -> Emptied:
+    cycle = cycle_of(snap, pod("wants").priority(priority).cpu("4"))
+    found = Emptying(cycle, policy or Policy(), Budgets(snap.cluster)).of(snap.by_name[name])
+    assert found is not None
+    return found
+
+
+def tried(found: Emptied) -> list[str]:
+    return [each.name for each in found.tried.pods]
+
+
+def evict(snap: Snapshot, name: str, on: str, budgets: tuple[str, ...] = ("default/db",)) -> tuple[Spent, ...]:
+    victim = snap.pods[f"default/{name}"]
+    snap.forget(victim, on)
+    return disrupt(snap, [Victim(victim, budgets)])
+
+
+def test_pods_of_one_priority_share_it() -> None:
+    snap = remembering()
+    assert emptied(snap) is emptied(snap)
+    assert emptied(snap) is not emptied(snap, priority=50)
+
+
+def test_it_is_made_anew_when_a_pod_has_come_or_gone() -> None:
+    snap = remembering()
+    before = emptied(snap)
+    snap.assume(pod("new").cpu("1").info(), "n1")
+    assert tried(emptied(snap)) != tried(before)
+
+
+def test_it_is_made_anew_where_nobody_remembers_or_the_policy_is_not_known() -> None:
+    snap = remembering()
+    assert emptied(snap, policy=Sparing()) is not emptied(snap, policy=Sparing())
+    snap.remembers = None
+    assert emptied(snap) is not emptied(snap)
+
+
+def test_pods_are_judged_anew_when_their_budget_allows_less() -> None:
+    snap = remembering()
+    assert tried(emptied(snap)) == ["b", "a"]  # the second disruption breaks the budget: it is tried back first
+    others = emptied(snap, "n3")
+    others.answers["asked"] = "before"
+    spent = evict(snap, "c", "n2")
+    assert spent == (Spent("default/db", 0, {"n1"}),)
+    assert [each.name for each in emptied(snap).split.violating] == ["a", "b"]
+    assert emptied(snap, "n3").answers == {"asked": "before"}
+
+
+def test_a_pod_that_was_on_its_way_out_is_no_disruption() -> None:
+    snap = snapshot(node("n1"), guarded("a").terminating(), budget("db", 1, selector(app="db")))
+    assert evict(snap, "a", "n1") == ()
+
+
+def test_what_one_snapshot_keeps_is_not_for_its_fork() -> None:
+    snap = remembering()
+    kept = emptied(snap)
+    fork = snap.fork()
+    evict(fork, "c", "n2")
+    assert [each.name for each in emptied(fork).split.violating] == ["a", "b"]
+    assert emptied(snap) is kept
+    assert [each.name for each in kept.split.violating] == ["b"]

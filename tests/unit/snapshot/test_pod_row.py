@@ -1,0 +1,24 @@
+"""Pods in an order, with running sums."""
+
+from __future__ import annotations
+
+from kwhatif.snapshot.pod_row import PodRow
+from tests.builders import pod
+
+GPU = "example.com/gpu"
+
+
+def test_sums_start_with_nobody_and_end_with_all() -> None:
+    row = PodRow([pod("a").cpu("1").info(), pod("b").info(), pod("c").requests({"cpu": "250m", GPU: "2"}).info()])
+    assert list(row.sums("cpu")) == [0, 1000, 1000, 1250]
+    assert list(row.sums(GPU)) == [0, 0, 0, 2]
+    assert list(row.sums("memory")) == [0, 0, 0, 0]
+
+
+def test_nobody_requests_nothing() -> None:
+    assert list(PodRow([]).sums("cpu")) == [0]
+
+
+def test_amounts_beyond_what_64_bits_hold_in_sum_are_told() -> None:
+    assert PodRow([pod("a").info(), pod("b").requests(memory="1Ei").info()]).wide
+    assert not PodRow([pod("a").requests(memory="1Ti").info()]).wide

@@ -1,0 +1,41 @@
+"""The garbage collector is left as it was found."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from kwhatif.garbage import MANY, no_garbage_collection, rare_garbage_collection
+
+
+@pytest.fixture(autouse=True)
+def _restored() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.enable()
+
+
+def test_none_is_collected_until_all_is_read() -> None:
+    with pytest.raises(ZeroDivisionError), no_garbage_collection():
+        assert not gc.isenabled()
+        raise ZeroDivisionError
+    assert gc.isenabled()
+
+
+def test_where_it_was_off_it_stays_off() -> None:
+    gc.disable()
+    with no_garbage_collection():
+        pass
+    assert not gc.isenabled()
+
+
+@pytest.mark.parametrize(("before", "during"), [(700, MANY), (2 * MANY, 2 * MANY), (0, 0)])
+def test_it_is_rare_while_answering(before: int, during: int) -> None:
+    gc.set_threshold(before, 7, 8)
+    with pytest.raises(ZeroDivisionError), rare_garbage_collection():
+        assert gc.get_threshold() == (during, 7, 8)
+        raise ZeroDivisionError
+    assert gc.get_threshold() == (before, 7, 8)
