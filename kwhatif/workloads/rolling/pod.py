@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_pod import complete_pod
+from kwhatif.admission.pod_defaults import default_pod
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod, PodSpec, is_terminal
+from kwhatif.model.pod import Container, Pod, PodSpec, ResourceRequirements, is_terminal
 from kwhatif.workloads.expand import expand_pod
 from kwhatif.workloads.rolling.update import UNCHANGED, Update
 from kwhatif.workloads.template import has_images, spec_content, without_images
@@ -20,12 +23,36 @@ def update_pod(pod: Pod, known: Pod, cluster: Cluster) -> Update:
     """Nothing, where admission would make the pod that is there; else that one goes."""
     made = complete_pod(pod, cluster)
     if not isinstance(made, Denied):
-        same_labels = made.metadata.labels == known.metadata.labels
+        own = default_pod(pod).spec
         # A snapshot may have left the images out: see `same_template`.
         wanted = made.spec if has_images(known.spec) else without_images(made.spec)
-        if same_labels and spec_content(wanted) == spec_content(_as_created(known.spec, made.spec)):
+        wanted, there = _as_asked(wanted, own), _as_asked(_as_created(known.spec, made.spec), own)
+        if made.metadata.labels == known.metadata.labels and spec_content(wanted) == spec_content(there):
             return UNCHANGED
     return Update("changed", () if is_terminal(known) else (known,), expand_pod(pod, cluster))
+
+
+def _as_asked(spec: PodSpec, own: PodSpec) -> PodSpec:
+    """Without what a LimitRange added to the requests and limits of `own`: there may be another one today."""
+    return replace(
+        spec,
+        containers=_resources_of(own.containers, spec.containers),
+        init_containers=_resources_of(own.init_containers, spec.init_containers),
+    )
+
+
+def _resources_of(own: Sequence[Container], containers: Sequence[Container]) -> tuple[Container, ...]:
+    asked = {container.name: container.resources for container in own}
+    return tuple(
+        replace(container, resources=_common(container.resources, asked.get(container.name, container.resources)))
+        for container in containers
+    )
+
+
+def _common(resources: ResourceRequirements, asked: ResourceRequirements) -> ResourceRequirements:
+    requests = {name: amount for name, amount in resources.requests.items() if name in asked.requests}
+    limits = {name: amount for name, amount in resources.limits.items() if name in asked.limits}
+    return replace(resources, requests=requests, limits=limits)
 
 
 def _as_created(stored: PodSpec, made: PodSpec) -> PodSpec:

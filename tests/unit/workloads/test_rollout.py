@@ -11,6 +11,7 @@ from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Container, Pod, PodCondition, PodSpec, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.volume import ClaimTemplate
 from kwhatif.model.workload import (
@@ -545,12 +546,30 @@ def stored(cpu: str = "1") -> Pod:
     )
 
 
+#: What else a container gets by default.
+MEMORY = {"memory": "1Gi"}
+LIMITS = LimitRange(
+    metadata=ObjectMeta(name="defaults", namespace="default"),
+    spec=LimitRangeSpec(limits=(LimitRangeItem(type="Container", default=MEMORY, default_request=MEMORY),)),
+)
+
+
+def limited(found: Pod) -> Pod:
+    """As it was stored while there was such a LimitRange."""
+    (only,) = found.spec.containers
+    resources = replace(only.resources, requests={**only.resources.requests, **MEMORY}, limits=MEMORY)
+    return replace(found, spec=replace(found.spec, containers=(replace(only, resources=resources),)))
+
+
 PODS = {
     "is the same": (applied(), [stored()], ("unchanged", 0, 0)),
     "is the same in other words": (applied("1000m"), [stored()], ("unchanged", 0, 0)),
     "changes": (applied("2"), [stored()], ("changed", 1, 1)),
     "has another label": (applied().labels(a="b"), [stored()], ("changed", 1, 1)),
     "waits for a gate that was lifted": (applied().gates("example.com/x"), [stored()], ("unchanged", 0, 0)),
+    "had more from a LimitRange that is gone": (applied(), [limited(stored())], ("unchanged", 0, 0)),
+    "would have more from a LimitRange that is new": (applied(), [stored(), LIMITS], ("unchanged", 0, 0)),
+    "changes beside a LimitRange": (applied("2"), [limited(stored()), LIMITS], ("changed", 1, 1)),
     "is not there": (applied(), [], ("new", 0, 1)),
     "gets its name later": (applied().meta(name="", generate_name="p-"), [stored()], ("new", 0, 1)),
 }
