@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.context import Context
 from benchmarks.document import Section, amount, document
 from benchmarks.rows import Row
+from kwhatif.garbage import rare_garbage_collection
 
 #: Modules of this package, in the order of the document.
 BENCHMARKS = ("process", "startup", "engine", "placing", "gate", "live")
@@ -41,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory() as folder:
         context = Context(Path(folder), quick=asked.quick)
-        sections = list(measure(asked.names or BENCHMARKS, context))
+        with rare_garbage_collection():  # as every command and every call of the API has it
+            sections = list(measure(asked.names or BENCHMARKS, context))
     if not asked.quick and not asked.names:
         DOCUMENT.write_text(document(INTRODUCTION, sections))
     return 0 if asked.quick else int(any(row.met is False for section in sections for row in section.rows))
