@@ -88,7 +88,7 @@ class Alone:
         refused = self._decides[1].readmit(tried, node)
         if refused is None:
             return None
-        return PutBack(tried.pods, refused, partial(_put_back, self._decides, tried.pods, node))
+        return PutBack(tried.pods, refused, partial(_objections, self._decides, tried.pods, refused, node))
 
 
 def _who_decides(cycle: Cycle) -> NamedFilter | None:
@@ -101,15 +101,16 @@ def _who_decides(cycle: Cycle) -> NamedFilter | None:
     return None
 
 
-def _put_back(named: NamedFilter, pods: Sequence[PodInfo], node: NodeInfo) -> dict[PodInfo, Verdict]:
-    """As `readmit`, one by one: the pods that cannot stay, and why."""
+def _objections(
+    named: NamedFilter, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
+) -> dict[PodInfo, Verdict]:
+    """What the filter says with each of those there that it refuses, when the others have been put on the node."""
     name, plugin = named
     node = node.clone()
-    refused = {}
+    objections = dict.fromkeys(refused, Verdict(SUCCESS))
     for pod in pods:
         node.add_pod(pod)
-        status = plugin.filter(node)
-        if status is not SUCCESS and status.code is not Code.SUCCESS:
+        if pod in objections:
+            objections[pod] = Verdict(plugin.filter(node), name)
             node.remove_pod(pod)
-            refused[pod] = Verdict(status, name)
-    return refused
+    return objections

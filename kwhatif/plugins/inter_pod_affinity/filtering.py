@@ -186,15 +186,12 @@ def compile_filter(pod: PodInfo, snapshot: Snapshot) -> AffinityFilter | None:
     """Count all pods that matter to the pod, or that it matters to; None when there are none and it asks for none."""
     incoming = Incoming(pod, snapshot.cluster)
     heeded: set[str] = set()
-    existing: dict[str, Counts] = {}
-    for others, pods in snapshot.index.terms_about(pod.namespace):
-        for key in incoming.refused_by(others):
-            heeded.update(pods)
-            _add(existing.setdefault(key, {}), key, pods, snapshot)
-    existing = {key: counts for key, counts in existing.items() if counts}
+    existing = _existing(pod, incoming, snapshot, heeded)
     terms = incoming.terms
     if not existing and not terms.required and not terms.required_anti:
         return None
+    for key in incoming.refused_by(terms):
+        existing.setdefault(key, {})  # no such pod is there yet, but the next replica will find this one
     wanted: list[Counts] = [{} for _ in incoming.affinity_keys]
     refused: list[Counts] = [{} for _ in terms.required_anti]
     for namespace in filter(incoming.concerns, snapshot.index.namespaces()):
@@ -209,6 +206,16 @@ def compile_filter(pod: PodInfo, snapshot: Snapshot) -> AffinityFilter | None:
             for index in match.refused:
                 _add(refused[index], terms.required_anti[index].topology_key, group.pods, snapshot)
     return AffinityFilter(incoming, wanted, refused, existing, snapshot.shapes.unfixed, heeded)
+
+
+def _existing(pod: PodInfo, incoming: Incoming, snapshot: Snapshot, heeded: set[str]) -> dict[str, Counts]:
+    """The pods whose own anti-affinity speaks of the pod, by key and domain; adds their nodes to `heeded`."""
+    existing: dict[str, Counts] = {}
+    for others, pods in snapshot.index.terms_about(pod.namespace):
+        for key in incoming.refused_by(others):
+            heeded.update(pods)
+            _add(existing.setdefault(key, {}), key, pods, snapshot)
+    return {key: counts for key, counts in existing.items() if counts}
 
 
 def _add(counts: Counts, key: str, pods: Mapping[str, int], snapshot: Snapshot) -> None:
