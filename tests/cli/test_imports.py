@@ -37,6 +37,7 @@ OURS = {
     "kwhatif.cli.snapshot",
     "kwhatif.cli.stages",
     "kwhatif.errors",
+    "kwhatif.garbage",
     "kwhatif.render",
     "kwhatif.render.safe",
 }

@@ -148,18 +148,3 @@ def test_a_whole_attempt_is_made_only_where_the_number_matters(others: list[Any]
         )
     assert [placement.node for placement in placements] == ["n"] * 4
     assert made.call_count == attempts
-
-
-@pytest.mark.parametrize("priority", [0, 100], ids=["where there is room", "where others must go"])
-def test_replicas_that_keep_apart_need_one_attempt(priority: int) -> None:
-    apart = affinity_term(HOSTNAME, selector(app="web"))
-    pods = [
-        pod(f"web-{number}").labels(app="web").cpu("4").priority(priority).pod_anti_affinity(apart).info()
-        for number in range(3)
-    ]
-    nodes = [node(f"n{number}").build() for number in range(3)]
-    others = [pod(f"other-{number}").cpu("1").on(f"n{number}").build() for number in range(3 if priority else 0)]
-    with patch.object(placer, "attempt", side_effect=attempt) as made:
-        placements = list(Placer({DEFAULT_SCHEDULER: PROFILE}, Snapshot(cluster(*nodes, *others))).place_all(pods))
-    assert [placement.node for placement in placements] == ["n0", "n1", "n2"]
-    assert made.call_count == 1

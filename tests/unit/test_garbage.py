@@ -12,10 +12,12 @@ from kwhatif.garbage import MANY, no_garbage_collection, rare_garbage_collection
 
 @pytest.fixture(autouse=True)
 def _restored() -> Iterator[None]:
-    thresholds = gc.get_threshold()
+    was_enabled, thresholds = gc.isenabled(), gc.get_threshold()
+    gc.enable()
     yield
     gc.set_threshold(*thresholds)
-    gc.enable()
+    if not was_enabled:
+        gc.disable()
 
 
 def test_none_is_collected_until_all_is_read() -> None:
