@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import msgspec
 
@@ -48,6 +48,15 @@ class Reads(IntEnum):
 #: Nodes by label, as key and value.
 Domains = frozenset[tuple[str, str]]
 NO_DOMAINS: Domains = frozenset()
+
+
+class Readmission(NamedTuple):
+    """What came of putting pods back on a node."""
+
+    #: Those that cannot stay, in their order.
+    refused: Sequence[PodInfo]
+    #: For which other filters of the type the same comes of it, see `NodeFilter.in_scope`.
+    scope: object
 
 
 class NodeFilter:
@@ -98,17 +107,22 @@ class NodeFilter:
     def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """The pod was removed from the node (upstream's PreFilterExtensions.RemovePod)."""
 
-    def readmit(self, row: PodRow, node: NodeInfo) -> list[PodInfo] | None:
+    def readmit(self, row: PodRow, node: NodeInfo) -> Readmission | None:
         """Put the pods on the node, which the pod fits, one after another, but for those beside which it does not fit.
 
         Only for speed: the same as `add_pod` on the node and `filter` for each pod, and `remove_pod` where that is
         not successful. The node itself stays as it is.
 
         Returns:
-            The pods that cannot stay, in their order; None: it has to be tried out.
+            Which pods cannot stay; None: it has to be tried out.
         """
         del row, node
         return None
+
+    def in_scope(self, scope: object) -> bool:
+        """Whether the pod fits the same node, and the same pods cannot stay, as in a readmission of that scope."""
+        del scope
+        return False
 
     def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:
         """The pod goes to the node: record in `snapshot` what later cycles must see (claims that are now bound…)."""

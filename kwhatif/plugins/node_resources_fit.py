@@ -8,11 +8,12 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from kwhatif.framework.evidence import InsufficientResource
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, Readmission, Reads
 from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, compile_entries
 from kwhatif.framework.scoring_strategy import ScoringStrategy, compile_strategy
 from kwhatif.framework.status import SUCCESS, Code, Status, error
@@ -94,6 +95,8 @@ class _Room(NodeFilter):
     def __init__(self, requested: Resources, backed: frozenset[str] = frozenset()) -> None:
         self._cpu, self._memory, self._ephemeral, self._scalars = requested
         self.question = requested, backed
+        amounts = (CPU, self._cpu), (MEMORY, self._memory), (EPHEMERAL_STORAGE, self._ephemeral), *self._scalars
+        self._asked = {name: amount for name, amount in amounts if amount}
         #: Scalars behind which a DeviceClass stands: where the node itself has none, DynamicResources decides.
         self._backed = backed
 
@@ -117,24 +120,40 @@ class _Room(NodeFilter):
                 short.append(InsufficientResource(name, amount, used, allocatable))
         return _refusal(short) if short else SUCCESS
 
-    def readmit(self, row: PodRow, node: NodeInfo) -> list[PodInfo] | None:
+    def readmit(self, row: PodRow, node: NodeInfo) -> Readmission | None:
         """As the base class says: on the sums alone, which is all that `filter` reads of pods."""
         if node.wide or row.wide:
             return None
-        scarce = [_Limit(sums, left) for name, left in self._left(node) if (sums := row.sums(name))[-1] > left]
+        limits = [_Limit(name, row.sums(name), left) for name, left in self._left(node)]
+        scarce = [limit for limit in limits if limit.sums[-1] > limit.most]
         places = node.allowed_pods - len(node.pods) - 1
         refused: list[PodInfo] = []
         start, number = 0, len(row.pods)
         while True:
-            stop = min(number, places + len(refused))
+            stop, cause = min(number, places + len(refused)), None
             for limit in scarce:
-                stop = min(stop, bisect_right(limit.sums, limit.most, start) - 1)
+                fitting = bisect_right(limit.sums, limit.most, start) - 1
+                if fitting < stop:
+                    stop, cause = fitting, limit
             if stop == number:
-                return refused
+                return Readmission(refused, self._scope(limits))
+            if cause is not None:
+                cause.refuse(stop)
             refused.append(row.pods[stop])
             start = stop + 1
             for limit in scarce:
                 limit.most += limit.sums[start] - limit.sums[stop]
+
+    def _scope(self, limits: Sequence[_Limit]) -> _Scope:
+        asked = self._asked
+        return _Scope(asked.keys(), self._backed, [limit.bounds(asked[limit.resource]) for limit in limits])
+
+    def in_scope(self, scope: object) -> bool:
+        """Whether the pod requests the same resources, and of each about as much."""
+        asked = self._asked
+        if not isinstance(scope, _Scope) or scope.resources != asked.keys() or scope.backed != self._backed:
+            return False
+        return not any(not above < asked[name] <= most for name, above, most in scope.bounds)
 
     def _left(self, node: NodeInfo) -> Iterator[tuple[str, int]]:
         """What others may use beside the pod of each resource that it requests."""
@@ -165,16 +184,37 @@ class _Room(NodeFilter):
         return _refusal(short) if short else SUCCESS
 
 
+class _Scope(NamedTuple):
+    """Requests with which the same pods can be put back on a node."""
+
+    resources: AbstractSet[str]
+    backed: AbstractSet[str]
+    #: Of each resource that decides: more than this, and at most that.
+    bounds: Sequence[tuple[str, int, int]]
+
+
 class _Limit:
     """What pods in a row may request of a resource."""
 
-    __slots__ = ("most", "sums")
+    __slots__ = ("_lack", "most", "resource", "sums")
 
-    def __init__(self, sums: array[int], left: int) -> None:
+    def __init__(self, resource: str, sums: array[int], left: int) -> None:
+        self.resource = resource
         #: What the first 0, 1, 2… of them do request.
         self.sums = sums
         #: What the pods up to the next one that cannot stay may, with those that are passed over.
         self.most = left
+        #: How much more would let one of those stay, at least.
+        self._lack: int | None = None
+
+    def refuse(self, place: int) -> None:
+        """The pod at this place cannot stay for want of the resource."""
+        lack = self.sums[place + 1] - self.most
+        self._lack = lack if self._lack is None else min(lack, self._lack)
+
+    def bounds(self, asked: int) -> tuple[str, int, int]:
+        """How little, and how much, may be asked of it so that the same pods can stay."""
+        return self.resource, 0 if self._lack is None else asked - self._lack, asked + self.most - self.sums[-1]
 
 
 def _too_many_pods(node: NodeInfo) -> InsufficientResource:

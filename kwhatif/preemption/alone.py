@@ -10,6 +10,8 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import cast
 
+from msgspec.structs import replace
+
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.filters import NamedFilter
 from kwhatif.framework.plugin import Reads
@@ -69,8 +71,7 @@ class Alone:
                     return None  # it may say otherwise once pods are gone
                 return as_node_status(Verdict(status, name))
         if answer.found is None:
-            put_back = self._put_back(without)
-            answer.found = put_back and settle(without, put_back)
+            answer.found = self._put_back(without, settle)
         return answer.found
 
     def _answer(self, without: Emptied) -> _Answer:
@@ -82,13 +83,24 @@ class Alone:
             answer = without.answers[self._question] = _Answer(self._decides[1].filter(without.node))
         return answer
 
-    def _put_back(self, without: Emptied) -> PutBack | None:
+    def _put_back(self, without: Emptied, settle: Settle) -> Candidate | Verdict | None:
         assert self._decides is not None
-        tried, node = without.tried, without.node
-        refused = self._decides[1].readmit(tried, node)
-        if refused is None:
+        _, plugin = self._decides
+        for scope, known in without.scopes:
+            if plugin.in_scope(scope):
+                return replace(known, put_back=self._told(without, known.put_back.refused))
+        found = plugin.readmit(without.tried, without.node)
+        if found is None:
             return None
-        return PutBack(tried.pods, refused, partial(_objections, self._decides, tried.pods, refused, node))
+        settled = settle(without, self._told(without, found.refused))
+        if isinstance(settled, Candidate):
+            without.scopes = [*without.scopes[1 - _KEPT :], (found.scope, settled)]
+        return settled
+
+    def _told(self, without: Emptied, refused: Sequence[PodInfo]) -> PutBack:
+        assert self._decides is not None
+        pods = without.tried.pods
+        return PutBack(pods, refused, partial(_objections, self._decides, pods, refused, without.node))
 
 
 def _who_decides(cycle: Cycle) -> NamedFilter | None:

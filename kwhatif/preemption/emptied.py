@@ -11,6 +11,7 @@ from typing import cast
 
 from kwhatif.framework.cycle import Cycle
 from kwhatif.preemption.budgets import Budgets, Split
+from kwhatif.preemption.candidate import Candidate
 from kwhatif.preemption.policy import Policy
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
@@ -23,7 +24,7 @@ _KEPT = 2
 class Emptied:
     """See the module."""
 
-    __slots__ = ("answers", "node", "ordered", "outdated", "removed", "split", "tried", "whole")
+    __slots__ = ("answers", "node", "ordered", "outdated", "removed", "scopes", "split", "tried", "whole")
 
     def __init__(self, whole: NodeInfo, removed: Sequence[PodInfo], ordered: Sequence[PodInfo]) -> None:
         self.whole = whole
@@ -41,6 +42,8 @@ class Emptied:
         self.tried = PodRow((*self.split.violating, *self.split.others))
         #: What was found, by what it depends on beyond the node itself.
         self.answers: dict[Hashable, object] = {}
+        #: Candidates that it became, each with the scope of the requests that make it one (`NodeFilter.in_scope`).
+        self.scopes: Sequence[tuple[object, Candidate]] = ()
         #: Whether a budget has come to allow less.
         self.outdated = False
 

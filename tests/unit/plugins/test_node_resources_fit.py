@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwhatif.framework import scoring_overflow as overflow
 from kwhatif.framework.evidence import InsufficientResource
-from kwhatif.framework.plugin import Reads
+from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.scoring_strategy import (
     RequestedToCapacityRatioParam,
     ScoringStrategy,
@@ -32,7 +32,9 @@ from kwhatif.model.resource import (
 from kwhatif.model.resource_slice import Device, ResourcePool, ResourceSlice, ResourceSliceSpec
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from kwhatif.framework.resource_allocation import ResourceSpec
+from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.pod_row import PodRow
+from kwhatif.snapshot.snapshot import Snapshot
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
 
 GPU = "nvidia.com/gpu"
@@ -49,12 +51,16 @@ def small(**amounts: str) -> NodeBuilder:
     return node().allocatable({"cpu": "2", "memory": "4Gi", "pods": "3"}).allocatable(amounts)
 
 
+def fit(asked: dict[str, str], made: Snapshot) -> NodeFilter:
+    return NodeResourcesFit().pre_filter(pod("asking").requests(asked).info(), made)
+
+
 # --- Pods put back ------------------------------------------------------------------------------------
 
 AMOUNTS = st.fixed_dictionaries(
     {},
     optional={
-        "cpu": st.sampled_from(["0", "300m", "1"]),
+        "cpu": st.sampled_from(["0", "250m", "300m", "500m", "700m", "1"]),
         "memory": st.sampled_from(["1Gi", "2Gi"]),
         "ephemeral-storage": st.sampled_from(["1Gi", "2Gi"]),
         GPU: st.sampled_from(["0", "1", "2"]),
@@ -69,18 +75,68 @@ def test_putting_pods_back_on_sums_is_like_trying_them_out(
     there = small(**{"ephemeral-storage": "4Gi", GPU: "3", "pods": "5"})
     kept = [pod("kept").requests({"cpu": "500m"}).on("node")] if keeps_one else []
     made = snapshot(there, *kept)
-    fit = NodeResourcesFit().pre_filter(pod("asking").requests(asked).info(), made)
+    room = fit(asked, made)
     infos = [pod(f"p{number}").requests(amounts).info() for number, amounts in enumerate(pods)]
     tried = made.by_name["node"].clone()
-    if fit.filter(tried) is not SUCCESS:
+    if room.filter(tried) is not SUCCESS:
         return
-    expected = []
+    expected: list[PodInfo] = []
     for info in infos:
         tried.add_pod(info)
-        if fit.filter(tried) is not SUCCESS:
+        if room.filter(tried) is not SUCCESS:
             tried.remove_pod(info)
             expected.append(info)
-    assert fit.readmit(PodRow(infos), made.by_name["node"]) == expected
+    found = room.readmit(PodRow(infos), made.by_name["node"])
+    assert found is not None
+    assert found.refused == expected
+    assert room.in_scope(found.scope)
+
+
+@given(AMOUNTS, AMOUNTS, st.lists(AMOUNTS, max_size=8))
+@settings(max_examples=500)
+def test_within_the_scope_the_same_pods_stay(
+    asked: dict[str, str], other: dict[str, str], pods: list[dict[str, str]]
+) -> None:
+    made = snapshot(small(**{"ephemeral-storage": "4Gi", GPU: "3", "pods": "5"}))
+    there, row = (
+        made.by_name["node"],
+        PodRow([pod(str(number)).requests(each).info() for number, each in enumerate(pods)]),
+    )
+    one, two = fit(asked, made), fit(other, made)
+    found, again = (each.readmit(row, there) if each.filter(there) is SUCCESS else None for each in (one, two))
+    if found is not None and two.in_scope(found.scope):
+        assert again is not None
+        assert again.refused == found.refused
+
+
+SCOPES = {
+    "as little as lets no more of them stay": ({"cpu": "501m"}, True),
+    "so little that another one could stay": ({"cpu": "500m"}, False),
+    "as much as those need that stay leave": ({"cpu": "1"}, True),
+    "more than that": ({"cpu": "1001m"}, False),
+    "something else": ({"cpu": "600m", "memory": "1Gi"}, False),
+    "nothing": ({}, False),
+}
+
+
+@pytest.mark.parametrize(("asked", "expected"), SCOPES.values(), ids=SCOPES.keys())
+def test_scope(asked: dict[str, str], expected: bool) -> None:
+    """Of 2 cpu, the pod asks for 600m: beside it one of three can stay that request 1, 1 and 500m."""
+    made = snapshot(small(pods="9"))
+    row = PodRow([pod(cpu).cpu(cpu).info() for cpu in ("1", "1", "500m")])
+    found = fit({"cpu": "600m"}, made).readmit(row, made.by_name["node"])
+    assert found is not None
+    assert [each.name for each in found.refused] == ["1", "500m"]
+    assert fit(asked, made).in_scope(found.scope) == expected
+
+
+def test_a_pod_without_a_place_needs_no_resource_to_be_short() -> None:
+    made = snapshot(small(pods="2"))
+    row = PodRow([pod(name).cpu("100m").info() for name in "ab"])
+    found = fit({"cpu": "500m"}, made).readmit(row, made.by_name["node"])
+    assert found is not None
+    assert [each.name for each in found.refused] == ["b"]
+    assert fit({"cpu": "1m"}, made).in_scope(found.scope)
 
 
 # --- Filter -------------------------------------------------------------------------------------------
