@@ -6,7 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.conformance.compare import Difference
 from tests.differential import files, judge
@@ -16,7 +16,6 @@ from tests.differential.kinds import kind_of
 from tests.differential.oracle import Oracle
 from tests.differential.scene import Case
 from tests.differential.shrink import shrink
-
 
 #: kwhatif's decision about the case in a folder.
 Decide = Callable[[Path], Json]
@@ -104,7 +103,7 @@ class Bench:
 def _surviving(decide: Decide, folder: Path) -> Json:
     try:
         return decide(folder)
-    except Exception as bug:  # a crash is a disagreement like any other
+    except Exception as bug:  # noqa: BLE001 - a crash is a disagreement like any other
         return {"refused": f"crashed: {type(bug).__name__} {bug}"}
 
 
@@ -113,7 +112,7 @@ _bench: Bench | None = None
 
 def run(batch: Batch) -> Tally:
     """`Bench.run` for the processes of a pool; each keeps an oracle of its own."""
-    global _bench
+    global _bench  # noqa: PLW0603 - a pool's function has nowhere else to keep it
     if _bench is None:
         _bench = Bench(Oracle(), Path(tempfile.mkdtemp(prefix="differential-")))
     return _bench.run(batch)

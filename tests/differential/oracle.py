@@ -45,7 +45,8 @@ class Oracle:
         """An answer per case: as in `expected.json`, or with a field `error` alone."""
         answers: list[dict[str, Any]] = []
         stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None
+        assert stdin is not None
+        assert stdout is not None
         for start in range(0, len(directories), _AT_ONCE):
             batch = directories[start : start + _AT_ONCE]
             stdin.write("".join(f"{directory}\n" for directory in batch))

@@ -277,23 +277,23 @@ def forked_and_rebuilt(
     before = verdicts(compiled, snap)
     fork = compiled.fork()
     node = snap.by_name[name].clone()
-    for pod in removed:
-        node.remove_pod(pod)
-        fork.remove_pod(pod, node)
+    for each in removed:
+        node.remove_pod(each)
+        fork.remove_pod(each, node)
     halfway, halfway_says = fork, verdicts(fork, snap)
     fork = fork.fork()
-    for pod in added:
-        node.add_pod(pod)
-        fork.add_pod(pod, node)
+    for each in added:
+        node.add_pod(each)
+        fork.add_pod(each, node)
     after = verdicts(fork, snap)
     assert verdicts(compiled, snap) == before
     assert verdicts(halfway, snap) == halfway_says
-    gone = {pod.key for pod in removed}
+    gone = {each.key for each in removed}
     rebuilt = Snapshot(cluster(*world.objects))
     for key in gone:
         rebuilt.forget(rebuilt.pods[key], name)
-    for pod in added:
-        rebuilt.assume(pod, name)
+    for each in added:
+        rebuilt.assume(each, name)
     return removed, after, verdicts(plugin.pre_filter(candidate, rebuilt), rebuilt)
 
 
@@ -323,10 +323,10 @@ def test_an_index_that_kept_up_gives_the_answers_of_a_new_one(world: World, data
     for plugin in plugins[: data.draw(st.integers(0, 2))]:  # asks for some of the index
         plugin.pre_filter(candidate, snap)
     name, removed, added = data.draw(moves(snap))
-    for pod in removed:
-        snap.forget(pod, name)
-    for pod in added:
-        snap.assume(pod, name)
+    for gone in removed:
+        snap.forget(gone, name)
+    for new in added:
+        snap.assume(new, name)
     if snap.pods:
         with snap.without(data.draw(st.sampled_from(sorted(snap.pods)))):
             assert answers(snap, candidate) == answers(moved(world, snap), candidate)
@@ -336,11 +336,11 @@ def test_an_index_that_kept_up_gives_the_answers_of_a_new_one(world: World, data
 def moved(world: World, snap: Snapshot) -> Snapshot:
     """A snapshot with the same pods on the same nodes, and no index yet."""
     fresh = world.snapshot()
-    for node in fresh.nodes:
-        for pod in list(node.pods):
-            fresh.forget(pod, node.name)
-        for pod in snap.by_name[node.name].pods:
-            fresh.assume(pod, node.name)
+    for info in fresh.nodes:
+        for old in list(info.pods):
+            fresh.forget(old, info.name)
+        for other in snap.by_name[info.name].pods:
+            fresh.assume(other, info.name)
     return fresh
 
 

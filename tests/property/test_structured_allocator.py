@@ -79,7 +79,7 @@ def _world(devices: list[plain.Item]) -> Cluster:
     return cluster(node("n1"), device_class(), there, *taken)
 
 
-def _answer(devices: list[plain.Item], asked: list[plain.Claim]) -> plain.Choice | None | str:
+def _answer(devices: list[plain.Item], asked: list[plain.Claim]) -> plain.Choice | str | None:
     within = _world(devices)
     wanted = [compile_claim(_claim(index, one), within) for index, one in enumerate(asked)]
     try:

@@ -28,9 +28,8 @@ class Namespace(Pods):
             (0.1, self.storage_class),
         ]
         made = [make(number) for number, (chance, make) in enumerate(makers) if self.maybe(chance)]
-        for number in range(self.dice.choice((0, 0, 1, 2))):
-            made.append(self.plain_pod(f"there-{number}"))
-        return made
+        others = [self.plain_pod(f"there-{number}") for number in range(self.dice.choice((0, 0, 1, 2)))]
+        return [*made, *others]
 
     def priority_class(self, number: int) -> Json:
         made: Json = {

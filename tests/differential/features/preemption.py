@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.differential.dice import Dice
 from tests.differential.pressure import press
 from tests.differential.scene import Object, Scene, namespace_of
 from tests.differential.selectors import label_pods, selector

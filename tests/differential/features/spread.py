@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.differential.dice import Dice
 from tests.differential.scene import HOSTNAME, REGION, ZONE, Object, Scene, labels_of, namespace_of
-from tests.differential.selectors import VERSIONS, label_pods, selector
+from tests.differential.selectors import label_pods, selector
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 

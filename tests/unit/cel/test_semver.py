@@ -72,7 +72,7 @@ def test_what_is_no_version_says_why(text: str, message: str) -> None:
 def test_the_precedence_of_semver_org() -> None:
     ordered = "1.0.0-alpha 1.0.0-alpha.1 1.0.0-alpha.beta 1.0.0-beta 1.0.0-beta.2 1.0.0-beta.11 1.0.0-rc.1 1.0.0 1.0.1"
     versions = [Semver.parse(text) for text in ordered.split()]
-    assert sorted(reversed(versions)) == versions
+    assert sorted([*versions[5:], *versions[:5]]) == versions
     assert len(set(versions)) == len(versions)
 
 

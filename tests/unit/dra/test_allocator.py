@@ -14,8 +14,8 @@ from tests.builders import ZONE, NodeBuilder, cluster, node, requirement
 from tests.devices import (
     GPU,
     NIC,
-    alternative,
     allocated,
+    alternative,
     capacity,
     claim,
     device,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 import pytest
+from msgspec.structs import replace
 
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import Profile

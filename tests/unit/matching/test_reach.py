@@ -23,7 +23,7 @@ REACHES = st.one_of(
     st.just(EVERYWHERE),
     st.lists(st.lists(REQUIREMENTS, max_size=2), max_size=2).map(lambda terms: affinity_reach(reach(*terms))),
     st.lists(REQUIREMENTS, max_size=2).map(lambda expressions: selector_reach(selector(*expressions))),
-    st.sampled_from(["a", "b", "c"]).map(lambda zone: selector_reach(selector(zone=zone, **{"ssd": "a"}))),
+    st.sampled_from(["a", "b", "c"]).map(lambda zone: selector_reach(selector(zone=zone, ssd="a"))),
 )
 
 

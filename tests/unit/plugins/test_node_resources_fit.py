@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from kwhatif.framework import scoring_overflow as overflow
 from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.resource_allocation import ResourceSpec
 from kwhatif.framework.scoring_strategy import (
     RequestedToCapacityRatioParam,
     ScoringStrategy,
@@ -31,7 +32,6 @@ from kwhatif.model.resource import (
 )
 from kwhatif.model.resource_slice import Device, ResourcePool, ResourceSlice, ResourceSliceSpec
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
-from kwhatif.framework.resource_allocation import ResourceSpec
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.pod_row import PodRow
 from kwhatif.snapshot.snapshot import Snapshot

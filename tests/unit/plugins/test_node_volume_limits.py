@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwhatif.framework.evidence import VolumeLimit
-from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.plugin import NodeFilter
 from kwhatif.framework.status import SKIP, SUCCESS, Code, Status
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.disks import ISCSI, AWSElasticBlockStore, AzureDisk, CinderVolume, GCEPersistentDisk, VsphereVolume

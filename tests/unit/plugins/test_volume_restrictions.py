@@ -6,7 +6,7 @@ import pytest
 
 from kwhatif.framework.evidence import VolumeConflict
 from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SKIP, SUCCESS, Code, Status
+from kwhatif.framework.status import SUCCESS, Code, Status
 from kwhatif.model.disks import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
 from kwhatif.plugins.volume_restrictions import CLAIM_IN_USE, DISK_CONFLICT, VolumeRestrictions
 from kwhatif.snapshot.snapshot import Snapshot

@@ -25,8 +25,9 @@ def test_the_best_and_its_ties_at_any_moment(
             now[name] = rank
         assert len(order) == len(now)
         assert order.best() == min(((rank, name) for name, rank in now.items()), default=None)
-        for rank in now.values():
-            asked.append((order.ties(rank), sorted(name for name, other in now.items() if other == rank)))
+        for each in now.values():
+            ties = sorted(name for name, other in now.items() if other == each)
+            asked.append((order.ties(each), ties))
     random.shuffle(asked)  # type: ignore[attr-defined]
     for ties, expected in asked:
         assert list(ties()) == expected

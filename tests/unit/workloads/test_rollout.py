@@ -177,7 +177,7 @@ def test_the_old_template_grows_first_when_more_are_wanted() -> None:
     assert [cpu for _, cpu in made[1:]] == ["2", "2", "2"]
 
 
-def test_a_rollout_that_is_under_way_goes_on() -> None:
+def test_of_a_rollout_that_is_under_way_the_next_step_is_taken() -> None:
     newer = replica_set("web-77", cpu="2")
     objects = [deployment(), replica_set(), newer, *running(3), *running(2, "web-77")]
     update = plan_update(deployment(cpu="2"), around(*objects), "surge")

@@ -247,7 +247,7 @@ class TestKwokctl:
         (tmp_path / "export.yaml").write_bytes(dumps.kwokctl())
         told = described(tmp_path / "export.yaml").caveats
         assert told[0].startswith("a kwokctl export tells no dates: ages are wrong")
-        times = {pod.status.start_time for pod in map(lambda i: i.pod, sessions(tmp_path).snapshot.pods.values())}
+        times = {info.pod.status.start_time for info in sessions(tmp_path).snapshot.pods.values()}
         assert all(time.startswith("1999-12-31T") and time.endswith("Z") for time in times if time)
 
     def test_what_was_recorded_afterwards_is_not_applied(self, tmp_path: Path) -> None:

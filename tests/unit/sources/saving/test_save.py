@@ -169,7 +169,7 @@ class TestWhatWasKnown:
         assert not (tmp_path / "s.json").exists()
 
     def test_names_in_what_was_said_are_renamed(self, tmp_path: Path) -> None:
-        files = dumps.support_bundle() | {f"b/cluster-resources/pods-errors.json": b'{"shop": "no"}'}
+        files = dumps.support_bundle() | {"b/cluster-resources/pods-errors.json": b'{"shop": "no"}'}
         dump = dumps.packed(tmp_path, "zip", files)
         kwhatif.save_snapshot(tmp_path / "saved.json", dump, anonymize=True)
         told = [caveat for caveat in kwhatif.describe(tmp_path / "saved.json").caveats if "are missing" in caveat]
