@@ -19,10 +19,11 @@ from kwhatif.render.formats import FORMATS
 TITLE = "The gate"
 NOTE = """\
 Beyond loading a dump of 1,000 nodes and 20,000 pods: reading the manifests, judging, and the report as Markdown.
-Where pods have to evict, every node is tried for the first pod of each workload: with its 20 pods for the first that
-requests so much, and from memory for the next. So most of the time goes into requests of their own, some 50 µs a node;
-the other replicas, numbered pods of StatefulSets included, cost a few milliseconds each. Tried: putting pods back on
-plain sums, nodes kept without the pods that may be evicted, telling the story of a candidate only when asked."""
+Where pods have to evict, every node is tried for the first pod of each workload. Nodes are kept without the pods that
+may be evicted, with running sums of what these request: so a request of its own costs some 20 µs a node, and a third of
+that where what was found for another one holds. The other replicas, numbered pods of StatefulSets included, cost a few
+milliseconds each. What budgets have left is told to the nodes concerned; why a pod cannot stay is found out for those
+candidates that are shown."""
 
 Json = dict[str, Any]
 
