@@ -40,12 +40,13 @@ class _Answer:
 
 
 class Alone:
-    """For one cycle: asks that filter, where there is one."""
+    """For one cycle: asks that filter."""
 
-    def __init__(self, cycle: Cycle) -> None:
+    def __init__(self, cycle: Cycle, decides: NamedFilter) -> None:
         self._cycle = cycle
-        self._decides = _who_decides(cycle)
-        self._question: Hashable = self._decides and (self._decides[0], self._decides[1].question)
+        self._decides = decides
+        name, plugin = decides
+        self._question: Hashable = name, plugin.question
 
     def on(self, without: Emptied, settle: Settle) -> Candidate | Verdict | None:
         """What becomes of the node; None: other filters have a say in it.
@@ -55,7 +56,7 @@ class Alone:
             settle: what follows from what came of putting its pods back.
         """
         node = without.whole
-        if self._decides is None or node.wide or self._cycle.nominated_on(node):
+        if node.wide or self._cycle.nominated_on(node):
             return None
         answer = self._answer(without)
         for named in self._cycle.filters:
@@ -77,14 +78,12 @@ class Alone:
     def _answer(self, without: Emptied) -> _Answer:
         answer = cast("_Answer | None", without.answers.get(self._question))
         if answer is None:
-            assert self._decides is not None
             if len(without.answers) >= _KEPT:
                 without.answers.clear()
             answer = without.answers[self._question] = _Answer(self._decides[1].filter(without.node))
         return answer
 
     def _put_back(self, without: Emptied, settle: Settle) -> Candidate | Verdict | None:
-        assert self._decides is not None
         _, plugin = self._decides
         for scope, known in without.scopes:
             if plugin.in_scope(scope):
@@ -98,19 +97,22 @@ class Alone:
         return settled
 
     def _told(self, without: Emptied, refused: Sequence[PodInfo]) -> PutBack:
-        assert self._decides is not None
         pods = without.tried.pods
         return PutBack(pods, refused, partial(_objections, self._decides, pods, refused, without.node))
 
 
-def _who_decides(cycle: Cycle) -> NamedFilter | None:
-    """The one filter that looks at the pods of a node and at nothing else, if no other can mind a pod less."""
-    volatile = [named for named in cycle.filters if named[1].reads >= Reads.PODS]
-    asked = [named for named in volatile if named[1].question is not None and not follows_pods(named[1])]
-    others = [plugin for named in volatile for plugin in named[1:] if named not in asked]
-    if len(asked) == 1 and all(plugin.monotone or plugin.reads is Reads.CLUSTER for plugin in others):
-        return asked[0]
-    return None
+def alone_in(cycle: Cycle) -> Alone | None:
+    """For the one filter that looks at the pods of a node and at nothing else, if no other can mind a pod less."""
+    decides: list[NamedFilter] = []
+    others: list[NamedFilter] = []
+    for named in cycle.filters:
+        _, plugin = named
+        if plugin.reads >= Reads.PODS:
+            decides_alone = plugin.question is not None and not follows_pods(plugin)
+            (decides if decides_alone else others).append(named)
+    if len(decides) != 1 or not all(plugin.monotone or plugin.reads is Reads.CLUSTER for _, plugin in others):
+        return None
+    return Alone(cycle, decides[0])
 
 
 def _objections(

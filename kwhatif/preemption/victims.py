@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.extender import ExtenderVictims
 from kwhatif.framework.status import Verdict, error, unresolvable
-from kwhatif.preemption.alone import Alone
+from kwhatif.preemption.alone import alone_in
 from kwhatif.preemption.budgets import Budgets, Split
 from kwhatif.preemption.candidate import NOT_TRIED, Candidate, PutBack
 from kwhatif.preemption.emptied import Emptied, Emptying
@@ -30,14 +30,15 @@ class VictimSearch:
         self._policy = policy
         self._budgets = budgets
         self._emptying = Emptying(cycle, policy, budgets)
-        self._alone = Alone(cycle)
+        self._alone = alone_in(cycle)
 
     def on(self, node: NodeInfo) -> Candidate | Verdict:
         """The victims on the node, or why evicting pods there does not help."""
         without = self._emptying.of(node)
         if without is None:
             return NO_VICTIMS
-        return self._alone.on(without, self._settle) or self._try(without)
+        found = self._alone and self._alone.on(without, self._settle)
+        return found or self._try(without)
 
     def _try(self, without: Emptied) -> Candidate | Verdict:
         trial = Trial(self._cycle, without)
