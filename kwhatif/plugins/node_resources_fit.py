@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cache
 from typing import ClassVar, NamedTuple
 
@@ -97,6 +96,7 @@ class _Room(NodeFilter):
         self.question = requested, backed
         amounts = (CPU, self._cpu), (MEMORY, self._memory), (EPHEMERAL_STORAGE, self._ephemeral), *self._scalars
         self._asked = {name: amount for name, amount in amounts if amount}
+        self._about = *self._asked, backed
         #: Scalars behind which a DeviceClass stands: where the node itself has none, DynamicResources decides.
         self._backed = backed
 
@@ -124,7 +124,7 @@ class _Room(NodeFilter):
         """As the base class says: on the sums alone, which is all that `filter` reads of pods."""
         if node.wide or row.wide:
             return None
-        limits = [_Limit(name, row.sums(name), left) for name, left in self._left(node)]
+        limits = [_Limit(name, self._asked[name], row.sums(name), left) for name, left in self._left(node)]
         scarce = [limit for limit in limits if limit.sums[-1] > limit.most]
         places = node.allowed_pods - len(node.pods) - 1
         refused: list[PodInfo] = []
@@ -135,25 +135,24 @@ class _Room(NodeFilter):
                 fitting = bisect_right(limit.sums, limit.most, start) - 1
                 if fitting < stop:
                     stop, cause = fitting, limit
-            if stop == number:
-                return Readmission(refused, self._scope(limits))
-            if cause is not None:
-                cause.refuse(stop)
-            refused.append(row.pods[stop])
             start = stop + 1
+            if start > number:
+                return Readmission(refused, _Scope(self._about, [limit.bounds() for limit in limits]))
+            refused.append(row.pods[stop])
+            if cause is not None:
+                cause.lack = min(cause.lack, cause.sums[start] - cause.most)
             for limit in scarce:
                 limit.most += limit.sums[start] - limit.sums[stop]
 
-    def _scope(self, limits: Sequence[_Limit]) -> _Scope:
-        asked = self._asked
-        return _Scope(asked.keys(), self._backed, [limit.bounds(asked[limit.resource]) for limit in limits])
-
     def in_scope(self, scope: object) -> bool:
         """Whether the pod requests the same resources, and of each about as much."""
-        asked = self._asked
-        if not isinstance(scope, _Scope) or scope.resources != asked.keys() or scope.backed != self._backed:
+        if not isinstance(scope, _Scope) or scope.about != self._about:
             return False
-        return not any(not above < asked[name] <= most for name, above, most in scope.bounds)
+        asked = self._asked
+        for name, above, most in scope.bounds:  # noqa: SIM110 - asked of every node: a generator would double the cost
+            if not above < asked[name] <= most:
+                return False
+        return True
 
     def _left(self, node: NodeInfo) -> Iterator[tuple[str, int]]:
         """What others may use beside the pod of each resource that it requests."""
@@ -187,8 +186,8 @@ class _Room(NodeFilter):
 class _Scope(NamedTuple):
     """Requests with which the same pods can be put back on a node."""
 
-    resources: AbstractSet[str]
-    backed: AbstractSet[str]
+    #: Which resources are requested, and behind which of them a DeviceClass stands.
+    about: Hashable
     #: Of each resource that decides: more than this, and at most that.
     bounds: Sequence[tuple[str, int, int]]
 
@@ -196,25 +195,22 @@ class _Scope(NamedTuple):
 class _Limit:
     """What pods in a row may request of a resource."""
 
-    __slots__ = ("_lack", "most", "resource", "sums")
+    __slots__ = ("_asked", "_resource", "lack", "most", "sums")
 
-    def __init__(self, resource: str, sums: array[int], left: int) -> None:
-        self.resource = resource
+    def __init__(self, resource: str, asked: int, sums: array[int], left: int) -> None:
+        self._resource = resource
+        self._asked = asked
         #: What the first 0, 1, 2… of them do request.
         self.sums = sums
         #: What the pods up to the next one that cannot stay may, with those that are passed over.
         self.most = left
-        #: How much more would let one of those stay, at least.
-        self._lack: int | None = None
+        #: If the pod itself asked for so much less, one more could stay; or it would not ask at all.
+        self.lack = asked
 
-    def refuse(self, place: int) -> None:
-        """The pod at this place cannot stay for want of the resource."""
-        lack = self.sums[place + 1] - self.most
-        self._lack = lack if self._lack is None else min(lack, self._lack)
-
-    def bounds(self, asked: int) -> tuple[str, int, int]:
-        """How little, and how much, may be asked of it so that the same pods can stay."""
-        return self.resource, 0 if self._lack is None else asked - self._lack, asked + self.most - self.sums[-1]
+    def bounds(self) -> tuple[str, int, int]:
+        """More than how little, and at most how much, the pod may ask for so that the same pods can stay."""
+        asked = self._asked
+        return self._resource, asked - self.lack, asked + self.most - self.sums[-1]
 
 
 def _too_many_pods(node: NodeInfo) -> InsufficientResource:

@@ -29,10 +29,6 @@ def _started(pod: PodInfo) -> int:
     return _NOT_STARTED if start is None else start
 
 
-def _importance(pod: PodInfo) -> tuple[int, int]:
-    return -pod.priority, _started(pod)
-
-
 def by_importance(pods: Sequence[PodInfo]) -> list[PodInfo]:
     """The most important pod first: the higher priority, then the earlier start.
 
@@ -55,7 +51,11 @@ def priority_sum(pods: Sequence[PodInfo]) -> int:
 
 def oldest(pods: Sequence[PodInfo]) -> PodInfo:
     """The pod that started first, of those with the highest priority."""
-    return pods[0] if len(pods) == 1 else min(pods, key=_importance)
+    best = pods[0]  # mostly it is
+    for pod in pods:
+        if pod.priority > best.priority or (pod.priority == best.priority and _started(pod) < _started(best)):
+            best = pod
+    return best
 
 
 def rank(pods: Sequence[PodInfo], pdb_violations: int) -> Rank:
