@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -110,20 +112,31 @@ def _budget(number: int) -> Json:
 
 
 def rows(context: Context) -> Iterator[Row]:
-    """Reading the manifests, judging, and writing the report as Markdown, for each set."""
-    session = context.session(replace(CLUSTER, nodes=10) if context.quick else CLUSTER)
-    path = context.folder / "manifests.yaml"
+    """Reading the manifests, judging, and writing the report as Markdown, for each set; each time by a new process."""
+    dump = context.json(replace(CLUSTER, nodes=10) if context.quick else CLUSTER)
     for name in SETS:
+        path = context.folder / "manifests.yaml"
         path.write_text(yaml.safe_dump_all(manifests(name)))
-        seconds = min(_once(session, path) for _ in range(context.runs))
+        seconds = min(_by_a_process(dump, path) for _ in range(2 * context.runs))
         yield Row(f"{WORKLOADS} workloads, {WORKLOADS * REPLICAS} replicas: {name}", seconds, "s", target=at_most(2))
 
 
-def _once(session: kwhatif.Session, path: Path) -> float:
+def _by_a_process(dump: Path, path: Path) -> float:
+    ran = subprocess.run([sys.executable, "-m", "benchmarks.gate", dump, path], stdout=subprocess.PIPE, check=True)
+    return float(ran.stdout)
+
+
+def main(dump: str, path: str) -> None:
+    """Print how many seconds of processor time it takes once the dump is loaded."""
+    session = kwhatif.load(dump)
     before = time.process_time()
     report = kwhatif.gate(session, path)
     FORMATS["markdown"](report)
     seconds = time.process_time() - before
     assert len(report.decisions) == WORKLOADS * REPLICAS
     assert not report.problems
-    return seconds
+    print(seconds)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

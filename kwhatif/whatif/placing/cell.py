@@ -24,15 +24,16 @@ class Findings:
         self.candidates: dict[str, Candidate] = {}
         #: The candidates by rank.
         self.order: Order[Rank] = Order({})
+        #: What keeps the pod out.
+        self.objections: dict[str, Verdict] = {}
         #: How many nodes give these reasons.
         self._counts: dict[tuple[str, ...], int] = {}
-        self._given: dict[str, tuple[str, ...]] = {}
 
     def begin(self, verdicts: Mapping[str, Verdict], candidates: Mapping[str, Candidate]) -> None:
         """What keeps the pod out of all of the nodes, and whom it would evict on some: as if recorded one by one."""
         self.outdated.clear()
-        self._given = {name: verdict.status.reasons for name, verdict in verdicts.items()}
-        self._counts = Counter(self._given.values())
+        self.objections = dict(verdicts)
+        self._counts = Counter([verdict.status.reasons for verdict in verdicts.values()])
         self.candidates = {name: candidates[name] for name in verdicts if name in candidates}
         self.order = Order({name: candidate.rank for name, candidate in self.candidates.items()})
 
@@ -42,7 +43,8 @@ class Findings:
         if objection is None:
             self.feasible.add(name)
         else:
-            self._given[name] = reasons = objection.status.reasons
+            self.objections[name] = objection
+            reasons = objection.status.reasons
             self._counts[reasons] = self._counts.get(reasons, 0) + 1
         if candidate is not None:
             self.candidates[name] = candidate
@@ -62,9 +64,9 @@ class Findings:
     def _clear(self, name: str) -> None:
         self.outdated.discard(name)
         self.feasible.discard(name)
-        reasons = self._given.pop(name, None)
-        if reasons is not None:
-            self._counts[reasons] -= 1
+        objection = self.objections.pop(name, None)
+        if objection is not None:
+            self._counts[objection.status.reasons] -= 1
         self.candidates.pop(name, None)
 
 
@@ -83,6 +85,13 @@ class Cell:
         self._by_stance[stance] = self.findings = findings
         if len(self._by_stance) > _KEPT:
             del self._by_stance[next(iter(self._by_stance))]
+
+    def known_objection(self, name: str) -> Verdict | None:
+        """What keeps the pod out of the node in another stance, where the node is as it was then."""
+        for findings in self._by_stance.values():
+            if name not in findings.outdated and name in findings.objections:
+                return findings.objections[name]
+        return None
 
     def add(self, name: str) -> None:
         """The node belongs to the cell."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.diagnosis import fit_error, histogram
+from kwhatif.framework.filters import run_filters
 from kwhatif.framework.guard import unguarded
 from kwhatif.framework.plugin import Reads
 from kwhatif.framework.status import Code, Verdict
@@ -45,6 +46,9 @@ class Standing:
         self._budgets = Budgets(cycle.snapshot.cluster)
         self._search = VictimSearch(cycle, policy, self._budgets)
         self._shared = [plugin for _, plugin in cycle.filters if plugin.reads is Reads.CLUSTER]
+        places = [place for place, (_, plugin) in enumerate(cycle.filters) if plugin.reads is Reads.CLUSTER]
+        #: The filters that are asked before any of these: what they say hangs on nothing beyond the node.
+        self._sooner = {name for name, _ in cycle.filters[: places[0]]} if places else set()
         volatile = [plugin for _, plugin in cycle.filters if plugin.reads >= Reads.PODS]
         monotone = all(plugin.monotone for plugin in volatile) and not _wraps(cycle)
         self._is_steady = monotone and type(policy).rank is Policy.rank
@@ -119,9 +123,30 @@ class Standing:
                 del self._cells[cell.key]
                 continue
             cell.take_stance(self._stance(cell))
-            for name in sorted(cell.findings.outdated):
-                self._look_at(name)
+            self._catch_up(cell)
         return sorted(name for cell in self._cells.values() for name in cell.findings.feasible)
+
+    def _catch_up(self, cell: Cell) -> None:
+        """Look at the nodes about which nothing is known in this stance, unless it bars them whoever is evicted."""
+        outdated = sorted(cell.findings.outdated)
+        barred = self._barred(outdated) if len(outdated) > 1 else ()
+        for name in outdated:
+            objection = cell.known_objection(name) if name in barred else None
+            if objection is not None and objection.plugin in self._sooner:
+                cell.findings.record(name, objection, None)
+            else:
+                self._look_at(name)
+
+    def _barred(self, names: Iterable[str]) -> Collection[str]:
+        """Those of the nodes, all of one cell, that are out for pods elsewhere, and have none that would matter."""
+        untouched = [node for node in map(self._cycle.snapshot.by_name.__getitem__, names) if not self._is_heeded(node)]
+        shared = [named for named in self._cycle.filters if named[1].reads is Reads.CLUSTER]
+        objection = run_filters(shared, untouched[0]) if untouched else None
+        return {node.name for node in untouched} if objection is not None and objection.status.rejected else ()
+
+    def _is_heeded(self, node: NodeInfo) -> bool:
+        """Whether filters that look beyond a node may mind which pods are evicted there."""
+        return self._is_crowded(node) or any(plugin.heeds_on(node) for plugin in self._shared)
 
     def _assign(self, node: NodeInfo) -> None:
         """Put the node into its cell; what is known of it in another one is forgotten."""
