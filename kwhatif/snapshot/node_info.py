@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from kwhatif.matching.ports import HostPort
@@ -86,7 +85,7 @@ class NodeInfo:
         #: Found when somebody asks, as most pods have none, and most preemptors do not care.
         self._used_ports: set[HostPort] | None = None
         #: The node that this is a copy of, and the pods that were left out: they have a say in which ports are free.
-        self._cut_from: tuple[NodeInfo, AbstractSet[PodInfo]] | None = None
+        self._cut_from: tuple[NodeInfo, Sequence[PodInfo]] | None = None
         #: For whoever asks the same again: forgotten as soon as a pod comes or goes.
         self.remembered: dict[Hashable, object] | None = None
 
@@ -139,7 +138,8 @@ class NodeInfo:
         if self._used_ports is None:
             before, new = set(), self.pods
             if self._cut_from is not None:
-                whole, gone = self._cut_from
+                whole, without = self._cut_from
+                gone = set(without)
                 # QUIRK: see `remove_pod`
                 before = whole.used_ports().difference(*(pod.ports for pod in gone))
                 new = [pod for pod in self.pods if pod in gone or pod not in whole.pods]
@@ -164,12 +164,13 @@ class NodeInfo:
 
     def clone_without(self, pods: Sequence[PodInfo]) -> NodeInfo:
         """A copy from which these pods of the node were removed; the others keep their order."""
-        gone = set(pods)
         other = self._bare()
-        for pod in self.pods:
-            if pod not in gone:
-                other.add_pod(pod)
-        other._cut_from = self, gone
+        if len(pods) < len(self.pods):
+            gone = set(pods)
+            for pod in self.pods:
+                if pod not in gone:
+                    other.add_pod(pod)
+        other._cut_from = self, pods
         return other
 
     def _bare(self) -> NodeInfo:
