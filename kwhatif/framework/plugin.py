@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self, runtime_
 
 import msgspec
 
-from kwhatif.framework.status import Status
+from kwhatif.framework.status import SUCCESS, Status
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.pod_row import PodRow
@@ -118,6 +118,17 @@ class NodeFilter:
         """
         del row, node
         return None
+
+    def beside(self, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo) -> dict[PodInfo, Status]:
+        """What `filter` says with each refused pod there, when all before it that are not have been put on the node."""
+        node = node.clone()
+        statuses = dict.fromkeys(refused, SUCCESS)
+        for pod in pods:
+            node.add_pod(pod)
+            if pod in statuses:
+                statuses[pod] = self.filter(node)
+                node.remove_pod(pod)
+        return statuses
 
     def in_scope(self, scope: object) -> bool:
         """Whether the pod fits the same node, and the same pods cannot stay, as in a readmission of that scope."""

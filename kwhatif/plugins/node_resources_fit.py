@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import ClassVar, NamedTuple
 
@@ -104,18 +104,41 @@ class _Room(NodeFilter):
         """Room for one more pod, and for each resource it requests; what is not requested is not looked at."""
         if node.wide:
             return self._filter_wide(node)
+        return self._judge(node, len(node.pods), node.cpu, node.memory, node.ephemeral, node.scalars)
+
+    def beside(self, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo) -> dict[PodInfo, Status]:
+        """As the base class says: on the sums alone."""
+        if node.wide:
+            return super().beside(pods, refused, node)
+        statuses = dict.fromkeys(refused, SUCCESS)
+        number, cpu, memory, ephemeral = len(node.pods), node.cpu, node.memory, node.ephemeral
+        scalars: Mapping[str, int] = node.scalars
+        for pod in pods:
+            more = pod.resources.requested
+            after = _added(scalars, more.scalars) if more.scalars else scalars
+            sums = number + 1, cpu + more.cpu, memory + more.memory, ephemeral + more.ephemeral, after
+            if pod in statuses:
+                statuses[pod] = self._judge(node, *sums)
+            else:
+                number, cpu, memory, ephemeral, scalars = sums
+        return statuses
+
+    def _judge(
+        self, node: NodeInfo, number: int, cpu: int, memory: int, ephemeral: int, scalars: Mapping[str, int]
+    ) -> Status:
+        """Whether there is room beside so many pods, which use so much."""
         short: list[InsufficientResource] = []
         most = node.allocatable
-        if len(node.pods) >= node.allowed_pods:
-            short.append(_too_many_pods(node))
-        if self._cpu and self._cpu > most.cpu - node.cpu:
-            short.append(InsufficientResource(CPU, self._cpu, node.cpu, most.cpu))
-        if self._memory and self._memory > most.memory - node.memory:
-            short.append(InsufficientResource(MEMORY, self._memory, node.memory, most.memory))
-        if self._ephemeral and self._ephemeral > most.ephemeral - node.ephemeral:
-            short.append(InsufficientResource(EPHEMERAL_STORAGE, self._ephemeral, node.ephemeral, most.ephemeral))
+        if number >= node.allowed_pods:
+            short.append(InsufficientResource(PODS, 1, number, node.allowed_pods))
+        if self._cpu and self._cpu > most.cpu - cpu:
+            short.append(InsufficientResource(CPU, self._cpu, cpu, most.cpu))
+        if self._memory and self._memory > most.memory - memory:
+            short.append(InsufficientResource(MEMORY, self._memory, memory, most.memory))
+        if self._ephemeral and self._ephemeral > most.ephemeral - ephemeral:
+            short.append(InsufficientResource(EPHEMERAL_STORAGE, self._ephemeral, ephemeral, most.ephemeral))
         for name, amount in self._scalars:
-            allocatable, used = most.scalar(name), node.scalars.get(name, 0)
+            allocatable, used = most.scalar(name), scalars.get(name, 0)
             if amount > allocatable - used and (allocatable > 0 or name not in self._backed):
                 short.append(InsufficientResource(name, amount, used, allocatable))
         return _refusal(short) if short else SUCCESS
@@ -169,7 +192,8 @@ class _Room(NodeFilter):
 
     def _filter_wide(self, node: NodeInfo) -> Status:
         """The same where what is left may leave 64 bits; QUIRK: (fit.go) it then wraps around."""
-        short = [_too_many_pods(node)] if len(node.pods) >= node.allowed_pods else []
+        number = len(node.pods)
+        short = [InsufficientResource(PODS, 1, number, node.allowed_pods)] if number >= node.allowed_pods else []
         cpu, memory, ephemeral, _ = node.allocatable
         rows = (
             (CPU, self._cpu, node.cpu, cpu),
@@ -213,8 +237,8 @@ class _Limit:
         return self._resource, asked - self.lack, asked + self.most - self.sums[-1]
 
 
-def _too_many_pods(node: NodeInfo) -> InsufficientResource:
-    return InsufficientResource(PODS, 1, len(node.pods), node.allowed_pods)
+def _added(scalars: Mapping[str, int], more: Sequence[tuple[str, int]]) -> Mapping[str, int]:
+    return {**scalars, **{name: scalars.get(name, 0) + amount for name, amount in more}}
 
 
 def _refusal(short: Sequence[InsufficientResource]) -> Status:

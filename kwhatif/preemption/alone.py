@@ -118,13 +118,5 @@ def alone_in(cycle: Cycle) -> Alone | None:
 def _objections(
     named: NamedFilter, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
 ) -> dict[PodInfo, Verdict]:
-    """What the filter says with each of those there that it refuses, when the others have been put on the node."""
     name, plugin = named
-    node = node.clone()
-    objections = dict.fromkeys(refused, Verdict(SUCCESS))
-    for pod in pods:
-        node.add_pod(pod)
-        if pod in objections:
-            objections[pod] = Verdict(plugin.filter(node), name)
-            node.remove_pod(pod)
-    return objections
+    return {pod: Verdict(status, name) for pod, status in plugin.beside(pods, refused, node).items()}

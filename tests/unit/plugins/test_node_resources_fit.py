@@ -90,6 +90,8 @@ def test_putting_pods_back_on_sums_is_like_trying_them_out(
     assert found is not None
     assert found.refused == expected
     assert room.in_scope(found.scope)
+    there = made.by_name["node"]
+    assert room.beside(infos, found.refused, there) == NodeFilter.beside(room, infos, found.refused, there)
 
 
 @given(AMOUNTS, AMOUNTS, st.lists(AMOUNTS, max_size=8))
