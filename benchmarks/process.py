@@ -18,9 +18,9 @@ TITLE = "From a dump to the answer"
 NOTE = """\
 More than half of the time goes into reading: decoding, and the checks of what was read, as a dump may be written by
 hand. Next come admission and the snapshot, a walk over all pods each, and trying each of 5,000 full nodes with its 22
-pods. What is not needed by the pod in question is not made: the index of other namespaces' pods, host ports, the
-story of each candidate. Tried and dropped: sharing equal parts of pods (less memory, as much more time), smaller
-pieces of the file, preparing pods while decoding."""
+pods. What is not needed by the pod in question is not made, such as the index of other namespaces' pods, and host
+ports; the row of every candidate is, with its reprieves, although a table shows ten. Tried and dropped: sharing equal
+parts of pods (less memory, as much more time), smaller pieces of the file, preparing pods while decoding."""
 
 ROOT = Path(__file__).parents[1]
 KWHATIF = (sys.executable, "-c", "from kwhatif.cli import main; main()")

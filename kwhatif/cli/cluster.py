@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from kwhatif.cli.stages import Stages
-from kwhatif.garbage import MANY
+from kwhatif.garbage import MANY, no_garbage_collection
 
 if TYPE_CHECKING:
     from kwhatif.api import SchedulerOptions
@@ -123,10 +123,9 @@ class Source(NamedTuple):
 
     def load(self, *, lenient: bool = False) -> Session:
         """Read it; `lenient` for commands that have their own answer to missing information."""
-        gc.disable()
-        session = self._read(strict=self.strict and not lenient)
-        _keep(session)
-        gc.enable()
+        with no_garbage_collection():
+            session = self._read(strict=self.strict and not lenient)
+            _keep(session)
         return session
 
     def _read(self, *, strict: bool) -> Session:

@@ -1,7 +1,7 @@
 """`Alone`: nodes where one filter alone decides which pods can stay.
 
 What a pod requests is mostly all that matters there. A filter that looks at nothing but the node need not be tried out
-together with the others; and as workloads of one release often request the same, what it said is remembered.
+together with the others; and as workloads of one release often request about the same, what it said is remembered.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kwhatif.framework.plugin import Reads
 from kwhatif.framework.status import SUCCESS, Code, Status, Verdict
 from kwhatif.preemption.candidate import Candidate, PutBack
 from kwhatif.preemption.emptied import Emptied
-from kwhatif.preemption.trial import as_node_status, follows_pods
+from kwhatif.preemption.trial import as_node_status, follows_pods, heeds_any
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 
@@ -63,7 +63,7 @@ class Alone:
             name, plugin = named
             if named is self._decides:
                 status = answer.status
-            elif plugin.reads is Reads.CLUSTER and plugin.heeds_on(node) and any(map(plugin.heeds, without.removed)):
+            elif plugin.reads is Reads.CLUSTER and heeds_any(plugin, node, without.removed):
                 return None
             else:
                 status = plugin.filter(node)

@@ -104,7 +104,7 @@ def _choose(cycle: Cycle, candidates: Sequence[Candidate], outcome: Preemption) 
 def cleared_nominations(cycle: Cycle, best: Candidate) -> tuple[PodInfo, ...]:
     """Pods of lower priority nominated to the node: they may no longer fit (`prepareCandidateAsync`)."""
     # QUIRK: (executor.go) when all victims are dying already there is nothing to do, and the nominations stay.
-    if all(victim.pod.terminating for victim in best.victims):
+    if all(pod.terminating for pod in best.pods):
         return ()
     priority = cycle.pod.priority
     return tuple(pod for pod in cycle.snapshot.nominated.get(best.node, ()) if pod.priority < priority)

@@ -9,6 +9,7 @@ from kwhatif.framework.filters import NamedFilter, run_filters
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Code, Verdict, error
 from kwhatif.preemption.emptied import Emptied
+from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 
 
@@ -16,6 +17,11 @@ def follows_pods(plugin: NodeFilter) -> bool:
     """Whether the filter keeps count of pods that come and go."""
     kind = type(plugin)
     return kind.add_pod is not NodeFilter.add_pod or kind.remove_pod is not NodeFilter.remove_pod
+
+
+def heeds_any(plugin: NodeFilter, node: NodeInfo, pods: Sequence[PodInfo]) -> bool:
+    """Whether the filter, a CLUSTER one, may say otherwise when these pods leave the node."""
+    return plugin.heeds_on(node) and any(map(plugin.heeds, pods))
 
 
 def as_node_status(objection: Verdict) -> Verdict:
@@ -42,7 +48,7 @@ class Trial:
 
     def _take(self, named: NamedFilter, removed: Sequence[PodInfo]) -> None:
         name, plugin = named
-        if plugin.reads is Reads.CLUSTER and not (plugin.heeds_on(self._before) and any(map(plugin.heeds, removed))):
+        if plugin.reads is Reads.CLUSTER and not heeds_any(plugin, self._before, removed):
             self._filters.append(named)
             return
         if follows_pods(plugin):

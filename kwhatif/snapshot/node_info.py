@@ -86,7 +86,7 @@ class NodeInfo:
         self._used_ports: set[HostPort] | None = None
         #: The node that this is a copy of, and the pods that were left out: they have a say in which ports are free.
         self._cut_from: tuple[NodeInfo, Sequence[PodInfo]] | None = None
-        #: For whoever asks the same again: forgotten as soon as a pod comes or goes.
+        #: What preemption keeps of the node (`preemption.emptied`): forgotten as soon as a pod comes or goes.
         self.remembered: dict[Hashable, object] | None = None
 
     def add_pod(self, pod: PodInfo) -> None:

@@ -33,7 +33,7 @@ def _candidate_rows(preemption: Preemption) -> tuple[CandidateRow, ...]:
 def _candidate_row(preemption: Preemption, better: Candidate | None, candidate: Candidate) -> CandidateRow:
     ladder: dict[str, int | str | None] = dict(zip(preemption.rungs, candidate.rank, strict=True))
     if "prioritySum" in ladder:  # the rank raises every priority by 2^31; people know the plain sum
-        ladder["prioritySum"] = sum(victim.pod.priority for victim in candidate.victims)
+        ladder["prioritySum"] = sum(pod.priority for pod in candidate.pods)
     if "earliestStart" in ladder:
         ladder["earliestStart"] = candidate.oldest.pod.status.start_time
     return CandidateRow(

@@ -118,4 +118,4 @@ class Cell:
 
 
 def _spares(candidate: Candidate, budget: str) -> bool:
-    return all(budget not in victim.budgets for victim in candidate.victims)
+    return all(budget != use.name for use in candidate.budgets)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import takewhile
 
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.diagnosis import fit_error, histogram
@@ -45,10 +46,9 @@ class Standing:
         self._policy = policy
         self._budgets = Budgets(cycle.snapshot.cluster)
         self._search = VictimSearch(cycle, policy, self._budgets)
-        self._shared = [plugin for _, plugin in cycle.filters if plugin.reads is Reads.CLUSTER]
-        places = [place for place, (_, plugin) in enumerate(cycle.filters) if plugin.reads is Reads.CLUSTER]
+        self._shared = [named for named in cycle.filters if named[1].reads is Reads.CLUSTER]
         #: The filters that are asked before any of these: what they say hangs on nothing beyond the node.
-        self._sooner = {name for name, _ in cycle.filters[: places[0]]} if places else set()
+        self._sooner = {name for name, _ in takewhile(lambda named: named not in self._shared, cycle.filters)}
         volatile = [plugin for _, plugin in cycle.filters if plugin.reads >= Reads.PODS]
         monotone = all(plugin.monotone for plugin in volatile) and not _wraps(cycle)
         self._is_steady = monotone and type(policy).rank is Policy.rank
@@ -140,13 +140,12 @@ class Standing:
     def _barred(self, names: Iterable[str]) -> Collection[str]:
         """Those of the nodes, all of one cell, that are out for pods elsewhere, and have none that would matter."""
         untouched = [node for node in map(self._cycle.snapshot.by_name.__getitem__, names) if not self._is_heeded(node)]
-        shared = [named for named in self._cycle.filters if named[1].reads is Reads.CLUSTER]
-        objection = run_filters(shared, untouched[0]) if untouched else None
+        objection = run_filters(self._shared, untouched[0]) if untouched else None
         return {node.name for node in untouched} if objection is not None and objection.status.rejected else ()
 
     def _is_heeded(self, node: NodeInfo) -> bool:
         """Whether filters that look beyond a node may mind which pods are evicted there."""
-        return self._is_crowded(node) or any(plugin.heeds_on(node) for plugin in self._shared)
+        return self._is_crowded(node) or any(plugin.heeds_on(node) for _, plugin in self._shared)
 
     def _assign(self, node: NodeInfo) -> None:
         """Put the node into its cell; what is known of it in another one is forgotten."""
@@ -165,12 +164,12 @@ class Standing:
     def _key(self, node: NodeInfo) -> Hashable:
         if not self._shared:
             return ()
-        return tuple([plugin.cell(node) for plugin in self._shared]), node.name if self._is_crowded(node) else ""
+        return tuple([plugin.cell(node) for _, plugin in self._shared]), node.name if self._is_crowded(node) else ""
 
     def _stance(self, cell: Cell) -> Hashable:
         """What the filters that look beyond a node say of the cell; of a crowded node nothing that lasts."""
         node = self._cycle.snapshot.by_name[next(iter(cell.names))]
-        return object() if self._is_crowded(node) else tuple([plugin.stance(node) for plugin in self._shared])
+        return object() if self._is_crowded(node) else tuple([plugin.stance(node) for _, plugin in self._shared])
 
     def _is_crowded(self, node: NodeInfo) -> bool:
         """Whether filters that look beyond a node have to be asked with nominated pods on it, too."""
