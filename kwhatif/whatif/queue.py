@@ -18,7 +18,7 @@ from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.decide import denied
 from kwhatif.whatif.placing import Placement, Placer, in_short
 from kwhatif.whatif.placing.placer import Describe
-from kwhatif.whatif.rows import owner_of
+from kwhatif.whatif.rows import decision_about
 from kwhatif.workloads.expansion import Group
 from kwhatif.workloads.restart import is_waiting
 
@@ -179,13 +179,12 @@ def in_queue_order(pods: Iterable[PodInfo]) -> list[PodInfo]:
 
 def _waiting(pod: Pod, first: Decision) -> Decision:
     """The pod is not made, and so never admitted: what admission would set is as it is in the pod that it waits for."""
-    return Decision(
-        pod=key_of(pod),
-        owner=owner_of(pod),
+    return decision_about(
+        pod,
+        "Waits",
         priority=first.priority,
         priority_class_name=first.priority_class_name,
         preemption_policy=first.preemption_policy,
         scheduler_name=first.scheduler_name,
-        outcome="Waits",
         waits_for=first.pod,
     )
