@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Filenames, Manifests, Namespace, Quiet, named
+from kwhatif.cli.options import Color, ColorOption, Filenames, Manifests, Namespace, Quiet, named, one_of
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
 from kwhatif.cli.run import Style, now, print_report
 from kwhatif.errors import ExitCode, InputError, Problem
@@ -59,7 +59,10 @@ Templates = Annotated[
         help="Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
     ),
 ]
-GateOutputOption = Annotated[GateOutput, typer.Option("--output", "-o", help="How to print the answer.")]
+GateOutputOption = Annotated[
+    GateOutput,
+    typer.Option("--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(GateOutput)}."),
+]
 
 
 @reads_cluster
@@ -81,8 +84,8 @@ def gate(
     \b
     Examples:
       kwhatif gate manifests/ --from cluster.yaml
-      helm template shop ./chart | kwhatif gate - --from cluster.yaml --rollout surge
-      kwhatif gate manifests/ --from cluster.yaml --report junit=kwhatif.xml --report sarif=kwhatif.sarif
+      helm template shop ./chart | kwhatif gate - --from cluster.yaml
+      kwhatif gate manifests/ --from cluster.yaml --report junit=junit.xml
     """
     import kwhatif
 
@@ -90,7 +93,7 @@ def gate(
     files = parse_reports(report or ())
     try:
         answer = kwhatif.gate(
-            cluster.load(lenient=True),
+            cluster.load(manifests=pods, lenient=True),
             *pods,
             policy=policy or _found_policy(),
             rollout=rollout.value,

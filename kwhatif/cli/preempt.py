@@ -21,7 +21,7 @@ def preempt(
     filename: Filenames = None,
     namespace: Namespace = None,
     output: OutputOption = Output.TABLE,
-    explain: Annotated[bool, typer.Option("--explain", help="Tell the whole story, step by step.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain the decision step by step.")] = False,
     fail_on: FailOn = "unschedulable",
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
@@ -38,6 +38,7 @@ def preempt(
     import kwhatif
 
     conditions = parse_conditions(fail_on)
-    session = cluster.load()
-    report = kwhatif.preempt(session, *(manifests or ()), *(filename or ()), namespace=namespace)
+    pods = [*(manifests or ()), *(filename or ())]
+    session = cluster.load(manifests=pods)
+    report = kwhatif.preempt(session, *pods, namespace=namespace)
     answer(report, Style(output.value, color, quiet, explain), conditions)

@@ -41,6 +41,6 @@ def schedule(
 
     conditions = parse_conditions(fail_on)
     pods = named(manifests, filename)
-    session = cluster.load()
+    session = cluster.load(manifests=pods)
     report = kwhatif.schedule(session, *pods, namespace=namespace)
     answer(report, Style(output.value, color, quiet), conditions)
