@@ -34,7 +34,7 @@ def schedule(
     \b
     Examples:
       kwhatif schedule pod.yaml --from cluster.yaml
-      kubectl get pods,nodes,pdb,pc -A -o json | kwhatif schedule pod.yaml --from -
+      kubectl get no,po,pdb,pc -A -o json | kwhatif schedule pod.yaml --from -
       kwhatif schedule pod.yaml --from cluster.yaml -o wide
     """
     import kwhatif
