@@ -87,21 +87,19 @@ def _run() -> int:
         return _stop_printing()
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
-    except OSError as failure:
-        if failure.errno != errno.ENOSPC:
-            return _bug(failure)
-        _list([f"standard output cannot be written: {failure.strerror}"])
-        _stop_printing()
-        return ExitCode.BAD_INPUT
-    except Exception as bug:  # noqa: BLE001 - no traceback ever reaches a user
-        return _bug(bug)
+    except Exception as failure:  # noqa: BLE001 - no traceback ever reaches a user
+        return _unexpected(failure)
     return code
 
 
-def _bug(bug: Exception) -> ExitCode:
-    _list([f"kwhatif has a bug: {type(bug).__name__}: {bug}"])
+def _unexpected(failure: Exception) -> ExitCode:
+    if isinstance(failure, OSError) and failure.errno == errno.ENOSPC:
+        _list([f"standard output cannot be written: {failure.strerror}"])
+        _stop_printing()
+        return ExitCode.BAD_INPUT
+    _list([f"kwhatif has a bug: {type(failure).__name__}: {failure}"])
     if os.environ.get("KWHATIF_DEBUG"):
-        traceback.print_exc()
+        traceback.print_exception(failure)
     else:
         print("Set KWHATIF_DEBUG=1 to see where, and please report it.", file=sys.stderr)  # noqa: T201
     return ExitCode.BUG

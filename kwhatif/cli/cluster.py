@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import inspect
-import io
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from kwhatif.cli.stages import Stages
-from kwhatif.cli.usage import CLUSTER, OTHER, SCHEDULER, UsageError
+from kwhatif.cli.usage import CLUSTER, OTHER, SCHEDULER, check_not_swapped
 from kwhatif.garbage import MANY, no_garbage_collection
 
 if TYPE_CHECKING:
@@ -66,7 +64,9 @@ RequestTimeout = Annotated[
 Strict = Annotated[
     bool,
     typer.Option(
-        "--strict", help="Fail if information about the cluster is missing; else that is a caveat.", rich_help_panel=CLUSTER
+        "--strict",
+        help="Fail if information about the cluster is missing; else that is a caveat.",
+        rich_help_panel=CLUSTER,
     ),
 ]
 SchedulerConfig = Annotated[
@@ -150,7 +150,9 @@ class Where(NamedTuple):
         named = {"--kubeconfig": self.kubeconfig, "--context": self.context, "--as": self.as_user}
         given = [name for name, value in named.items() if value is not None]
         if self.from_ and given:
-            raise typer.BadParameter("is about the live cluster, and --from names a dump: leave one of them out", param_hint=given[0])
+            raise typer.BadParameter(
+                "is about the live cluster, and --from names a dump: leave one of them out", param_hint=given[0]
+            )
         if self.as_group and self.as_user is None:
             raise typer.BadParameter("needs a user: give --as as well", param_hint="--as-group")
         try:
@@ -181,7 +183,7 @@ class Source(NamedTuple):
         with no_garbage_collection():
             session = self._read(strict=self.strict and not lenient)
             if self.where.from_:
-                _check_not_swapped(self.where.from_, manifests, session)
+                check_not_swapped(self.where.from_, manifests, session)
             _keep(session)
         return session
 
@@ -197,27 +199,6 @@ class Source(NamedTuple):
             if self.where.from_:
                 return kwhatif.load(*self.where.from_, strict=strict, progress=tell, **scheduler)
             return kwhatif.load_live(**self.where.live(), strict=strict, progress=tell, **scheduler)
-
-
-#: A node in YAML or JSON, also as an entry of a list.
-_NODE = re.compile(rb'"?kind"?[ \t]*:[ \t]*"?Node"?[ \t]*[,}\r\n]')
-
-
-def _check_not_swapped(dumps: Sequence[str], manifests: Sequence[str], session: Session) -> None:
-    """A dump without any node or running pod, and manifests with nodes in them, stand in each other's place."""
-    snapshot = session.snapshot
-    if snapshot.nodes or len(snapshot.pods) > len(snapshot.pending):
-        return
-    from kwhatif.sources.files import find_inputs, read_inputs
-    from kwhatif.sources.problems import Problems
-
-    readable = [path for path in manifests if path != "-"]
-    inputs = find_inputs(readable, io.BytesIO(), Problems())
-    if any(_NODE.search(text) for _, text in read_inputs(inputs, Problems())):
-        raise UsageError(
-            f"{', '.join(dumps)} holds no node, but {', '.join(readable)} does: are the two swapped?"
-            f" Manifests are arguments, and --from names the cluster: {' '.join(dumps)} --from {' --from '.join(readable)}"
-        )
 
 
 def _keep(session: Session) -> None:
@@ -255,7 +236,9 @@ def _source(
     plugin: Plugin = None,
 ) -> Source:
     if call_extenders and scheduler_config is None:
-        raise typer.BadParameter("needs the configuration that names the extenders: give --scheduler-config", param_hint="--call-extenders")
+        raise typer.BadParameter(
+            "needs the configuration that names the extenders: give --scheduler-config", param_hint="--call-extenders"
+        )
     return Source(where, scheduler_config, call_extenders, plugin)
 
 

@@ -26,6 +26,6 @@ def completion(shell: Annotated[Shell, typer.Argument(help="The shell that the s
       kwhatif completion zsh > "${fpath[1]}/_kwhatif"
       kwhatif completion fish > ~/.config/fish/completions/kwhatif.fish
     """
-    from typer.completion import get_completion_script
+    from typer._completion_shared import get_completion_script
 
     typer.echo(get_completion_script(prog_name="kwhatif", complete_var="_KWHATIF_COMPLETE", shell=shell.value))

@@ -13,6 +13,7 @@ from kwhatif.errors import InputError, Problem
 if TYPE_CHECKING:
     from kwhatif.report import Report
 
+
 def _complete_report(incomplete: str) -> list[str]:
     names = {
         "json": "gate.json",

@@ -68,7 +68,9 @@ def info(
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="[PATH]...", help="Dumps, as with --from; else the live cluster.")
     ] = None,
-    output: Annotated[InfoOutput, typer.Option("--output", "-o", metavar="FORMAT", help="How to print the answer: table or json.")] = InfoOutput.TABLE,
+    output: Annotated[
+        InfoOutput, typer.Option("--output", "-o", metavar="FORMAT", help="How to print the answer: table or json.")
+    ] = InfoOutput.TABLE,
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Describe a dump: what it holds, and what a trustworthy answer would need besides.

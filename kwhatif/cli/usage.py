@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
+
+if TYPE_CHECKING:
+    from kwhatif.whatif.session import Session
 
 #: The groups after the one that has no name of its own, in this order.
 CLUSTER = "Cluster"
@@ -22,7 +27,10 @@ UsageError: Any = typer.BadParameter.__bases__[0]
 
 
 class ClosedPipeError(Exception):
-    """Nobody reads any more what is printed. (Typer would turn a BrokenPipeError into exit code 1, a "no".)"""
+    """Nobody reads any more what is printed.
+
+    Typer would turn a BrokenPipeError into exit code 1, which is a "no".
+    """
 
 
 class Command(TyperCommand):
@@ -33,13 +41,13 @@ class Command(TyperCommand):
         with _unknown_options(ctx):
             return super().parse_args(ctx, args)
 
-    def get_short_help_str(self, limit: int = 0) -> str:
+    def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
         """The first sentence, whole: whoever prints it folds it."""
         return _first_sentence(self.help)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, then options by group, all descriptions in one column."""
-        params = self.get_params(ctx)
+        params: list[Any] = list(self.get_params(ctx))
         sections = {"Arguments": [param for param in params if param.param_type_name == "argument"]}
         for group in _GROUPS:
             members = [param for param in params if isinstance(param, TyperOption) and _group_of(param) == group]
@@ -60,7 +68,7 @@ class Group(TyperGroup):
         with _unknown_options(ctx):
             return super().parse_args(ctx, args)
 
-    def get_short_help_str(self, limit: int = 0) -> str:
+    def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
         """The first sentence, whole: whoever prints it folds it."""
         return _first_sentence(self.help)
 
@@ -141,3 +149,29 @@ def _commands(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from _commands(child, f"{path}{name} ")
         else:
             yield f"{path}{name}", child
+
+
+#: A node in YAML or JSON, also as an entry of a list.
+_NODE = re.compile(rb'"?kind"?[ \t]*:[ \t]*"?Node"?[ \t]*[,}\r\n]')
+
+
+def check_not_swapped(dumps: Sequence[str], manifests: Sequence[str], session: Session) -> None:
+    """A dump without any node or running pod, and manifests with nodes in them, stand in each other's place.
+
+    Raises:
+        UsageError: they do.
+    """
+    snapshot = session.snapshot
+    if snapshot.nodes or len(snapshot.pods) > len(snapshot.pending):
+        return
+    from kwhatif.sources.files import find_inputs, read_inputs
+    from kwhatif.sources.problems import Problems
+
+    readable = [path for path in manifests if path != "-"]
+    inputs = find_inputs(readable, io.BytesIO(), Problems())
+    if any(_NODE.search(text) for _, text in read_inputs(inputs, Problems())):
+        cluster = " ".join(f"--from {path}" for path in readable)
+        raise UsageError(
+            f"{', '.join(dumps)} holds no node, but {', '.join(readable)} does: are the two swapped?"
+            f" Manifests are arguments, and --from names the cluster: {' '.join(dumps)} {cluster}"
+        )

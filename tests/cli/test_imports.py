@@ -57,7 +57,7 @@ OTHERS = {"annotated_doc", "click", "shellingham", "typer", "typing_extensions"}
         "preempt -h",
         "gate -h",
         "rbac -h",
-    "completion -h",
+        "completion -h",
         "snapshot -h",
         "snapshot save -h",
         "snapshot info -h",

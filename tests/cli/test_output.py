@@ -118,7 +118,9 @@ def test_styles_stay_with_their_words() -> None:
     ]
 
 
-@pytest.mark.parametrize(("name", "expected"), [("utf-8", True), ("UTF8", True), ("utf-16-le", True), ("cp65001", False)])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("utf-8", True), ("UTF8", True), ("utf-16-le", True), ("cp65001", False)]
+)
 def test_which_encodings_hold_everything(name: str, expected: bool) -> None:
     assert is_unicode(name) is expected
 
@@ -159,7 +161,8 @@ def test_a_closed_pipe_is_neither_yes_nor_no(command: str) -> None:
 def test_a_closed_standard_output_leaves_the_exit_code() -> None:
     script = f"exec >&-; {sys.executable} -m kwhatif schedule fixtures/demo/pods/%s.yaml --from {DUMP}"
     codes = [
-        subprocess.run(["bash", "-c", script % pod], cwd=ROOT, check=False).returncode for pod in ("small", "impossible")
+        subprocess.run(["bash", "-c", script % pod], cwd=ROOT, check=False).returncode
+        for pod in ("small", "impossible")
     ]
     assert codes == [0, 1]
 

@@ -72,7 +72,9 @@ def test_swapped_arguments_are_recognized(command: str) -> None:
 def test_nodes_among_the_manifests_are_not_a_swap(tmp_path: Path) -> None:
     """A dump of running pods only, and a manifest that brings the nodes."""
     running = tmp_path / "pods.yaml"
-    running.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\nspec: {nodeName: n, containers: [{name: c}]}\n")
+    running.write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\nspec: {nodeName: n, containers: [{name: c}]}\n"
+    )
     manifest = tmp_path / "all.yaml"
     manifest.write_text(POD.read_text() + "---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n")
     assert "swapped" not in run(f"kwhatif gate {manifest} --from {running}").stderr
@@ -139,5 +141,7 @@ def test_bash_completes_a_line(tmp_path: Path) -> None:
     script.write_text(run("kwhatif completion bash").stdout)
     ask = f"source {script}; COMP_WORDS=(kwhatif gate --rollout f); COMP_CWORD=3; _kwhatif_completion kwhatif; echo $COMPREPLY"
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(["bash", "-c", ask], env=os.environ | {"PATH": path}, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["bash", "-c", ask], env=os.environ | {"PATH": path}, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "final\n"
