@@ -12,6 +12,7 @@ for decision in report.decisions:
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -23,6 +24,7 @@ from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.report import Report
 from kwhatif.sources.candidates import Candidates, read_candidates
 from kwhatif.sources.collected import Collected, LoadedCluster
+from kwhatif.sources.given import Source, named_input, named_inputs, text
 from kwhatif.sources.manifests import read_manifest_set
 from kwhatif.sources.progress import Progress, Teller
 from kwhatif.whatif.session import Session
@@ -31,6 +33,19 @@ if TYPE_CHECKING:
     from kwhatif.sources.plugins import PluginSource
     from kwhatif.sources.scheduler import Scheduler
     from kwhatif.workloads.rolling.update import Rollout
+
+__all__ = [
+    "PathLike",
+    "SchedulerOptions",
+    "Source",
+    "find_policy",
+    "gate",
+    "load",
+    "load_live",
+    "preempt",
+    "schedule",
+    "text",
+]
 
 PathLike = str | Path
 
@@ -47,26 +62,29 @@ class SchedulerOptions(TypedDict, total=False):
 
 
 def load(
-    *paths: PathLike, strict: bool = False, progress: Progress | None = None, **scheduler: Unpack[SchedulerOptions]
+    *sources: Source, strict: bool = False, progress: Progress | None = None, **scheduler: Unpack[SchedulerOptions]
 ) -> Session:
-    """Read a cluster from dumps: files, directories, archives, or "-" for standard input.
+    """Read a cluster from dumps: files, directories, archives, text, or objects.
 
     Args:
-        paths: what to read.
+        sources: what to read, see `kwhatif.Source`; "-" is standard input.
         strict: fail where information is missing, instead of a caveat in the report.
         progress: is told how far each file is, in bytes and objects.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 
     Raises:
         InputError: with every problem of the input; with `strict` also where information is missing.
+        TypeError: there is no source, or one that cannot be read.
     """
+    if not sources:
+        raise TypeError("load() needs a dump; kwhatif.load_live() reads the live cluster")
     from kwhatif.sources.dump import collect_dump
 
     asked, originals = _read_scheduler(scheduler)
     stored = None if originals is None else originals.stored
     with no_garbage_collection():
         collected = collect_dump(
-            [str(path) for path in paths], stdin=sys.stdin.buffer, originals=stored, progress=progress
+            named_inputs(sources, "dump"), stdin=sys.stdin.buffer, originals=stored, progress=progress
         )
         return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
 
@@ -154,7 +172,17 @@ def _session(
     return session
 
 
-def read_pods(session: Session, manifests: Sequence[PathLike], namespace: str | None = None) -> Candidates:
+def _check(session: object, manifests: Sequence[object], function: str) -> None:
+    if not isinstance(session, Session):
+        raise TypeError(
+            f"{function}() takes a cluster first, as kwhatif.load(...) returns it; this is of type"
+            f" {type(session).__name__}"
+        )
+    if function != "preempt" and not manifests:
+        raise TypeError(f"{function}() needs a manifest")
+
+
+def read_pods(session: Session, manifests: Sequence[Source], namespace: str | None = None) -> Candidates:
     """The candidate pods of manifests, as the API server would store them; of equal replicas the first.
 
     Those that name no namespace are put into `namespace`, else where kubectl would put them: that of the live
@@ -164,7 +192,7 @@ def read_pods(session: Session, manifests: Sequence[PathLike], namespace: str | 
         InputError: with every problem of the manifests.
     """
     return read_candidates(
-        [str(path) for path in manifests],
+        named_inputs(manifests, "manifest"),
         session.cluster,
         stdin=sys.stdin.buffer,
         default_namespace=namespace or session.namespace,
@@ -172,13 +200,15 @@ def read_pods(session: Session, manifests: Sequence[PathLike], namespace: str | 
     )
 
 
-def schedule(session: Session, *manifests: PathLike, namespace: str | None = None) -> Report:
+def schedule(session: Session, *manifests: Source, namespace: str | None = None) -> Report:
     """Where would the pods of these manifests land; if nowhere, whom would they evict, and why?"""
+    _check(session, manifests, "schedule")
     return _judge(session, read_pods(session, manifests, namespace), "schedule")
 
 
-def preempt(session: Session, *manifests: PathLike, namespace: str | None = None) -> Report:
+def preempt(session: Session, *manifests: Source, namespace: str | None = None) -> Report:
     """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order."""
+    _check(session, (), "preempt")
     if not manifests:
         with rare_garbage_collection():
             return session.schedule(session.pending_pods(), command="preempt")
@@ -190,10 +220,21 @@ def _judge(session: Session, candidates: Candidates, command: str) -> Report:
         return session.schedule(candidates.pods, command, candidates.caveats)
 
 
+def find_policy(folder: PathLike | None = None) -> str | None:
+    """The policy that the command finds by itself: kwhatif.yaml or .kwhatif.yaml.
+
+    It is looked for in the folder (else the current one), then in the root of the repository that this belongs to.
+    """
+    from kwhatif.sources.policy import find_policy as find
+
+    found = find(Path(folder or ".").absolute())
+    return None if found is None else os.path.relpath(found)
+
+
 def gate(
     session: Session,
-    *manifests: PathLike,
-    policy: PathLike | None = None,
+    *manifests: Source,
+    policy: Source | None = None,
     rollout: Rollout = "final",
     namespace: str | None = None,
     template_paths: Sequence[str] = (),
@@ -207,7 +248,7 @@ def gate(
     Args:
         session: the cluster.
         manifests: files, directories, globs, or "-".
-        policy: the policy's file; without one, the default policy holds.
+        policy: its file, text or dict; without one, that of `find_policy`, else the default policy.
         rollout: whether updates are judged by their end state, or ("surge") while old pods are still there.
         namespace: where manifests belong that name none.
         template_paths: where custom resources have their pod templates: "Rollout=.spec.template".
@@ -218,6 +259,7 @@ def gate(
         InputError: there is nothing to judge, or the policy is wrong.
         ValueError: a template path is malformed.
     """
+    _check(session, manifests, "gate")
     from kwhatif.policy.build import default_rulebook
     from kwhatif.sources.applied import as_applied, as_row, parse_template_paths
     from kwhatif.sources.policy import read_policy
@@ -225,9 +267,10 @@ def gate(
     from kwhatif.whatif.gate import gate as judge
 
     paths = parse_template_paths(template_paths)
-    book = default_rulebook() if policy is None else read_policy(str(policy), stdin=sys.stdin.buffer)
+    policy = find_policy() if policy is None else policy
+    book = default_rulebook() if policy is None else read_policy(named_input(policy, "policy"), stdin=sys.stdin.buffer)
     found = read_manifest_set(
-        [str(path) for path in manifests],
+        named_inputs(manifests, "manifest"),
         stdin=sys.stdin.buffer,
         default_namespace=namespace or session.namespace,
         originals=session.originals.candidates if session.originals else None,
