@@ -39,12 +39,13 @@ demo: $(INSTALLED) ## install kwhatif, without the tools for development, and sh
 test: lint ## set everything up, check style, types and layers, run all tests
 	$(BIN)/python -m pytest -n auto
 
-LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url \
+LOCK := @uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url \
 	--custom-compile-command 'make lock' pyproject.toml
 
 lock: ## pin the newest versions of all packages, with their hashes (needs uv)
-	$(LOCK) --upgrade --extra zst --output-file requirements.lock
-	$(LOCK) --upgrade --extra zst --extra dev --output-file requirements-dev.lock
+	$(LOCK) --upgrade --extra zst --extra build --output-file requirements.lock
+	$(LOCK) --upgrade --extra zst --extra build --extra dev --output-file requirements-dev.lock
+	$(LOCK) --upgrade --extra zst --extra build --extra release --output-file requirements-release.lock
 
 e2e: $(READY) ## with Go: a real API server, live commands against it, the real scheduler's decisions
 	@$(MAKE) --no-print-directory -C tests/e2e
