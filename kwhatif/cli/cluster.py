@@ -151,10 +151,10 @@ class Where(NamedTuple):
         given = [name for name, value in named.items() if value is not None]
         if self.from_ and given:
             raise typer.BadParameter(
-                "is about the live cluster, and --from names a dump: leave one of them out", param_hint=given[0]
+                "it is about the live cluster, but --from names a dump: leave one of them out", param_hint=given[0]
             )
         if self.as_group and self.as_user is None:
-            raise typer.BadParameter("needs a user: give --as as well", param_hint="--as-group")
+            raise typer.BadParameter("it needs a user: give --as as well", param_hint="--as-group")
         try:
             parse_timeout(self.request_timeout)
         except ValueError as wrong:
@@ -237,7 +237,7 @@ def _source(
 ) -> Source:
     if call_extenders and scheduler_config is None:
         raise typer.BadParameter(
-            "needs the configuration that names the extenders: give --scheduler-config", param_hint="--call-extenders"
+            "it needs the configuration that names the extenders: give --scheduler-config", param_hint="--call-extenders"
         )
     return Source(where, scheduler_config, call_extenders, plugin)
 
