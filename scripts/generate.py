@@ -28,7 +28,14 @@ def output_of(command: str) -> str:
     """What the command prints, as a reader would see it; `kwhatif … | jq …` is the one pipe that there may be."""
     command, _, program = command.partition(" | jq ")
     if program:
-        answer = subprocess.run(["jq", *shlex.split(program)], input=output_of(command), capture_output=True, text=True, cwd=ROOT, check=True)
+        answer = subprocess.run(
+            ["jq", *shlex.split(program)],
+            input=output_of(command),
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            check=True,
+        )
         return answer.stdout.rstrip("\n")
     argv = shlex.split(command)
     assert argv[0] == "kwhatif", command

@@ -237,7 +237,8 @@ def _source(
 ) -> Source:
     if call_extenders and scheduler_config is None:
         raise typer.BadParameter(
-            "it needs the configuration that names the extenders: give --scheduler-config", param_hint="--call-extenders"
+            "it needs the configuration that names the extenders: give --scheduler-config",
+            param_hint="--call-extenders",
         )
     return Source(where, scheduler_config, call_extenders, plugin)
 
