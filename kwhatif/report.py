@@ -278,7 +278,7 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
         try:
             encoded = msgspec.json.encode(self)
         except UnicodeEncodeError:  # a file's name that is not UTF-8
-            encoded = json.dumps(msgspec.to_builtins(self)).encode()
+            return json.dumps(msgspec.to_builtins(self), indent=indent or None)
         return (msgspec.json.format(encoded, indent=indent) if indent else encoded).decode()
 
     def to_dict(self) -> dict[str, Any]:
