@@ -180,12 +180,12 @@ class _Judging:
         queue.place_all(placer)
         self._caveats.update(placer.caveats)
         others: list[Decision] = []
-        for key, owner in asked.items():
+        for key, asking in asked.items():
             decision = queue.earlier.pop(key)
-            if owner is None:
+            if asking is None:
                 others.append(decision)
             else:
-                owner.decide(decision)
+                asking.decide(decision)
         return list(map(self._judged, queue.workloads)), others, list(queue.earlier.values())
 
     def _is_made_of_another(self, applied: Applied) -> bool:
