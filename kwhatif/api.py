@@ -25,6 +25,7 @@ from kwhatif.sources.candidates import Candidates, read_candidates
 from kwhatif.sources.collected import Collected, LoadedCluster
 from kwhatif.sources.manifests import read_manifest_set
 from kwhatif.sources.progress import Progress, Teller
+from kwhatif.sources.strict import Validation, parse_validation
 from kwhatif.whatif.session import Session
 
 if TYPE_CHECKING:
@@ -154,14 +155,21 @@ def _session(
     return session
 
 
-def read_pods(session: Session, manifests: Sequence[PathLike], namespace: str | None = None) -> Candidates:
+def read_pods(
+    session: Session,
+    manifests: Sequence[PathLike],
+    namespace: str | None = None,
+    validation: Validation = "strict",
+) -> Candidates:
     """The candidate pods of manifests, as the API server would store them; of equal replicas the first.
 
     Those that name no namespace are put into `namespace`, else where kubectl would put them: that of the live
-    cluster's context, or `default`.
+    cluster's context, or `default`. Fields that there are not, or that are there twice, are errors ("strict"), caveats
+    ("warn"), or left out ("ignore").
 
     Raises:
         InputError: with every problem of the manifests.
+        ValueError: `validation` is none of those.
     """
     return read_candidates(
         [str(path) for path in manifests],
@@ -169,20 +177,25 @@ def read_pods(session: Session, manifests: Sequence[PathLike], namespace: str | 
         stdin=sys.stdin.buffer,
         default_namespace=namespace or session.namespace,
         originals=session.originals.candidates if session.originals else None,
+        validation=parse_validation(validation),
     )
 
 
-def schedule(session: Session, *manifests: PathLike, namespace: str | None = None) -> Report:
+def schedule(
+    session: Session, *manifests: PathLike, namespace: str | None = None, validation: Validation = "strict"
+) -> Report:
     """Where would the pods of these manifests land; if nowhere, whom would they evict, and why?"""
-    return _judge(session, read_pods(session, manifests, namespace), "schedule")
+    return _judge(session, read_pods(session, manifests, namespace, validation), "schedule")
 
 
-def preempt(session: Session, *manifests: PathLike, namespace: str | None = None) -> Report:
+def preempt(
+    session: Session, *manifests: PathLike, namespace: str | None = None, validation: Validation = "strict"
+) -> Report:
     """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order."""
     if not manifests:
         with rare_garbage_collection():
             return session.schedule(session.pending_pods(), command="preempt")
-    return _judge(session, read_pods(session, manifests, namespace), "preempt")
+    return _judge(session, read_pods(session, manifests, namespace, validation), "preempt")
 
 
 def _judge(session: Session, candidates: Candidates, command: str) -> Report:
@@ -190,13 +203,14 @@ def _judge(session: Session, candidates: Candidates, command: str) -> Report:
         return session.schedule(candidates.pods, command, candidates.caveats)
 
 
-def gate(
+def gate(  # noqa: PLR0913 - all but the first two are keywords
     session: Session,
     *manifests: PathLike,
     policy: PathLike | None = None,
     rollout: Rollout = "final",
     namespace: str | None = None,
     template_paths: Sequence[str] = (),
+    validation: Validation = "strict",
     strict: bool = False,
     today: date | None = None,
 ) -> Report:
@@ -211,12 +225,14 @@ def gate(
         rollout: whether updates are judged by their end state, or ("surge") while old pods are still there.
         namespace: where manifests belong that name none.
         template_paths: where custom resources have their pod templates: "Rollout=.spec.template".
+        validation: fields that there are not, or that are there twice, are problems ("strict"), caveats ("warn"), or
+            left out ("ignore").
         strict: fail where information is missing.
         today: tells which exceptions of the policy have expired.
 
     Raises:
         InputError: there is nothing to judge, or the policy is wrong.
-        ValueError: a template path is malformed.
+        ValueError: a template path is malformed, or `validation` is none of those.
     """
     from kwhatif.policy.build import default_rulebook
     from kwhatif.sources.applied import as_applied, as_row, parse_template_paths
@@ -232,6 +248,7 @@ def gate(
         default_namespace=namespace or session.namespace,
         originals=session.originals.candidates if session.originals else None,
         custom_kinds=paths,
+        validation=parse_validation(validation),
     )
     question = Question(
         applied=tuple(map(as_applied, found.manifests)),

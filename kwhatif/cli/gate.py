@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Filenames, Manifests, Namespace, Quiet, named
+from kwhatif.cli.options import (
+    Color,
+    ColorOption,
+    Filenames,
+    Manifests,
+    Namespace,
+    Quiet,
+    Validate,
+    named,
+    parse_validate,
+)
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
 from kwhatif.cli.run import Style, now, print_report
 from kwhatif.errors import ExitCode, InputError, Problem
@@ -70,6 +80,7 @@ def gate(
     policy: Policy = None,
     rollout: Rollouts = RolloutOption.FINAL,
     namespace: Namespace = None,
+    validate: Validate = "strict",
     pod_template_path: Templates = None,
     output: GateOutputOption = GateOutput.TABLE,
     report: ReportFiles = None,
@@ -88,6 +99,7 @@ def gate(
 
     pods = named(manifests, filename)
     files = parse_reports(report or ())
+    validation = parse_validate(validate)
     try:
         answer = kwhatif.gate(
             cluster.load(lenient=True),
@@ -96,6 +108,7 @@ def gate(
             rollout=rollout.value,
             namespace=namespace,
             template_paths=pod_template_path or (),
+            validation=validation,
             strict=cluster.strict,
             today=_today(),
         )

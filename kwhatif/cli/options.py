@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from kwhatif.sources.strict import Validation
 
 Manifests = Annotated[
     list[str] | None,
@@ -54,7 +57,29 @@ FailOn = Annotated[
         help="What makes the exit code 1: none, or any of unschedulable,preemption,pdb-violation,caveats.",
     ),
 ]
+Validate = Annotated[
+    str,
+    typer.Option(
+        "--validate",
+        metavar="HOW",
+        help="Unknown and repeated fields of manifests: strict (or true), warn, ignore (or false), as in kubectl.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.")]
+
+
+def parse_validate(text: str) -> Validation:
+    """What becomes of unknown and repeated fields.
+
+    Raises:
+        typer.BadParameter: the option says something else.
+    """
+    from kwhatif.sources.strict import parse_validation
+
+    try:
+        return parse_validation(text)
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong), param_hint="--validate") from wrong
 
 
 def named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]:

@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, FailOn, Filenames, Namespace, Output, OutputOption, Quiet
+from kwhatif.cli.options import (
+    Color,
+    ColorOption,
+    FailOn,
+    Filenames,
+    Namespace,
+    Output,
+    OutputOption,
+    Quiet,
+    Validate,
+    parse_validate,
+)
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 
@@ -20,6 +31,7 @@ def preempt(
     ] = None,
     filename: Filenames = None,
     namespace: Namespace = None,
+    validate: Validate = "strict",
     output: OutputOption = Output.TABLE,
     explain: Annotated[bool, typer.Option("--explain", help="Tell the whole story, step by step.")] = False,
     fail_on: FailOn = "unschedulable",
@@ -37,7 +49,7 @@ def preempt(
     """
     import kwhatif
 
-    conditions = parse_conditions(fail_on)
+    conditions, validation = parse_conditions(fail_on), parse_validate(validate)
     session = cluster.load()
-    report = kwhatif.preempt(session, *(manifests or ()), *(filename or ()), namespace=namespace)
+    report = kwhatif.preempt(session, *(manifests or ()), *(filename or ()), namespace=namespace, validation=validation)
     answer(report, Style(output.value, color, quiet, explain), conditions)

@@ -13,7 +13,9 @@ from kwhatif.cli.options import (
     Output,
     OutputOption,
     Quiet,
+    Validate,
     named,
+    parse_validate,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
 
@@ -24,6 +26,7 @@ def schedule(
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,
+    validate: Validate = "strict",
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "unschedulable",
     color: ColorOption = Color.AUTO,
@@ -39,8 +42,8 @@ def schedule(
     """
     import kwhatif
 
-    conditions = parse_conditions(fail_on)
+    conditions, validation = parse_conditions(fail_on), parse_validate(validate)
     pods = named(manifests, filename)
     session = cluster.load()
-    report = kwhatif.schedule(session, *pods, namespace=namespace)
+    report = kwhatif.schedule(session, *pods, namespace=namespace, validation=validation)
     answer(report, Style(output.value, color, quiet), conditions)

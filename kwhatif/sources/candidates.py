@@ -18,6 +18,7 @@ from kwhatif.model.policy import PriorityClass
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.sources.manifests import read_manifests
 from kwhatif.sources.origin import Manifest
+from kwhatif.sources.strict import Validation
 from kwhatif.workloads.expand import Workload, expand
 
 
@@ -36,19 +37,22 @@ def read_candidates(
     stdin: BinaryIO,
     default_namespace: str,
     originals: Originals | None = None,
+    validation: Validation = "strict",
 ) -> Candidates:
     """Read manifests: pods as they stand, workloads as the pods that their controllers would make, equal ones once.
 
     Raises:
         InputError: with every problem of the manifests, refusals by the API server included.
     """
-    read = read_manifests(paths, stdin=stdin, default_namespace=default_namespace, originals=originals)
+    read = read_manifests(
+        paths, stdin=stdin, default_namespace=default_namespace, originals=originals, validation=validation
+    )
     classes = PriorityClasses(cluster.all(PriorityClass).values())
     pods: list[Pod] = []
     claims: list[PersistentVolumeClaim] = []
-    caveats: list[str] = []
+    caveats = list(read.caveats)
     problems: list[Problem] = []
-    for manifest in read:
+    for manifest in read.manifests:
         workload = manifest.object
         if not isinstance(workload, Workload):
             continue

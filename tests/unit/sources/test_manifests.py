@@ -15,9 +15,10 @@ DEMO = Path(__file__).parents[3] / "fixtures" / "demo" / "pods"
 
 
 def load(*paths: object, stdin: str = "") -> list[Manifest]:
-    return read_manifests(
+    found = read_manifests(
         [str(path) for path in paths] or ["-"], stdin=io.BytesIO(stdin.encode()), default_namespace="shop"
     )
+    return list(found.manifests)
 
 
 def problems(*paths: object, stdin: str = "") -> list[str]:

@@ -51,7 +51,8 @@ def sent(tmp_path: Path, manifest: str) -> dict[str, Any]:
     path = tmp_path / "pod.yaml"
     path.write_text(manifest)
     candidates = Originals()
-    (read,) = read_manifests([str(path)], stdin=io.BytesIO(), default_namespace="shop", originals=candidates)
+    found = read_manifests([str(path)], stdin=io.BytesIO(), default_namespace="shop", originals=candidates)
+    (read,) = found.manifests
     assert isinstance(read.object, Pod)
     classes = PriorityClasses([PriorityClass(metadata=ObjectMeta(name="high"), value=1000)])
     admitted = admit_candidate(read.object, classes)
