@@ -28,6 +28,8 @@ _SCHEMAS = Path(__file__).parents[1] / "schema"
 _GZIP_WINDOW = 31
 #: Groups this near to one of the API server's are misspelled, if that one has the kind.
 _FEW_LETTERS = 2
+#: Groups of Kubernetes' own custom kinds: `scheduling.x-k8s.io` is not a misspelled `scheduling.k8s.io`.
+_EXPERIMENTAL = ".x-k8s.io"
 
 
 class ApiFields(msgspec.Struct, frozen=True):
@@ -47,9 +49,12 @@ class ApiFields(msgspec.Struct, frozen=True):
         A group of those holds a dot (`apiextensions/validation`), and is not one of the API server's own.
         """
         group, _, version = api_version.rpartition("/")
-        if "." not in group or "/" in group or not version or group in self._groups():
+        groups = self._groups()
+        if "." not in group or "/" in group or not version or group in groups:
             return False
-        return not any(_few_letters_apart(group, own) and kind in kinds for own, kinds in self._groups().items())
+        if group.endswith(_EXPERIMENTAL):
+            return True
+        return not any(_few_letters_apart(group, own) and kind in kinds for own, kinds in groups.items())
 
     def _groups(self) -> Mapping[str, set[str]]:
         groups: dict[str, set[str]] = {}
