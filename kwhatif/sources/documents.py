@@ -151,8 +151,8 @@ def _to_json(chunk: bytes, origin: Origin, problems: Problems) -> tuple[bytes, t
         there = origin._replace(line=origin.line + wrong.line - 1) if wrong.line else origin
         column = f", column {wrong.column}" if wrong.column else ""
         problems.add(there.where() + column, f"is not valid YAML: {wrong.message}", hint_for_text(chunk), there)
-    except UnicodeDecodeError:
-        problems.add(origin.where(), "is not valid UTF-8", origin=origin)
+    except UnicodeEncodeError:
+        problems.add(origin.where(), "is not valid YAML: an escape stands for half a character", origin=origin)
     return None
 
 

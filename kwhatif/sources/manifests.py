@@ -18,6 +18,7 @@ from kwhatif.model.originals import Originals
 from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.documents import Document, documents
+from kwhatif.sources.examine import FAILURES, tell_failure
 from kwhatif.sources.files import find_inputs, read_inputs
 from kwhatif.sources.kinds import KINDS, POD_KINDS, group_of
 from kwhatif.sources.origin import Manifest
@@ -143,8 +144,12 @@ class _Reader:
 
     def read(self, document: Document) -> None:
         """Take in the objects of a document."""
+        try:
+            found = list(outlines(document))
+        except FAILURES as failure:
+            tell_failure(failure, document.json, self._problems.at(document.place))
+            return
         known: dict[str, Outline] = {}
-        found = list(outlines(document))
         repeats = repeats_by_object(document, found)
         self._not_served.clear()
         self._refused.clear()
