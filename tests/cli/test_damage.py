@@ -36,7 +36,10 @@ KUBECONFIG = "apiVersion: v1\nkind: Config\ncurrent-context: caf\u00e9\ncontexts
 
 
 def _pods_as_json(count: int = 1) -> str:
-    items = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{n}"}, "spec": {"nodeName": "café"}} for n in range(count)]
+    items = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{n}"}, "spec": {"nodeName": "café"}}
+        for n in range(count)
+    ]
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, ensure_ascii=False, indent=1)
 
 
@@ -122,7 +125,12 @@ def ask(folder: Path, command: str, name: str, data: bytes) -> Ran:
         (folder / "dump" / "shop" / "replication-controllers.json").write_text(
             '{"kind": "ReplicationControllerList", "apiVersion": "v1", "items": []}'
         )
-    places = {"pod": folder / "sound/pod.yaml", "node": folder / "sound/node.yaml", "file": file, "folder": folder / "dump"}
+    places = {
+        "pod": folder / "sound/pod.yaml",
+        "node": folder / "sound/node.yaml",
+        "file": file,
+        "folder": folder / "dump",
+    }
     return run("kwhatif " + command.format(**places))
 
 
@@ -182,7 +190,13 @@ def _rubbish_behind(data: bytes) -> bytes:
     return data[:8] + b"\xff" * 64
 
 
-STREAM_DAMAGES = {"cut": _cut, "the last byte": _without_end, "flipped": _flip, "its head": _header_only, "rubbish": _rubbish_behind}
+STREAM_DAMAGES = {
+    "cut": _cut,
+    "the last byte": _without_end,
+    "flipped": _flip,
+    "its head": _header_only,
+    "rubbish": _rubbish_behind,
+}
 
 
 @pytest.mark.parametrize("damage", STREAM_DAMAGES)
@@ -228,7 +242,9 @@ def test_a_damaged_archive_is_refused(archive: str, damage: str, tmp_path: Path)
 def test_a_damaged_file_in_an_archive(archive: str, packer: str, damage: str, tmp_path: Path) -> None:
     file = STREAM_DAMAGES[damage](PACKERS[packer][1](NODE.encode()))
     data = ARCHIVES[archive](file)
-    assert_refused(ask(tmp_path, "schedule {pod} --from {file}", f"dump.{archive}", data), f"dump.{archive}: nodes.yaml")
+    assert_refused(
+        ask(tmp_path, "schedule {pod} --from {file}", f"dump.{archive}", data), f"dump.{archive}: nodes.yaml"
+    )
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -247,7 +263,9 @@ MARKED = {"UTF-8": "utf-8-sig", "UTF-16, little": "utf-16-le", "UTF-16, big": "u
 
 
 @pytest.mark.parametrize("encoding", MARKED)
-@pytest.mark.parametrize("reader", ["dump, YAML", "dump, JSON", "schedule", "gate", "manifests, JSON", "policy", "scheduler configuration"])
+@pytest.mark.parametrize(
+    "reader", ["dump, YAML", "dump, JSON", "schedule", "gate", "manifests, JSON", "policy", "scheduler configuration"]
+)
 def test_a_byte_order_mark_is_read_over(reader: str, encoding: str, tmp_path: Path) -> None:
     text, name, command = READERS[reader]
     mark = "" if encoding == "UTF-8" else "\ufeff"

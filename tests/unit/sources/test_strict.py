@@ -139,6 +139,13 @@ def test_a_key_that_a_list_has_twice() -> None:
     ]
 
 
+def test_a_key_that_is_too_long_for_yaml() -> None:
+    long = "x" * 1100
+    (told,) = problems(f"{POD}{long}: 1\n{long}: 2\n")
+    assert told.startswith("document 1, line ")
+    assert ": is not valid YAML: while scanning a simple key could not find expected" in told
+
+
 def test_keys_that_a_merge_brings_in_are_not_repeated() -> None:
     text = POD + "    env:\n    - &e {name: E, value: a}\n    - {<<: *e, value: b}\n    - {value: c, <<: *e}\n"
     assert problems(text) == []
