@@ -17,6 +17,7 @@ from kwhatif.cli.options import (
     Namespace,
     Quiet,
     Templates,
+    Validate,
     named,
     one_of,
     template_paths,
@@ -76,6 +77,7 @@ def gate(
     policy: Policy = None,
     rollout: Rollouts = RolloutOption.FINAL,
     namespace: Namespace = None,
+    validate: Validate = "strict",
     pod_template_path: Templates = None,
     output: GateOutputOption = GateOutput.TABLE,
     report: ReportFiles = None,
@@ -102,6 +104,7 @@ def gate(
             rollout=rollout.value,
             namespace=namespace,
             template_paths=pod_template_path or (),
+            validation=validate,  # type: ignore[arg-type] # checked by the option
             strict=cluster.strict,
             today=_today(),
         )
