@@ -83,7 +83,7 @@ def gate(
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:
-    """If all of this is applied, does everything schedule, whom does it evict, which budgets break, and is that allowed?
+    """If this is applied, does everything schedule, whom does it evict, which budgets break, and is that allowed?
 
     \b
     Examples:
