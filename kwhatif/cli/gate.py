@@ -56,7 +56,8 @@ Policy = Annotated[
     typer.Option(
         "--policy",
         metavar="FILE",
-        help="What may be; else kwhatif.yaml or .kwhatif.yaml, here or in the repository's root.",
+        help="The policy: what is allowed. Without it, kwhatif.yaml or .kwhatif.yaml, here or in the root of the"
+        " repository; without these, the default policy.",
     ),
 ]
 Rollouts = Annotated[
@@ -84,7 +85,7 @@ def gate(
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:
-    """If all of this is applied, does everything schedule, whom does it evict, which budgets break, and may it?
+    """If this is applied, does everything schedule, whom does it evict, which budgets break, and is that allowed?
 
     \b
     Examples:

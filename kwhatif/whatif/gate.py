@@ -1,4 +1,4 @@
-"""`gate`: if all of this is applied, does everything schedule, whom does it evict, which budgets break, and may it?"""
+"""`gate`: does everything schedule that is about to be applied, whom does it evict, and is that allowed?"""
 
 from __future__ import annotations
 
