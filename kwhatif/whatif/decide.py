@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kwhatif.framework.attempt import Attempt, attempt
+from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.evidence import Note
 from kwhatif.framework.guard import unguarded
+from kwhatif.framework.objections import Objections
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Code, Status, Verdict
@@ -15,6 +17,7 @@ from kwhatif.preemption.candidate import Preemption
 from kwhatif.report import Decision, FeasibleRow, PreemptionRow, PreEnqueueRow
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.whatif.nearest_miss import nearest_miss
 from kwhatif.whatif.preemption_rows import preemption_row
 from kwhatif.whatif.rows import owner_of, rejected_rows
 
@@ -43,9 +46,16 @@ def ignored(pod: PodInfo, scheduler: str) -> Decision:
     )
 
 
-def decision_of(result: Attempt, shown: Mapping[str, Verdict] | None = None) -> Decision:
-    """The attempt as a row of the report; of the nodes that are out, it shows these, else all."""
+def decision_of(result: Attempt, choose: Callable[[Mapping[str, Verdict]], Mapping[str, Verdict]] = dict) -> Decision:
+    """The attempt as a row of the report; `choose` picks the nodes to show, of all that are out.
+
+    To be made before the snapshot changes: nodes are asked for all their objections.
+    """
     cycle = result.cycle
+    verdicts = verdicts_of(result)
+    shown = choose(verdicts)
+    placed = result.scores is not None
+    objections = _objections(cycle, shown if placed else verdicts)
     pod = cycle.pod.pod
     scores = result.scores
     preemption = _preemption(result)
@@ -64,10 +74,16 @@ def decision_of(result: Attempt, shown: Mapping[str, Verdict] | None = None) -> 
         message=result.message,
         pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
         feasible=_feasible_rows(scores) if scores else (),
-        rejected=rejected_rows(verdicts_of(result) if shown is None else shown),
+        rejected=rejected_rows(shown, objections),
+        near=nearest_miss(cycle, objections) if objections and not placed else None,
         unschedulable_plugins=() if scores else tuple(sorted(cycle.unschedulable_plugins)),
         preemption=preemption,
     )
+
+
+def _objections(cycle: Cycle, verdicts: Mapping[str, Verdict]) -> dict[str, tuple[Verdict, ...]]:
+    asking, nodes = Objections(cycle), cycle.snapshot.by_name
+    return {name: asking.on(nodes[name], verdict) for name, verdict in verdicts.items()}
 
 
 def _nominated(result: Attempt, preemption: PreemptionRow | None) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kwhatif.preemption.candidate import Candidate, Preemption, Reprieve, Victim
 from kwhatif.report import BudgetRow, CandidateRow, PreemptionRow, ReprieveRow, VictimRow
-from kwhatif.whatif.rows import owner_of, rejected_rows
+from kwhatif.whatif.rows import owner_of, rejected_rows, workload_of
 
 
 def preemption_row(preemption: Preemption) -> PreemptionRow:
@@ -54,6 +54,7 @@ def _victim_row(victim: Victim) -> VictimRow:
         priority=pod.priority,
         start_time=pod.pod.status.start_time,
         owner=owner_of(pod.pod),
+        workload=workload_of(pod.pod),
         budgets=victim.budgets,
         violates=victim.violates,
         terminating=pod.terminating,

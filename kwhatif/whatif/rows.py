@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
 from kwhatif.framework.status import Verdict
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.report import RejectedRow
+from kwhatif.report import ObjectionRow, RejectedRow
 
 
 def owner_of(pod: Pod) -> str | None:
@@ -17,8 +17,24 @@ def owner_of(pod: Pod) -> str | None:
     return f"{owner.kind} {pod.metadata.namespace}/{owner.name}" if owner else None
 
 
-def rejected_rows(verdicts: Mapping[str, Verdict]) -> tuple[RejectedRow, ...]:
-    """Rows by node name."""
+def workload_of(pod: Pod) -> str | None:
+    """The pod's controller, or the Deployment behind it.
+
+    The Deployment's controller names its ReplicaSets `<deployment>-<pod-template-hash>`, and labels the pods with that
+    hash (`pkg/controller/deployment/sync.go`).
+    """
+    owner = controller_of(pod.metadata)
+    hash_ = pod.metadata.labels.get("pod-template-hash")
+    if owner is not None and owner.kind == "ReplicaSet" and hash_ and owner.name.endswith(f"-{hash_}"):
+        return f"Deployment {pod.metadata.namespace}/{owner.name.removesuffix(f'-{hash_}')}"
+    return owner_of(pod)
+
+
+def rejected_rows(
+    verdicts: Mapping[str, Verdict], objections: Mapping[str, Sequence[Verdict]] | None = None
+) -> tuple[RejectedRow, ...]:
+    """Rows by node name; `objections` are all that were found, see `RejectedRow`."""
+    made: dict[int, ObjectionRow] = {}
     rows = [
         RejectedRow(
             node=name,
@@ -26,8 +42,20 @@ def rejected_rows(verdicts: Mapping[str, Verdict]) -> tuple[RejectedRow, ...]:
             plugin=verdict.plugin,
             reasons=verdict.status.reasons,
             evidence=verdict.status.evidence,
+            objections=tuple([_objection_row(found, made) for found in objections[name]]) if objections else (),
         )
         for name, verdict in verdicts.items()
     ]
     rows.sort(key=attrgetter("node"))
     return tuple(rows)
+
+
+def _objection_row(verdict: Verdict, made: dict[int, ObjectionRow]) -> ObjectionRow:
+    """Nodes of one class share a status, and so its row; a status belongs to one plugin."""
+    status = verdict.status
+    row = made.get(id(status))
+    if row is None:
+        row = made[id(status)] = ObjectionRow(
+            plugin=verdict.plugin, code=status.code.value, reasons=status.reasons, evidence=status.evidence
+        )
+    return row

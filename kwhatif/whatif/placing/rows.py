@@ -14,7 +14,7 @@ from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Verdict
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.report import Decision, FeasibleRow, PreEnqueueRow
-from kwhatif.whatif.decide import decision_of, verdicts_of
+from kwhatif.whatif.decide import decision_of
 from kwhatif.whatif.placing.placement import Placement
 from kwhatif.whatif.preemption_rows import preemption_row
 from kwhatif.whatif.rows import owner_of
@@ -67,7 +67,7 @@ def in_full(result: Attempt) -> Decision:
         tried = found.outcome
         few = replace(tried, candidates=tried.candidates[:FEW], rejected=_few_of_each(tried.rejected))
         result = replace(result, post_filter=replace(found, outcome=few))
-    decision = decision_of(result, _few_of_each(verdicts_of(result)))
+    decision = decision_of(result, _few_of_each)
     return decision if ties is None else replace(decision, ties=ties)
 
 
