@@ -143,7 +143,7 @@ class TooLargeRow(_Row):
 
 
 class NearRow(_Row):
-    """What would have to change for the pod to fit; null in a decision for a pod that is placed.
+    """What would have to change for the pod to fit: null in a decision unless the outcome is Unschedulable.
 
     `misses` are the first few groups: those with the fewest obstacles, evictable ones aside, come first.
     """

@@ -14,7 +14,7 @@ from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Code, Status, Verdict
 from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.preemption.candidate import Preemption
-from kwhatif.report import Decision, FeasibleRow, PreemptionRow, PreEnqueueRow
+from kwhatif.report import Decision, FeasibleRow, Outcome, PreemptionRow, PreEnqueueRow
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
 from kwhatif.whatif.nearest_miss import nearest_miss
@@ -54,13 +54,14 @@ def decision_of(result: Attempt, choose: Callable[[Mapping[str, Verdict]], Mappi
     cycle = result.cycle
     verdicts = verdicts_of(result)
     shown = choose(verdicts)
-    placed = result.scores is not None
-    objections = _objections(cycle, shown if placed else verdicts)
     pod = cycle.pod.pod
     scores = result.scores
     preemption = _preemption(result)
     ties = tuple(scores.best()) if scores else _nominated(result, preemption)
     gated = result.gated
+    outcome: Outcome = "Gated" if gated else "Placed" if scores else "Preempts" if ties else "Unschedulable"
+    stuck = outcome == "Unschedulable"
+    objections = _objections(cycle, verdicts if stuck else shown)
     return Decision(
         pod=cycle.pod.key,
         owner=owner_of(pod),
@@ -68,14 +69,14 @@ def decision_of(result: Attempt, choose: Callable[[Mapping[str, Verdict]], Mappi
         priority_class_name=pod.spec.priority_class_name,
         preemption_policy=pod.spec.preemption_policy or "PreemptLowerPriority",
         scheduler_name=pod.spec.scheduler_name or cycle.profile.scheduler_name,
-        outcome="Gated" if gated else "Placed" if scores else "Preempts" if ties else "Unschedulable",
+        outcome=outcome,
         node=ties[0] if ties else None,
         ties=ties,
         message=result.message,
         pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
         feasible=_feasible_rows(scores) if scores else (),
         rejected=rejected_rows(shown, objections),
-        near=nearest_miss(cycle, objections) if objections and not placed else None,
+        near=nearest_miss(cycle, objections) if stuck and objections else None,
         unschedulable_plugins=() if scores else tuple(sorted(cycle.unschedulable_plugins)),
         preemption=preemption,
     )

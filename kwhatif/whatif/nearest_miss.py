@@ -62,7 +62,7 @@ class _Group:
         self.names.append(name)
         for place, obstacle in enumerate(obstacles):
             best, node = self.closest[place]
-            if not node or (-_lack(obstacle), node) > (-_lack(best), name):
+            if not node or (obstacle is not best and (_lack(obstacle), name) < (_lack(best), node)):
                 self.closest[place] = obstacle, name
 
     def rank(self) -> tuple[int, int, int, int, str]:
@@ -94,10 +94,18 @@ class _Group:
 def nearest_miss(cycle: Cycle, objections: Mapping[str, Sequence[Verdict]]) -> NearRow:
     """What would have to change for the pod to fit; `objections` are those to every node that is out, by its name."""
     groups: dict[tuple[Hashable, ...], _Group] = {}
+    known: dict[tuple[int, ...], tuple[tuple[Hashable, ...], list[_Obstacle]]] = {}
     by_name = cycle.snapshot.by_name
     for name, verdicts in objections.items():
-        obstacles = _freed(cycle, by_name[name], list(_obstacles(cycle, by_name[name], verdicts)))
-        key = tuple([obstacle.key for obstacle in obstacles])
+        node = by_name[name]
+        # Nodes of one shape share the answers of filters that look at nothing else, and so their obstacles.
+        statuses = (node.shape, *[id(verdict.status) for verdict in verdicts])
+        if statuses in known:
+            key, obstacles = known[statuses]
+        else:
+            obstacles = _freed(cycle, node, list(_obstacles(cycle, node, verdicts)))
+            key = tuple([obstacle.key for obstacle in obstacles])
+            known[statuses] = key, obstacles
         if key not in groups:
             groups[key] = _Group(obstacles)
         groups[key].add(name, obstacles)

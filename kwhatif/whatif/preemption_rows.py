@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kwhatif.preemption.candidate import Candidate, Preemption, Reprieve, Victim
 from kwhatif.report import BudgetRow, CandidateRow, PreemptionRow, ReprieveRow, VictimRow
-from kwhatif.whatif.rows import owner_of, rejected_rows, workload_of
+from kwhatif.whatif.rows import owner_and_workload, rejected_rows
 
 
 def preemption_row(preemption: Preemption) -> PreemptionRow:
@@ -49,12 +49,13 @@ def _candidate_row(preemption: Preemption, better: Candidate | None, candidate: 
 
 def _victim_row(victim: Victim) -> VictimRow:
     pod = victim.pod
+    owner, workload = owner_and_workload(pod.pod)
     return VictimRow(
         pod=pod.key,
         priority=pod.priority,
         start_time=pod.pod.status.start_time,
-        owner=owner_of(pod.pod),
-        workload=workload_of(pod.pod),
+        owner=owner,
+        workload=workload,
         budgets=victim.budgets,
         violates=victim.violates,
         terminating=pod.terminating,

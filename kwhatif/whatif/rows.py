@@ -17,17 +17,17 @@ def owner_of(pod: Pod) -> str | None:
     return f"{owner.kind} {pod.metadata.namespace}/{owner.name}" if owner else None
 
 
-def workload_of(pod: Pod) -> str | None:
-    """The pod's controller, or the Deployment behind it.
+def owner_and_workload(pod: Pod) -> tuple[str | None, str | None]:
+    """The pod's controller, and the Deployment behind it if there is one, else the controller again.
 
     The Deployment's controller names its ReplicaSets `<deployment>-<pod-template-hash>`, and labels the pods with that
     hash (`pkg/controller/deployment/sync.go`).
     """
-    owner = controller_of(pod.metadata)
-    hash_ = pod.metadata.labels.get("pod-template-hash")
-    if owner is not None and owner.kind == "ReplicaSet" and hash_ and owner.name.endswith(f"-{hash_}"):
-        return f"Deployment {pod.metadata.namespace}/{owner.name.removesuffix(f'-{hash_}')}"
-    return owner_of(pod)
+    owner = owner_of(pod)
+    suffix = f"-{pod.metadata.labels.get('pod-template-hash')}"
+    if owner is not None and owner.startswith("ReplicaSet ") and owner.endswith(suffix):
+        return owner, f"Deployment {owner.removeprefix('ReplicaSet ').removesuffix(suffix)}"
+    return owner, owner
 
 
 def rejected_rows(
