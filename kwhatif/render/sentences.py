@@ -30,6 +30,9 @@ from kwhatif.framework.evidence import (
 )
 from kwhatif.render.amounts import amount, plural, some
 
+#: Beside the most frequent one.
+_MOST_SELECTORS = 2
+
 Found = tuple[str, Evidence]
 E = TypeVar("E")
 
@@ -40,13 +43,13 @@ def sentence(evidence: Evidence) -> str:  # noqa: C901, PLR0911, PLR0912 - one a
         case InsufficientResource():
             return _insufficient(evidence)
         case UntoleratedTaint():
-            return f"taint {_taint(evidence)} is not tolerated"
+            return f"taint {taint_text(evidence)} is not tolerated"
         case CordonedNode():
             return "cordoned (spec.unschedulable)"
         case WrongNode(wanted=wanted):
             return f"the pod asks for node {wanted}"
         case UnmatchedSelector():
-            return f"wants {' or '.join(evidence.terms)}; {_labels(evidence)}"
+            return f"wants {' and '.join(evidence.terms)}; {_labels(evidence)}"
         case PortConflict(ip=ip, protocol=protocol, port=port, pod=pod):
             return f"host port {_address(ip, port)}/{protocol} is taken by {pod}"
         case SpreadSkew():
@@ -88,13 +91,14 @@ def _insufficient(evidence: InsufficientResource) -> str:
     return f"{needs}, {amount(name, free)} of {amount(name, evidence.allocatable)} free"
 
 
-def _taint(taint: UntoleratedTaint) -> str:
+def taint_text(taint: UntoleratedTaint) -> str:
+    """A taint as kubectl writes it."""
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def _labels(evidence: UnmatchedSelector) -> str:
     said = [f"{key}={value}" if value is not None else f"no {key}" for key, value in evidence.labels.items()]
-    return f"the node says {', '.join(said)}" if said else "the node does not match"
+    return f"the node has {', '.join(said)}" if said else "the node does not match"
 
 
 def _devices(shortage: DeviceShortage) -> str:
@@ -142,7 +146,7 @@ def _summarise(found: Sequence[Found]) -> list[str]:
     if isinstance(first, InsufficientResource):
         return [_most_free(cast("Sequence[tuple[str, InsufficientResource]]", found))]
     if isinstance(first, UntoleratedTaint):
-        return [_counted(found, lambda evidence: _taint(cast("UntoleratedTaint", evidence)), "taint ")]
+        return [_counted(found, lambda evidence: taint_text(cast("UntoleratedTaint", evidence)), "taint ")]
     if isinstance(first, SpreadSkew | PodAntiAffinityMatched | ExistingAntiAffinity | PodAffinityUnmatched):
         return _by_sentence(found)
     if isinstance(first, CordonedNode):
@@ -158,6 +162,8 @@ def _most_free(found: Sequence[tuple[str, InsufficientResource]]) -> str:
     name = best.resource
     largest = max(evidence.allocatable for _, evidence in found)
     needs = f"{name}: needs {amount(name, best.requested)}"
+    if not largest:
+        return f"{needs}, none of these nodes has any"
     if best.requested > largest:
         return f"{needs}, the largest of these nodes has {amount(name, largest)} in all"
     return f"{needs}, at most {amount(name, best.allocatable - best.used)} free on {node}"
@@ -176,9 +182,19 @@ def _by_sentence(found: Sequence[Found], limit: int = 3) -> list[str]:
 
 
 def _selectors(found: Sequence[tuple[str, UnmatchedSelector]]) -> list[str]:
-    terms = Counter(" or ".join(evidence.terms) for _, evidence in found)
+    """What the pod wants and most of the nodes lack, and what they have instead; other wishes, if any, with counts."""
+    wanted = Counter(evidence.terms for _, evidence in found)
+    terms, count = wanted.most_common(1)[0]
     said: Counter[str] = Counter()
     for _, evidence in found:
-        said.update(f"{key}={value}" if value is not None else f"no {key}" for key, value in evidence.labels.items())
-    shown = some([f"{what} ({count:,})" for what, count in said.most_common()])
-    return [f"wants {some(list(terms))}" + (f"; nodes say {shown}" if shown else "")]
+        if evidence.terms == terms:
+            said.update(f"{key}={value}" if value is not None else f"no {key}" for key, value in evidence.labels.items())
+    shown = some([what if times == count else f"{what} ({times:,})" for what, times in said.most_common()])
+    wants = f"wants {' and '.join(terms)}" + (f"; nodes have {shown}" if shown else "")
+    return [wants] if len(wanted) == 1 else [f"{wants} ({plural(count, 'node')})", *_other_selectors(wanted, terms)]
+
+
+def _other_selectors(wanted: Counter[tuple[str, ...]], shown: tuple[str, ...]) -> list[str]:
+    others = [(terms, count) for terms, count in wanted.most_common() if terms != shown]
+    lines = [f"wants {' and '.join(terms)} ({plural(count, 'node')})" for terms, count in others[:_MOST_SELECTORS]]
+    return lines if len(others) <= _MOST_SELECTORS else [*lines, f"… and {len(others) - _MOST_SELECTORS:,} more like these"]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from rich.text import Text
 
+from kwhatif.policy.words import victims_by_owner
 from kwhatif.render.amounts import plural, some
+from kwhatif.render.node_names import WHOLE, NodeNames
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, text
+from kwhatif.render.why import why
 from kwhatif.report import CandidateRow, Decision, Report
 
-_SIGNS = {
+SIGNS = {
     "Placed": ("✔", GOOD),
     "Preempts": ("!", WARN),
     "Unschedulable": ("✘", BAD),
@@ -19,12 +22,11 @@ _SIGNS = {
 }
 
 
-def verdict(decision: Decision, report: Report) -> Text:
+def verdict(decision: Decision, report: Report, names: NodeNames = WHOLE) -> Text:
     """Sign, pod, and what becomes of it."""
-    sign, style = _SIGNS[decision.outcome]
-    return Text.assemble(
-        (sign, style), " ", text(decision.pod, STRONG), " ", text(sentence_about(decision, report), style)
-    )
+    sign, style = SIGNS[decision.outcome]
+    said = names.cut(sentence_about(decision, report))
+    return Text.assemble((sign, style), " ", text(decision.pod, STRONG), " ", text(said, style))
 
 
 def sentence_about(decision: Decision, report: Report) -> str:
@@ -53,7 +55,7 @@ def _placed(decision: Decision, report: Report) -> str:
     where = (
         f"lands on {ties[0]}"
         if len(ties) == 1
-        else f"lands on one of {plural(len(ties), 'node')} that score equally: {some(ties, 5)}"
+        else f"lands on one of {plural(len(ties), 'node')} that score equally: {some(ties, 5)},"
     )
     if feasible == 1:
         return f"{where}, the only one of {plural(report.snapshot.nodes, 'node')} that it fits on"
@@ -65,11 +67,11 @@ def _preempts(decision: Decision, report: Report) -> str:
     preemption = decision.preemption
     chosen = preemption.chosen if preemption else None
     if preemption is None or chosen is None:
-        return f"fits nowhere; it would be nominated to {decision.node}"
+        return f"fits on no node; it would be nominated to {decision.node}"
     others = [node for node in preemption.ties if node != chosen.node]
     tied = f" (or equally well {some(others)})" if others else ""
-    evicted = f"it would evict {plural(len(chosen.victims), 'pod')} on {chosen.node}{tied}"
-    return f"fits nowhere; {evicted}, {_cost(chosen, report)}"
+    evicted = f"would evict {victims_by_owner(chosen.victims)} on {chosen.node}{tied}"
+    return f"fits only by preemption: {evicted}, {_cost(chosen, report)}"
 
 
 def _cost(chosen: CandidateRow, report: Report) -> str:
@@ -84,12 +86,4 @@ def _cost(chosen: CandidateRow, report: Report) -> str:
 def _stuck(decision: Decision, report: Report) -> str:
     if report.snapshot.nodes == 0:
         return "stays pending: the cluster has no nodes"
-    if not decision.rejected:
-        return f"stays pending: {decision.message}"
-    fits = f"stays pending: none of {plural(report.snapshot.nodes, 'node')} fits"
-    preemption = decision.preemption
-    if preemption is None:
-        return fits
-    if not preemption.eligible:
-        return f"{fits}, and it may not evict"
-    return f"{fits}, and evicting pods does not help"
+    return f"stays pending: {why(decision)}"

@@ -1,0 +1,74 @@
+"""Rejected nodes in groups that read alike: the nearest miss first. The same for tables and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kwhatif.framework.evidence import InsufficientResource
+from kwhatif.render.sentences import summary
+from kwhatif.report import Decision, ObjectionRow, RejectedRow
+
+
+class Objection(NamedTuple):
+    """What one plugin says to all nodes of a group: the scheduler's reasons, and sentences about the evidence."""
+
+    reasons: tuple[str, ...]
+    evidence: list[str]
+
+
+class RejectedGroup(NamedTuple):
+    """Nodes with the same objections, the scheduler's own first."""
+
+    nodes: list[str]
+    objections: list[Objection]
+
+
+def rejected_groups(rows: Sequence[RejectedRow], *, may_evict: bool) -> list[RejectedGroup]:
+    """The groups; those with the fewest objections come first, see `_distance`."""
+    groups: dict[tuple[tuple[str, tuple[str, ...]], ...], list[RejectedRow]] = {}
+    for row in rows:
+        groups.setdefault(tuple((each.plugin, each.reasons) for each in objections_of(row)), []).append(row)
+    ordered = sorted(groups.values(), key=lambda group: (*_nearness(group, may_evict=may_evict), group[0].node))
+    return [_group(group) for group in ordered]
+
+
+def nearest_first(rows: Sequence[RejectedRow], *, may_evict: bool) -> list[RejectedRow]:
+    """The rows one by one, in the same order."""
+    return sorted(rows, key=lambda row: (*_nearness([row], may_evict=may_evict), row.node))
+
+
+def may_evict(decision: Decision) -> bool:
+    """Whether preemption was tried for the pod: then what eviction can clear is the lesser obstacle."""
+    return decision.preemption is not None and decision.preemption.eligible
+
+
+def objections_of(row: RejectedRow) -> Sequence[RejectedRow | ObjectionRow]:
+    """All objections to the node; the scheduler's alone where the others are not known."""
+    return row.objections or (row,)
+
+
+def _nearness(group: Sequence[RejectedRow], *, may_evict: bool) -> tuple[int, int, int, int]:
+    """The lowest is the nearest: too small a node, objections that eviction cannot clear, objections; then most nodes."""
+    found = objections_of(group[0])
+    too_small = any(
+        isinstance(evidence, InsufficientResource) and evidence.requested > evidence.allocatable
+        for row in group
+        for objection in objections_of(row)
+        for evidence in objection.evidence
+    )
+    lasting = sum(objection.code != "Unschedulable" for objection in found) if may_evict else len(found)
+    return too_small, lasting, len(found), -len(group)
+
+
+def _group(rows: Sequence[RejectedRow]) -> RejectedGroup:
+    per_row = [objections_of(row) for row in rows]
+    objections = []
+    for place, first in enumerate(per_row[0]):
+        found = [
+            (row.node, evidence)
+            for row, objections in zip(rows, per_row, strict=True)
+            for evidence in objections[place].evidence
+        ]
+        objections.append(Objection(first.reasons, summary(found)))
+    return RejectedGroup([row.node for row in rows], objections)
