@@ -19,7 +19,8 @@ KUBERNETES_VERSION = "1.36"
 Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored", "Waits"]
 FindingLevel = Literal["fail", "warn"]
 PolicyVerdict = Literal["pass", "warn", "fail"]
-UpdateKind = Literal["new", "unchanged", "scaled", "changed"]
+#: `restarted`: an object of the cluster that was asked for by name; all its pods start anew.
+UpdateKind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
 NameKind = Literal[
     "label",
     "toleration",
@@ -52,6 +53,8 @@ class SnapshotInfo(_Row):
     pods: int = 0
     #: None: they could not be read, so whether an eviction violates one is unknown.
     pod_disruption_budgets: int | None = 0
+    #: When the dump was taken, as far as it shows that; null for a live cluster.
+    taken_at: str | None = None
 
 
 class PreEnqueueRow(_Row):
@@ -125,7 +128,7 @@ class NearNameRow(_Row):
 class UnknownNameRow(_Row):
     """A name in the pod that exists nowhere in the cluster, and those that it is spelled much like, nearest first.
 
-    A `label` is written `key=value`; if some node has the key, `near` are values, else keys. A `toleration` is written
+    A `label` is written `key`, `key=value` or `key in (a,b)`; if some node has the key, `near` are values, else keys. A `toleration` is written
     as the taint that it would tolerate, and `near` are taints.
     """
 
@@ -262,12 +265,25 @@ class Decision(_Row, kw_only=True):
     preemption: PreemptionRow | None = None
     source: SourceRow | None = None
     changes: tuple[ChangeRow, ...] = ()
+    #: How much of the evidence is here: all of it (`full`), of nodes and candidates that say the same a few (`few`), or
+    #: only what becomes of the pod (`short`), since a pod of the same workload with the same outcome has the rest.
+    detail: Literal["full", "few", "short"] = "full"
 
     @property
     def victims(self) -> tuple[VictimRow, ...]:
         """The pods that this decision evicts."""
         chosen = self.preemption.chosen if self.outcome == "Preempts" and self.preemption else None
         return chosen.victims if chosen else ()
+
+
+class QueuedRow(_Row, kw_only=True):
+    """A pod that was pending already and is taken before the last of the report's pods: what it takes is gone then."""
+
+    pod: str
+    priority: int = 0
+    outcome: Outcome
+    node: str | None = None
+    victims: tuple[str, ...] = ()
 
 
 class WorkloadRow(_Row):
@@ -339,8 +355,12 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     changes: tuple[ChangeRow, ...] = ()
     caveats: tuple[str, ...] = ()
     decisions: tuple[Decision, ...] = ()
-    #: Of a gate only, by the order of the manifests.
+    #: Every pod is judged as if it were the only one; else each sees what those before it have taken.
+    alone: bool = False
+    #: By the order of the manifests; none where every pod is judged alone.
     workloads: tuple[WorkloadRow, ...] = ()
+    #: The cluster's own pending pods that come before the last of these, in the order of the queue.
+    queued_before: tuple[QueuedRow, ...] = ()
     policy: PolicyRow | None = None
     problems: tuple[ProblemRow, ...] = ()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Filenames, Manifests, Namespace, Quiet, named
+from kwhatif.cli.options import Color, ColorOption, Filenames, Manifests, Namespace, Quiet, Templates, named, template_paths
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
 from kwhatif.cli.run import Style, now, print_report
 from kwhatif.errors import ExitCode, InputError, Problem
@@ -51,14 +51,6 @@ Rollouts = Annotated[
     RolloutOption,
     typer.Option("--rollout", help="Judge updates by their end state, or while old pods are still there."),
 ]
-Templates = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--pod-template-path",
-        metavar="KIND=PATH",
-        help="Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
-    ),
-]
 GateOutputOption = Annotated[GateOutput, typer.Option("--output", "-o", help="How to print the answer.")]
 
 
@@ -88,7 +80,7 @@ def gate(
 
     pods = named(manifests, filename)
     files = parse_reports(report or ())
-    try:
+    with template_paths():
         answer = kwhatif.gate(
             cluster.load(lenient=True),
             *pods,
@@ -99,8 +91,6 @@ def gate(
             strict=cluster.strict,
             today=_today(),
         )
-    except ValueError as wrong:
-        raise typer.BadParameter(str(wrong), param_hint="--pod-template-path") from wrong
     write_reports(answer, files)
     print_report(answer, Style(output.value, color, quiet))
     _exit(answer)

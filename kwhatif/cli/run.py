@@ -72,7 +72,8 @@ def print_report(report: Report, style: Style) -> None:
 
         sys.stdout.write(FORMATS[style.output](report))
         return
-    from kwhatif.render.tables import Detail, tables
+    from kwhatif.render.detail import Detail
+    from kwhatif.render.tables import tables
 
     console = make_console(style.color)
     wide = style.output == "wide"

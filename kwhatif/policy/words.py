@@ -9,6 +9,7 @@ from kwhatif.report import Decision, VictimRow, WorkloadRow
 
 #: So many owners of victims are named.
 _MOST_OWNERS = 3
+_A_LIST = 2
 
 
 def subject(workload: WorkloadRow, pods: Sequence[Decision], verb: str, verbs: str) -> str:
@@ -35,4 +36,5 @@ def victims_by_owner(victims: Sequence[VictimRow]) -> str:
         what = f"{pods} of {owner}" if owner else f"pod {alone[priority]}" if count == 1 else f"{pods} without an owner"
         said.append(f"{what} (priority {priority})")
     rest = sum(groups.values()) - sum(list(groups.values())[:_MOST_OWNERS])
-    return ", ".join(said) + (f" and {rest:,} more" if rest else "")
+    said += [f"{rest:,} more"] if rest else []
+    return "".join(said) if len(said) < _A_LIST else f"{', '.join(said[:-1])} and {said[-1]}"

@@ -6,9 +6,13 @@ import msgspec
 
 from kwhatif.render.node_names import NodeNames
 
+#: With more pods or workloads than this, only verdicts are printed, and only of those that do not fit, unless details
+#: are asked for.
+MANY = 10
+
 
 class Detail(msgspec.Struct, frozen=True):
-    """How much to print. `now`: seconds since the epoch, for the age of pods where the report has no time of its own."""
+    """How much to print. `now`: seconds since the epoch, for ages where the report has no time of its own."""
 
     now: int = 0
     wide: bool = False

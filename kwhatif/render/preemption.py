@@ -48,7 +48,7 @@ def _rungs(row: CandidateRow) -> Iterator[Text]:
     for rung, value in row.ladder.items():
         content = "now" if rung == "earliestStart" and value is None else str(value)
         if rung == "prioritySum" and isinstance(value, int):
-            content = f"{len(row.victims)}×2^31{value:+}"
+            content = f"{len(row.victims)}*2^31{value:+}"
         decides = rung == row.loses_by
         yield text(f"◂{content}" if decides else content, WARN if decides else "")
 
@@ -84,7 +84,9 @@ def _tried(decision: Decision, preemption: PreemptionRow, detail: Detail) -> Ite
 def _candidate_story(row: CandidateRow, detail: Detail) -> Iterator[RenderableType]:
     yield text(f"Candidate {detail.names.cut(row.node)}", STRONG)
     count = plural(len(row.reprieves), "pod")
-    yield indented(text(f"With {count} of lower priority removed, the pod fits. Put back in this order, if it still fits:"))
+    yield indented(
+        text(f"With {count} of lower priority removed, the pod fits. Put back in this order, if it still fits:")
+    )
     for step in row.reprieves:
         yield indented(_reprieve(step), 4)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kwhatif.framework.evidence import InsufficientResource
+from kwhatif.framework.evidence import CordonedNode, InsufficientResource, UntoleratedTaint
+from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT
 from kwhatif.render.sentences import summary
 from kwhatif.report import Decision, ObjectionRow, RejectedRow
 
@@ -45,11 +46,20 @@ def may_evict(decision: Decision) -> bool:
 
 def objections_of(row: RejectedRow) -> Sequence[RejectedRow | ObjectionRow]:
     """All objections to the node; the scheduler's alone where the others are not known."""
-    return row.objections or (row,)
+    found = row.objections or (row,)
+    if any(isinstance(evidence, CordonedNode) for objection in found for evidence in objection.evidence):
+        return [objection for objection in found if not _is_cordon(objection)] or found
+    return found
+
+
+def _is_cordon(objection: RejectedRow | ObjectionRow) -> bool:
+    """Whether it is the taint that a cordoned node gets besides: said once already."""
+    taints = [evidence for evidence in objection.evidence if isinstance(evidence, UntoleratedTaint)]
+    return bool(taints) and all(taint.key == UNSCHEDULABLE_TAINT.key for taint in taints)
 
 
 def _nearness(group: Sequence[RejectedRow], *, may_evict: bool) -> tuple[int, int, int, int]:
-    """The lowest is the nearest: too small a node, objections that eviction cannot clear, objections; then most nodes."""
+    """The lowest is the nearest: too small, what eviction cannot clear, all objections; then the most nodes."""
     found = objections_of(group[0])
     too_small = any(
         isinstance(evidence, InsufficientResource) and evidence.requested > evidence.allocatable

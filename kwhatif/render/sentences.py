@@ -85,6 +85,8 @@ def sentence(evidence: Evidence) -> str:  # noqa: C901, PLR0911, PLR0912 - one a
 def _insufficient(evidence: InsufficientResource) -> str:
     name = evidence.resource
     needs = f"{name}: needs {amount(name, evidence.requested)}"
+    if not evidence.allocatable:
+        return f"{needs}, the node has none"
     if evidence.requested > evidence.allocatable:
         return f"{needs}, the whole node has {amount(name, evidence.allocatable)}"
     free = evidence.allocatable - evidence.used
@@ -166,7 +168,14 @@ def _most_free(found: Sequence[tuple[str, InsufficientResource]]) -> str:
         return f"{needs}, none of these nodes has any"
     if best.requested > largest:
         return f"{needs}, the largest of these nodes has {amount(name, largest)} in all"
-    return f"{needs}, at most {amount(name, best.allocatable - best.used)} free on {node}"
+    return f"{needs}, {free_on(name, best.allocatable - best.used, node, only=False)}"
+
+
+def free_on(resource: str, free: int, node: str, *, only: bool) -> str:
+    """How much the node has left, which is the one with the most unless it is the only one."""
+    if free <= 0:
+        return f"none free on {node}" if only else "none free"
+    return f"{'' if only else 'at most '}{amount(resource, free)} free on {node}"
 
 
 def _counted(found: Sequence[Found], text: Callable[[Evidence], str], prefix: str = "") -> str:
@@ -188,13 +197,21 @@ def _selectors(found: Sequence[tuple[str, UnmatchedSelector]]) -> list[str]:
     said: Counter[str] = Counter()
     for _, evidence in found:
         if evidence.terms == terms:
-            said.update(f"{key}={value}" if value is not None else f"no {key}" for key, value in evidence.labels.items())
+            said.update(
+                f"{key}={value}" if value is not None else f"no {key}" for key, value in evidence.labels.items()
+            )
     shown = some([what if times == count else f"{what} ({times:,})" for what, times in said.most_common()])
-    wants = f"wants {' and '.join(terms)}" + (f"; nodes have {shown}" if shown else "")
-    return [wants] if len(wanted) == 1 else [f"{wants} ({plural(count, 'node')})", *_other_selectors(wanted, terms)]
+    wants, have = f"wants {' and '.join(terms)}", f"have {shown}" if shown else "do not match"
+    if len(wanted) == 1:
+        return [f"{wants}; nodes {have}"]
+    return [f"{wants}; {plural(count, 'node')} {have}", *_other_selectors(wanted, terms)]
 
 
 def _other_selectors(wanted: Counter[tuple[str, ...]], shown: tuple[str, ...]) -> list[str]:
     others = [(terms, count) for terms, count in wanted.most_common() if terms != shown]
     lines = [f"wants {' and '.join(terms)} ({plural(count, 'node')})" for terms, count in others[:_MOST_SELECTORS]]
-    return lines if len(others) <= _MOST_SELECTORS else [*lines, f"… and {len(others) - _MOST_SELECTORS:,} more like these"]
+    return (
+        lines
+        if len(others) <= _MOST_SELECTORS
+        else [*lines, f"… and {len(others) - _MOST_SELECTORS:,} more like these"]
+    )

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from kwhatif.policy.words import victims_by_owner
 from kwhatif.render.amounts import plural, some
 from kwhatif.render.node_names import WHOLE, NodeNames
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, text
+from kwhatif.render.outcomes import SIGNS, sign_of
+from kwhatif.render.text import STRONG, text
 from kwhatif.render.why import why
-from kwhatif.report import CandidateRow, Decision, Report
-
-SIGNS = {
-    "Placed": ("✔", GOOD),
-    "Preempts": ("!", WARN),
-    "Unschedulable": ("✘", BAD),
-    "Gated": ("⏸", WARN),
-    "Denied": ("✘", BAD),
-    "Ignored": ("-", FAINT),
-    "Waits": ("-", FAINT),
-}
+from kwhatif.report import CandidateRow, Decision, Report, WorkloadRow
 
 
 def verdict(decision: Decision, report: Report, names: NodeNames = WHOLE) -> Text:
@@ -27,6 +20,14 @@ def verdict(decision: Decision, report: Report, names: NodeNames = WHOLE) -> Tex
     sign, style = SIGNS[decision.outcome]
     said = names.cut(sentence_about(decision, report))
     return Text.assemble((sign, style), " ", text(decision.pod, STRONG), " ", text(said, style))
+
+
+def workload_verdict(row: WorkloadRow, decisions: Sequence[Decision], names: NodeNames = WHOLE) -> Text:
+    """Sign, workload, and what becomes of its pods; where some stay pending, why."""
+    sign, style = sign_of(row)
+    stuck = next((why(each) for each in decisions if each.outcome == "Unschedulable" and each.near), "")
+    said = names.cut(row.message + (f": {stuck}" if stuck else ""))
+    return Text.assemble((sign, style), " ", text(row.name, STRONG), ": ", text(said, style))
 
 
 def sentence_about(decision: Decision, report: Report) -> str:
@@ -57,6 +58,8 @@ def _placed(decision: Decision, report: Report) -> str:
         if len(ties) == 1
         else f"lands on one of {plural(len(ties), 'node')} that score equally: {some(ties, 5)},"
     )
+    if decision.detail != "full":
+        return where
     if feasible == 1:
         return f"{where}, the only one of {plural(report.snapshot.nodes, 'node')} that it fits on"
     best = "" if len(ties) > 1 else ", the best"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kwhatif.framework.evidence import CordonedNode, InsufficientResource, UnmatchedSelector, UntoleratedTaint
 from kwhatif.render.amounts import amount, plural, some
-from kwhatif.render.sentences import sentence, taint_text
+from kwhatif.render.sentences import free_on, sentence, taint_text
 from kwhatif.report import Decision, MissRow, NameKind, NearRow, ObstacleRow, UnknownNameRow
 
 _KINDS: dict[NameKind, str] = {
@@ -20,7 +20,7 @@ _KINDS: dict[NameKind, str] = {
 
 
 def why(decision: Decision) -> str:
-    """`no node has label acelerator=a10g (did you mean accelerator? 4 nodes)`; the scheduler's words if all else fails."""
+    """`no node has label acelerator=a10g (did you mean accelerator? 4 nodes)`; else the scheduler's words."""
     near = decision.near
     if near is None:
         return decision.message
@@ -28,28 +28,31 @@ def why(decision: Decision) -> str:
     if missing:
         return _few([unknown(row) for row in missing])
     if near.too_large:
-        return _few([
-            f"asks for {amount(row.resource, row.requested)} {row.resource}, the largest node has"
-            f" {amount(row.resource, row.largest)}"
-            for row in near.too_large
-        ])
+        return _few(
+            [
+                f"asks for {amount(row.resource, row.requested)} {row.resource}, the largest node has"
+                f" {amount(row.resource, row.largest)}"
+                for row in near.too_large
+            ]
+        )
     return _misses(decision, near) if near.misses else decision.message
 
 
 def unknown(row: UnknownNameRow) -> str:
     """A name that exists nowhere, and what may have been meant."""
-    name = row.name.replace("|", " or ")
     match row.kind:
         case "label" | "resource":
-            said = f"no node has {row.kind} {name}"
+            said = f"no node has {row.kind} {row.name}"
         case "toleration":
-            said = f"toleration {name} matches no taint"
+            said = f"toleration {row.name} matches no taint"
         case _:
-            said = f"{_KINDS[row.kind]} {name} does not exist"
+            said = f"{_KINDS[row.kind]} {row.name} does not exist"
     if not row.near:
         return said
-    names = [f"{near.name}?" + (f" {plural(near.nodes, 'node')}" if near.nodes is not None else "") for near in row.near]
-    return f"{said} (did you mean {' or '.join(names)})"
+    nearest = row.near[0]
+    return (
+        f"{said} (did you mean {nearest.name}?{'' if nearest.nodes is None else f' {plural(nearest.nodes, "node")}'})"
+    )
 
 
 def _few(said: Sequence[str]) -> str:
@@ -66,8 +69,10 @@ def _misses(decision: Decision, near: NearRow) -> str:
         return first.obstacles[0].reason
     obstacles = " and ".join(obstacle(item, first) for item in lasting)
     if len(lasting) > 1:
-        said = f"{plural(first.nodes, 'node')} {_fail(first)} by {len(lasting)} things, all others by as many or more: {obstacles}"
-        return said + _room(first) + _eviction(decision, first)
+        nearest = (
+            f"{plural(first.nodes, 'node')} {_fail(first)} by {len(lasting)} things, all others by as many or more"
+        )
+        return f"{nearest}: {obstacles}{_room(first)}{_eviction(decision, first)}"
     said = f"{plural(first.nodes, 'node')} {_fail(first)} by one thing only: {obstacles}{_room(first)}"
     second = next((miss for miss in others if len(_lasting(miss)) == 1), None)
     if second is not None:
@@ -86,12 +91,9 @@ def _lasting(miss: MissRow) -> list[ObstacleRow]:
 
 
 def _room(miss: MissRow) -> str:
-    names = [item.evidence.resource for item in miss.obstacles if item.evictable and _is_short(item)]
+    freed = [item.evidence for item in miss.obstacles if item.evictable]
+    names = [evidence.resource for evidence in freed if isinstance(evidence, InsufficientResource)]
     return f" (evicting pods would free {some(names)} there)" if names else ""
-
-
-def _is_short(item: ObstacleRow) -> bool:
-    return isinstance(item.evidence, InsufficientResource)
 
 
 def _eviction(decision: Decision, miss: MissRow) -> str:
@@ -117,8 +119,7 @@ def obstacle(row: ObstacleRow, miss: MissRow) -> str:
                 return f"{needs}, of which {'it has' if miss.nodes == 1 else 'they have'} none"
             if requested > allocatable:
                 return f"{needs}, {row.node} has {amount(name, allocatable)} in all"
-            free = amount(name, allocatable - used)
-            return f"{needs}, {'' if miss.nodes == 1 else 'at most '}{free} free on {row.node}"
+            return f"{needs}, {free_on(name, allocatable - used, row.node, only=miss.nodes == 1)}"
         case UntoleratedTaint():
             return f"taint {taint_text(evidence)}"
         case UnmatchedSelector(terms=terms):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
@@ -54,8 +55,7 @@ def _labels(spec: PodSpec, snapshot: Snapshot) -> Iterator[UnknownNameRow]:
 
 def _distance(row: UnknownNameRow) -> float:
     """How far the nearest name is: the most likely mistake comes first."""
-    values = row.name.partition("=")[2].split("|") if row.near else ()
-    names = [row.name.partition("=")[0], *values]
+    names = re.split(r"[=(), ]+", row.name)
     close = [SequenceMatcher(None, name.lower(), near.name.lower()).ratio() for name in names for near in row.near]
     return -max(close, default=0.0)
 
@@ -72,7 +72,7 @@ def _label(snapshot: Snapshot, key: str, values: Sequence[str]) -> Iterator[Unkn
     known = Counter(node.labels[key] for node in snapshot.nodes if key in node.labels)
     if any(value in known for value in values) or (known and not values):
         return
-    name = f"{key}={'|'.join(values)}" if values else key
+    name = key if not values else f"{key}={values[0]}" if len(values) == 1 else f"{key} in ({','.join(values)})"
     if known:
         near = list(dict.fromkeys(close for value in values for close in nearest(value, known)))
         yield _row("label", name, near, known)
@@ -87,7 +87,12 @@ def _tolerations(spec: PodSpec, snapshot: Snapshot) -> Iterator[UnknownNameRow]:
     by_text = {_taint_text(taint): taint for taint in taints}
     counts = Counter({text: taints[taint] for text, taint in by_text.items()})
     for toleration in spec.tolerations:
-        if not toleration.key or any(tolerates(toleration, taint) for taint in taints):
+        # Pods get those of Kubernetes itself by default, whatever taints there are.
+        if (
+            not toleration.key
+            or toleration.key.startswith("node.kubernetes.io/")
+            or any(tolerates(toleration, taint) for taint in taints)
+        ):
             continue
         same = [text for text, taint in by_text.items() if taint.key == toleration.key]
         keys = {taint.key for taint in taints}
