@@ -50,9 +50,8 @@ def unknown(row: UnknownNameRow) -> str:
     if not row.near:
         return said
     nearest = row.near[0]
-    return (
-        f"{said} (did you mean {nearest.name}?{'' if nearest.nodes is None else f' {plural(nearest.nodes, "node")}'})"
-    )
+    nodes = "" if nearest.nodes is None else f" {plural(nearest.nodes, 'node')}"
+    return f"{said} (did you mean {nearest.name}?{nodes})"
 
 
 def _few(said: Sequence[str]) -> str:
