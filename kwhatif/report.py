@@ -85,7 +85,8 @@ class RejectedRow(_Row):
     """A node that the pod does not fit on, the plugin that said so first, its reasons and evidence.
 
     kube-scheduler stops at the first objection. `objections` are all of them, that one first; they are empty in
-    `preemption.rejected`, where nodes without their evictable pods are meant.
+    `preemption.rejected`, where nodes without their evictable pods are meant. `alike` is how many other nodes are left
+    out of the report because the same plugins give the same reasons for them.
     """
 
     node: str
@@ -94,6 +95,7 @@ class RejectedRow(_Row):
     reasons: tuple[str, ...]
     evidence: tuple[Evidence, ...] = ()
     objections: tuple[ObjectionRow, ...] = ()
+    alike: int = 0
 
 
 class ObstacleRow(_Row):

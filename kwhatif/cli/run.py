@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from kwhatif.report import Report
 
-#: Width of tables that go to a file or a pipe: nobody folds them, and nothing must be cut.
-PIPE_WIDTH = 160
+#: Width of tables that go to a file or a pipe: nothing is wrapped there.
+PIPE_WIDTH = 65_536
 
 
 def make_console(color: Color) -> Console:

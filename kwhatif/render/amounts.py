@@ -34,11 +34,12 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
-def some(names: list[str], limit: int = 3) -> str:
-    """`a, b, c and 4 more`."""
-    if len(names) <= limit + 1:
+def some(names: list[str], limit: int = 3, of: int = 0) -> str:
+    """`a, b, c and 4 more`; `of` is how many there are, where not all are named."""
+    count = max(len(names), of)
+    if count <= limit + 1 and count == len(names):
         return ", ".join(names)
-    return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
+    return f"{', '.join(names[:limit])} and {count - limit:,} more"
 
 
 _AGE = (("y", 365 * 86400), ("d", 86400), ("h", 3600), ("m", 60), ("s", 1))

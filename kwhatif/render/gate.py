@@ -12,7 +12,7 @@ from rich.text import Text
 from kwhatif.render.amounts import plural, some
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.issues import MANIFEST, Issue, grouped, issues
-from kwhatif.render.outcomes import sign_of, workload_severity
+from kwhatif.render.outcomes import sign_of, workload_groups
 from kwhatif.render.text import BAD, FAINT, GOOD, WARN, table, text
 from kwhatif.report import PolicyVerdict, Report, WorkloadRow
 
@@ -51,24 +51,20 @@ def _verdict(report: Report, found: Sequence[Issue]) -> Text:
 
 
 def _workloads(rows: Sequence[WorkloadRow], detail: Detail) -> Table:
-    """The worst first; of many workloads whose pods all fit, only the number unless wide."""
+    """The worst first; of many workloads those with equal results are one row, unless wide."""
     made = table("", "WORKLOAD", "MANIFEST", "PLACED", "RESULT", right=("PLACED",))
-    ordered = sorted(rows, key=workload_severity)
-    good = sum(sign_of(row)[1] == GOOD for row in rows)
-    hidden = good if len(rows) > MANY and good > 1 and not detail.wide else 0
-    for row in ordered[: len(rows) - hidden]:
-        sign, style = sign_of(row)
+    for alike in workload_groups(rows, len(rows) if detail.wide else MANY):
+        first = alike[0]
+        sign, style = sign_of(first)
+        more = f" and {len(alike) - 1:,} more" if len(alike) > 1 else ""
+        placed, replicas = sum(row.placed for row in alike), sum(row.replicas for row in alike)
+        said = "all pods fit" if more and style == GOOD and replicas else detail.names.cut(first.message)
         made.add_row(
             text(sign, style),
-            text(row.name),
-            text(f"{row.source.file}:{row.source.line}" if row.source.line else row.source.file, FAINT),
-            text(f"{row.placed}/{row.replicas}" if row.replicas else "-"),
-            text(detail.names.cut(row.message), style if style != GOOD else ""),
-        )
-    if hidden:
-        pods = sum(row.replicas for row in ordered[len(rows) - hidden :])
-        made.add_row(
-            text("✔", GOOD), text(f"{hidden:,} more"), "", text(f"{pods}/{pods}"), text("all fit (-o wide)", FAINT)
+            text(f"{first.name}{more}"),
+            text(f"{first.source.file}:{first.source.line}" if first.source.line else first.source.file, FAINT),
+            text(f"{placed:,}/{replicas:,}" if replicas else "-"),
+            text(said, style if style != GOOD else ""),
         )
     return made
 
@@ -87,7 +83,7 @@ def _findings(found: Sequence[Issue], detail: Detail) -> Table:
     for alike in sorted(grouped(found), key=lambda alike: alike[0].suppressed is not None):
         issue = alike[0]
         message = detail.names.cut(issue.message)
-        subject = issue.subject if len(alike) == 1 else some([each.subject for each in alike])
+        subject = issue.subject if len(alike) == 1 else some([each.subject for each in alike], 1)
         if issue.suppressed is not None:
             where = "annotation" if issue.in_source else "exception"
             why = f"{message} (suppressed by {where}: {issue.suppressed})"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from kwhatif.render.amounts import plural, some
+from kwhatif.render.amounts import plural
 from kwhatif.render.detail import Detail
 from kwhatif.render.rejections import nearest_first, objections_of, rejected_groups
 from kwhatif.render.sentences import sentence
@@ -49,11 +49,11 @@ def _grouped(rows: Sequence[RejectedRow], detail: Detail, *, may_evict: bool) ->
     made = table("NODES", "REASON", "EVIDENCE", right=("NODES",))
     for group in groups[:GROUPS]:
         *others, last = [(objection.reasons, objection.evidence) for objection in group.objections]
-        parts = [*others, (last[0], [*last[1], f"on {some(group.nodes)}"])]
-        _add(made, text(f"{len(group.nodes):,}"), parts, detail)
+        parts = [*others, (last[0], [*last[1], group.where])]
+        _add(made, text(f"{group.size:,}"), parts, detail)
     hidden = groups[GROUPS:]
     if hidden:
-        count = sum(len(group.nodes) for group in hidden)
+        count = sum(group.size for group in hidden)
         made.add_row(text(f"{count:,}", FAINT), text(f"… {plural(len(hidden), 'more group')} (-o wide)", FAINT), "")
     return made
 

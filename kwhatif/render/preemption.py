@@ -49,6 +49,8 @@ def _rungs(row: CandidateRow) -> Iterator[Text]:
         content = "now" if rung == "earliestStart" and value is None else str(value)
         if rung == "prioritySum" and isinstance(value, int):
             content = f"{len(row.victims)}*2^31{value:+}"
+        if rung == "earliestStart":
+            content = content.replace("T", " ")  # where a narrow table may break it
         decides = rung == row.loses_by
         yield text(f"◂{content}" if decides else content, WARN if decides else "")
 

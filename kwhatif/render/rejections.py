@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kwhatif.framework.evidence import CordonedNode, InsufficientResource, UntoleratedTaint
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT
+from kwhatif.render.amounts import some
 from kwhatif.render.sentences import summary
 from kwhatif.report import Decision, ObjectionRow, RejectedRow
 
@@ -21,8 +22,15 @@ class Objection(NamedTuple):
 class RejectedGroup(NamedTuple):
     """Nodes with the same objections, the scheduler's own first."""
 
+    #: The names that are known, and how many nodes they are of.
     nodes: list[str]
+    size: int
     objections: list[Objection]
+
+    @property
+    def where(self) -> str:
+        """`on a, b, c and 4 more`."""
+        return f"on {some(self.nodes, of=self.size)}"
 
 
 def rejected_groups(rows: Sequence[RejectedRow], *, may_evict: bool) -> list[RejectedGroup]:
@@ -68,7 +76,11 @@ def _nearness(group: Sequence[RejectedRow], *, may_evict: bool) -> tuple[int, in
         for evidence in objection.evidence
     )
     lasting = sum(objection.code != "Unschedulable" for objection in found) if may_evict else len(found)
-    return too_small, lasting, len(found), -len(group)
+    return too_small, lasting, len(found), -_size(group)
+
+
+def _size(rows: Sequence[RejectedRow]) -> int:
+    return sum(1 + row.alike for row in rows)
 
 
 def _group(rows: Sequence[RejectedRow]) -> RejectedGroup:
@@ -80,5 +92,5 @@ def _group(rows: Sequence[RejectedRow]) -> RejectedGroup:
             for row, objections in zip(rows, per_row, strict=True)
             for evidence in objections[place].evidence
         ]
-        objections.append(Objection(first.reasons, summary(found)))
-    return RejectedGroup([row.node for row in rows], objections)
+        objections.append(Objection(first.reasons, summary(found, counted=all(not row.alike for row in rows))))
+    return RejectedGroup([row.node for row in rows], _size(rows), objections)

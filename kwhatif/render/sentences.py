@@ -127,13 +127,18 @@ def _skew(evidence: SpreadSkew) -> str:
     )
 
 
-def summary(found: Sequence[Found]) -> list[str]:
-    """Sentences about many nodes that were refused alike; (node name, evidence) pairs of any kinds."""
+def summary(found: Sequence[Found], *, counted: bool = True) -> list[str]:
+    """Sentences about many nodes that were rejected alike.
+
+    Args:
+        found: pairs of node name and evidence, of any kinds.
+        counted: these are all the nodes; else it is not said how many of them have each kind of evidence.
+    """
     lines: list[str] = []
     kinds = dict.fromkeys(_kind(evidence) for _, evidence in found)
     for kind in kinds:
         alike = [(node, evidence) for node, evidence in found if _kind(evidence) == kind]
-        lines.extend(_summarise(alike))
+        lines.extend(_summarise(alike, counted=counted))
     return lines
 
 
@@ -141,21 +146,23 @@ def _kind(evidence: Evidence) -> tuple[type, str]:
     return type(evidence), evidence.resource if isinstance(evidence, InsufficientResource) else ""
 
 
-def _summarise(found: Sequence[Found]) -> list[str]:
+def _summarise(found: Sequence[Found], *, counted: bool) -> list[str]:
     if len(found) == 1:
         return [sentence(found[0][1])]
     first = found[0][1]
     if isinstance(first, InsufficientResource):
         return [_most_free(cast("Sequence[tuple[str, InsufficientResource]]", found))]
     if isinstance(first, UntoleratedTaint):
-        return [_counted(found, lambda evidence: taint_text(cast("UntoleratedTaint", evidence)), "taint ")]
+        return [
+            _counted(found, lambda evidence: taint_text(cast("UntoleratedTaint", evidence)), "taint ", counted=counted)
+        ]
     if isinstance(first, SpreadSkew | PodAntiAffinityMatched | ExistingAntiAffinity | PodAffinityUnmatched):
-        return _by_sentence(found)
+        return _by_sentence(found, counted=counted)
     if isinstance(first, CordonedNode):
         return [sentence(first)]
     if isinstance(first, UnmatchedSelector):
-        return _selectors(cast("Sequence[tuple[str, UnmatchedSelector]]", found))
-    return _by_sentence(found)
+        return _selectors(cast("Sequence[tuple[str, UnmatchedSelector]]", found), counted=counted)
+    return _by_sentence(found, counted=counted)
 
 
 def _most_free(found: Sequence[tuple[str, InsufficientResource]]) -> str:
@@ -178,19 +185,20 @@ def free_on(resource: str, free: int, node: str, *, only: bool) -> str:
     return f"{'' if only else 'at most '}{amount(resource, free)} free on {node}"
 
 
-def _counted(found: Sequence[Found], text: Callable[[Evidence], str], prefix: str = "") -> str:
+def _counted(found: Sequence[Found], text: Callable[[Evidence], str], prefix: str = "", *, counted: bool = True) -> str:
     counts = Counter(text(evidence) for _, evidence in found)
-    shown = [f"{what} ({count:,})" if len(counts) > 1 else what for what, count in counts.most_common()]
+    shown = [f"{what} ({count:,})" if counted and len(counts) > 1 else what for what, count in counts.most_common()]
     return prefix + some(shown)
 
 
-def _by_sentence(found: Sequence[Found], limit: int = 3) -> list[str]:
+def _by_sentence(found: Sequence[Found], limit: int = 3, *, counted: bool) -> list[str]:
     counts = Counter(sentence(evidence) for _, evidence in found)
-    lines = [f"{text} ({plural(count, 'node')})" if len(counts) > 1 else text for text, count in counts.most_common()]
+    several = counted and len(counts) > 1
+    lines = [f"{text} ({plural(count, 'node')})" if several else text for text, count in counts.most_common()]
     return lines if len(lines) <= limit + 1 else [*lines[:limit], f"… and {len(lines) - limit:,} more like these"]
 
 
-def _selectors(found: Sequence[tuple[str, UnmatchedSelector]]) -> list[str]:
+def _selectors(found: Sequence[tuple[str, UnmatchedSelector]], *, counted: bool) -> list[str]:
     """What the pod wants and most of the nodes lack, and what they have instead; other wishes, if any, with counts."""
     wanted = Counter(evidence.terms for _, evidence in found)
     terms, count = wanted.most_common(1)[0]
@@ -200,16 +208,22 @@ def _selectors(found: Sequence[tuple[str, UnmatchedSelector]]) -> list[str]:
             said.update(
                 f"{key}={value}" if value is not None else f"no {key}" for key, value in evidence.labels.items()
             )
-    shown = some([what if times == count else f"{what} ({times:,})" for what, times in said.most_common()])
+    shown = some(
+        [what if times == count or not counted else f"{what} ({times:,})" for what, times in said.most_common()]
+    )
     wants, have = f"wants {' and '.join(terms)}", f"have {shown}" if shown else "do not match"
     if len(wanted) == 1:
         return [f"{wants}; nodes {have}"]
-    return [f"{wants}; {plural(count, 'node')} {have}", *_other_selectors(wanted, terms)]
+    nodes = plural(count, "node") if counted else "nodes"
+    return [f"{wants}; {nodes} {have}", *_other_selectors(wanted, terms, counted=counted)]
 
 
-def _other_selectors(wanted: Counter[tuple[str, ...]], shown: tuple[str, ...]) -> list[str]:
+def _other_selectors(wanted: Counter[tuple[str, ...]], shown: tuple[str, ...], *, counted: bool) -> list[str]:
     others = [(terms, count) for terms, count in wanted.most_common() if terms != shown]
-    lines = [f"wants {' and '.join(terms)} ({plural(count, 'node')})" for terms, count in others[:_MOST_SELECTORS]]
+    lines = [
+        f"wants {' and '.join(terms)}" + (f" ({plural(count, 'node')})" if counted else "")
+        for terms, count in others[:_MOST_SELECTORS]
+    ]
     return (
         lines
         if len(others) <= _MOST_SELECTORS

@@ -14,16 +14,13 @@ from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.gate import gate, queued_before
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.nodes import feasible_table, rejected_table
-from kwhatif.render.outcomes import SIGNS, severity, verb
+from kwhatif.render.outcomes import SIGNS, Part, parts_of, severity, verb
 from kwhatif.render.preemption import candidates_table, story
 from kwhatif.render.rejections import may_evict
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
 from kwhatif.render.verdict import verdict, workload_verdict
 from kwhatif.render.victims import victims_table
-from kwhatif.report import Decision, Report, SourceRow, WorkloadRow
-
-#: After every severity.
-_LAST = 9
+from kwhatif.report import Decision, Report
 
 
 def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
@@ -49,21 +46,14 @@ def _gate(report: Report, detail: Detail) -> Iterator[RenderableType]:
         yield ""
         yield verdict(decision, report, detail.names)
         yield from _placement(decision, detail)
-        # A gate keeps a few nodes of each kind; the counts are in the scheduler's words.
-        hidden = report.snapshot.nodes - len(decision.rejected)
-        if hidden > 0:
+        hidden = sum(row.alike for row in decision.rejected)
+        if hidden:
             yield text(f"Not shown: {plural(hidden, 'node')} with the same reasons", FAINT)
-
-
-#: A workload with the decisions about its pods; a pod that is no workload's, or is itself what was applied, has no row.
-_Part = tuple[WorkloadRow | None, list[Decision]]
 
 
 def _judged(report: Report, detail: Detail) -> Iterator[RenderableType]:
     """Workload by workload, then the pods that are no workload's: the worst first, pending pods in queue order."""
-    parts = _parts(report)
-    if report.command != "preempt":
-        parts.sort(key=lambda part: min(map(severity, part[1]), default=_LAST) if part[1] else _LAST)
+    parts = parts_of(report)
     if not parts:
         yield text("No pod is pending: nothing to decide.", FAINT)
     brief = detail.quiet or (len(parts) > MANY and not (detail.wide or detail.explain))
@@ -86,20 +76,7 @@ def _judged(report: Report, detail: Detail) -> Iterator[RenderableType]:
         yield from queued_before(report)
 
 
-def _parts(report: Report) -> list[_Part]:
-    by_source: dict[SourceRow | None, list[Decision]] = {}
-    for decision in report.decisions:
-        by_source.setdefault(decision.source, []).append(decision)
-    parts: list[_Part] = []
-    for row in report.workloads:
-        decisions = by_source.pop(row.source, [])
-        is_itself = len(decisions) == 1 and row.name.endswith(f" {decisions[0].pod}")
-        parts.append((None if is_itself else row, decisions))
-    parts.extend((None, [decision]) for decisions in by_source.values() for decision in decisions)
-    return parts
-
-
-def _uneventful(parts: Sequence[_Part]) -> Sequence[_Part]:
+def _uneventful(parts: Sequence[Part]) -> Sequence[Part]:
     """The last of the parts, of which every pod is placed: nobody needs a line for each."""
     good = [part for part in parts if part[1] and all(decision.outcome == "Placed" for decision in part[1])]
     return parts[len(parts) - len(good) :] if len(good) > 1 else []

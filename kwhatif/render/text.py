@@ -44,12 +44,15 @@ class _Fitted(Table):
         if sum(whole) <= room:
             yield from super().__rich_console__(console, options)
             return
-        for column in self.columns:
-            column.header = _in_words(str(column.header))
-        words = [_longest((column.header, *column.cells), str.split) for column in self.columns]
+        headers = [_in_words(str(column.header)) for column in self.columns]
+        words = [
+            _longest((header, *column.cells), str.split) for header, column in zip(headers, self.columns, strict=True)
+        ]
         if sum(words) > room:
             yield from self._stacked()
             return
+        for header, column in zip(headers, self.columns, strict=True):
+            column.header = header
         extra = _share(room - sum(words), [line - word for line, word in zip(whole, words, strict=True)])
         for column, word, more in zip(self.columns, words, extra, strict=True):
             column.width = word + more

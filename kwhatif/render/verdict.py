@@ -25,9 +25,14 @@ def verdict(decision: Decision, report: Report, names: NodeNames = WHOLE) -> Tex
 def workload_verdict(row: WorkloadRow, decisions: Sequence[Decision], names: NodeNames = WHOLE) -> Text:
     """Sign, workload, and what becomes of its pods; where some stay pending, why."""
     sign, style = sign_of(row)
-    stuck = next((why(each) for each in decisions if each.outcome == "Unschedulable" and each.near), "")
-    said = names.cut(row.message + (f": {stuck}" if stuck else ""))
+    said = names.cut(workload_sentence(row, decisions))
     return Text.assemble((sign, style), " ", text(row.name, STRONG), ": ", text(said, style))
+
+
+def workload_sentence(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
+    """What becomes of the workload's pods; where some stay pending, why."""
+    stuck = next((why(each) for each in decisions if each.outcome == "Unschedulable" and each.near), "")
+    return row.message + (f": {stuck}" if stuck else "")
 
 
 def sentence_about(decision: Decision, report: Report) -> str:
@@ -53,17 +58,14 @@ def sentence_about(decision: Decision, report: Report) -> str:
 def _placed(decision: Decision, report: Report) -> str:
     ties = list(decision.ties)
     feasible = len(decision.feasible)
-    where = (
-        f"lands on {ties[0]}"
-        if len(ties) == 1
-        else f"lands on one of {plural(len(ties), 'node')} that score equally: {some(ties, 5)},"
-    )
-    if decision.detail != "full":
-        return where
-    if feasible == 1:
-        return f"{where}, the only one of {plural(report.snapshot.nodes, 'node')} that it fits on"
-    best = "" if len(ties) > 1 else ", the best"
-    return f"{where}{best} of {plural(feasible, 'feasible node')} ({report.snapshot.nodes:,} in all)"
+    is_full = decision.detail == "full"
+    known = f", the best of {plural(feasible, 'feasible node')} ({report.snapshot.nodes:,} in all)" if is_full else ""
+    if len(ties) > 1:
+        known = known.replace("the best of ", "of ", 1)
+        return f"lands on one of {len(ties)} nodes that score equally{known}: {some(ties, 5)}"
+    if is_full and feasible == 1:
+        known = f", the only one of {plural(report.snapshot.nodes, 'node')} that it fits on"
+    return f"lands on {decision.node}{known}"
 
 
 def _preempts(decision: Decision, report: Report) -> str:

@@ -31,9 +31,8 @@ class VictimGroup(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """Of one pod its controller, of several what they have in common."""
-        first = self.victims[0]
-        return (first.owner if len(self.victims) == 1 else first.workload or first.owner) or "-"
+        """The workload that they belong to."""
+        return self.victims[0].workload or self.victims[0].owner or "-"
 
     @property
     def violates(self) -> bool:
@@ -83,7 +82,7 @@ def _budgets(victims: Sequence[VictimRow], left: Mapping[tuple[str, str], int]) 
 
 def victims_table(candidate: CandidateRow, detail: Detail) -> Table:
     """Who is evicted, the most important first."""
-    made = table("VICTIMS", "OWNER", "PRIORITY", "AGE", "BUDGETS (DISRUPTIONS LEFT)", right=("PRIORITY",))
+    made = table("VICTIMS", "OWNER", "PRIORITY", "AGE", "BUDGETS LEFT", right=("PRIORITY",))
     for group in victim_groups(candidate, each=detail.wide or detail.explain):
         made.add_row(
             text(group.name),

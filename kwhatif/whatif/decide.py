@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from kwhatif.framework.attempt import Attempt, attempt
-from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.evidence import Note
 from kwhatif.framework.guard import unguarded
 from kwhatif.framework.objections import Objections
@@ -82,22 +81,27 @@ def denied(candidate: Candidate) -> Decision:
     )
 
 
-def decision_of(result: Attempt, choose: Callable[[Mapping[str, Verdict]], Mapping[str, Verdict]] = dict) -> Decision:
+#: From the objections to each node, by its name, the nodes to show, and how many others each stands for.
+Choose = Callable[[Mapping[str, tuple[Verdict, ...]]], Mapping[str, int]]
+
+
+def _all(objections: Mapping[str, tuple[Verdict, ...]]) -> Mapping[str, int]:
+    return dict.fromkeys(objections, 0)
+
+
+def decision_of(result: Attempt, choose: Choose = _all) -> Decision:
     """The attempt as a row of the report; `choose` picks the nodes to show, of all that are out.
 
     To be made before the snapshot changes: nodes are asked for all their objections.
     """
     cycle = result.cycle
-    verdicts = verdicts_of(result)
-    shown = choose(verdicts)
+    objections = _objections(result)
     pod = cycle.pod.pod
     scores = result.scores
     preemption = _preemption(result)
     ties = tuple(scores.best()) if scores else _nominated(result, preemption)
     gated = result.gated
     outcome: Outcome = "Gated" if gated else "Placed" if scores else "Preempts" if ties else "Unschedulable"
-    stuck = outcome == "Unschedulable"
-    objections = _objections(cycle, verdicts if stuck else shown)
     return Decision(
         pod=cycle.pod.key,
         owner=owner_of(pod),
@@ -111,16 +115,16 @@ def decision_of(result: Attempt, choose: Callable[[Mapping[str, Verdict]], Mappi
         message=result.message,
         pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
         feasible=_feasible_rows(scores) if scores else (),
-        rejected=rejected_rows(shown, objections),
-        near=nearest_miss(cycle, objections) if stuck and objections else None,
+        rejected=rejected_rows(objections, choose(objections)),
+        near=nearest_miss(cycle, objections) if outcome == "Unschedulable" and objections else None,
         unschedulable_plugins=() if scores else tuple(sorted(cycle.unschedulable_plugins)),
         preemption=preemption,
     )
 
 
-def _objections(cycle: Cycle, verdicts: Mapping[str, Verdict]) -> dict[str, tuple[Verdict, ...]]:
-    asking, nodes = Objections(cycle), cycle.snapshot.by_name
-    return {name: asking.on(nodes[name], verdict) for name, verdict in verdicts.items()}
+def _objections(result: Attempt) -> dict[str, tuple[Verdict, ...]]:
+    asking, nodes = Objections(result.cycle), result.cycle.snapshot.by_name
+    return {name: asking.on(nodes[name], verdict) for name, verdict in verdicts_of(result).items()}
 
 
 def _nominated(result: Attempt, preemption: PreemptionRow | None) -> tuple[str, ...]:

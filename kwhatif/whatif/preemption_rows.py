@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
+from kwhatif.framework.status import Verdict
 from kwhatif.preemption.candidate import Candidate, Preemption, Reprieve, Victim
-from kwhatif.report import BudgetRow, CandidateRow, PreemptionRow, ReprieveRow, VictimRow
+from kwhatif.report import BudgetRow, CandidateRow, PreemptionRow, RejectedRow, ReprieveRow, VictimRow
 from kwhatif.whatif.rows import owner_and_workload, rejected_rows
 
 
@@ -17,9 +20,15 @@ def preemption_row(preemption: Preemption) -> PreemptionRow:
         node=preemption.node,
         ties=preemption.ties,
         candidates=_candidate_rows(preemption),
-        rejected=rejected_rows(preemption.rejected),
+        rejected=_tried_rows(preemption.rejected),
         cleared_nominations=tuple(pod.key for pod in preemption.cleared_nominations),
     )
+
+
+def _tried_rows(verdicts: Mapping[str, Verdict]) -> tuple[RejectedRow, ...]:
+    """Nodes where not even evicting every pod of lower priority helps: only the first objection is known."""
+    rows = rejected_rows({name: (verdict,) for name, verdict in verdicts.items()})
+    return tuple([replace(row, objections=()) for row in rows])
 
 
 def _candidate_rows(preemption: Preemption) -> tuple[CandidateRow, ...]:

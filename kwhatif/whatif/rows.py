@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Mapping
 
 from kwhatif.framework.status import Verdict
 from kwhatif.model.meta import controller_of
@@ -42,22 +41,32 @@ def owner_and_workload(pod: Pod) -> tuple[str | None, str | None]:
 
 
 def rejected_rows(
-    verdicts: Mapping[str, Verdict], objections: Mapping[str, Sequence[Verdict]] | None = None
+    objections: Mapping[str, tuple[Verdict, ...]], shown: Mapping[str, int] | None = None
 ) -> tuple[RejectedRow, ...]:
-    """Rows by node name; `objections` are all that were found, see `RejectedRow`."""
+    """Rows by node name, of the objections to each node.
+
+    Args:
+        objections: the scheduler's verdict, and then the others.
+        shown: the nodes to make rows of, and how many nodes each stands for besides itself.
+    """
     made: dict[int, ObjectionRow] = {}
-    rows = [
-        RejectedRow(
-            node=name,
-            code=verdict.status.code.value,
-            plugin=verdict.plugin,
-            reasons=verdict.status.reasons,
-            evidence=verdict.status.evidence,
-            objections=tuple([_objection_row(found, made) for found in objections[name]]) if objections else (),
+    alike = dict.fromkeys(objections, 0) if shown is None else shown
+    rows = []
+    for name in sorted(alike):
+        found = objections[name]
+        first = found[0]
+        status = first.status
+        rows.append(
+            RejectedRow(
+                node=name,
+                code=status.code.value,
+                plugin=first.plugin,
+                reasons=status.reasons,
+                evidence=status.evidence,
+                objections=tuple([_objection_row(verdict, made) for verdict in found]),
+                alike=alike[name],
+            )
         )
-        for name, verdict in verdicts.items()
-    ]
-    rows.sort(key=attrgetter("node"))
     return tuple(rows)
 
 
