@@ -159,10 +159,8 @@ def _evidence(decision: Decision, names: NodeNames) -> Iterator[str]:
 
 
 def _group(group: RejectedGroup, names: NodeNames) -> tuple[str, ...]:
-    reasons = [reason for objection in group.objections for reason in objection.reasons]
-    said = [line for objection in group.objections for line in objection.evidence]
-    where = names.cut("; ".join([*said, group.where]))
-    return f"{group.size:,}", prose("; ".join(reasons)), prose(where)
+    where = names.cut("; ".join([*group.evidence, group.where]))
+    return f"{group.size:,}", prose("; ".join(group.reasons)), prose(where)
 
 
 def _victims(group: VictimGroup) -> tuple[str, ...]:

@@ -28,6 +28,16 @@ class RejectedGroup(NamedTuple):
     objections: list[Objection]
 
     @property
+    def reasons(self) -> list[str]:
+        """The reasons of all plugins."""
+        return [reason for objection in self.objections for reason in objection.reasons]
+
+    @property
+    def evidence(self) -> list[str]:
+        """The evidence of all plugins."""
+        return [line for objection in self.objections for line in objection.evidence]
+
+    @property
     def where(self) -> str:
         """`on a, b, c and 4 more`."""
         return f"on {some(self.nodes, of=self.size)}"

@@ -113,12 +113,12 @@ def obstacle(row: ObstacleRow, miss: MissRow) -> str:
     evidence = row.evidence
     match evidence:
         case InsufficientResource(resource=name, requested=requested, used=used, allocatable=allocatable):
-            needs = f"{name}: needs {amount(name, requested)}"
+            has = free_on(name, allocatable - used, row.node, only=miss.nodes == 1)
             if allocatable == 0:
-                return f"{needs}, of which {'it has' if miss.nodes == 1 else 'they have'} none"
-            if requested > allocatable:
-                return f"{needs}, {row.node} has {amount(name, allocatable)} in all"
-            return f"{needs}, {free_on(name, allocatable - used, row.node, only=miss.nodes == 1)}"
+                has = f"{'it has' if miss.nodes == 1 else 'they have'} none"
+            elif requested > allocatable:
+                has = f"{row.node} has {amount(name, allocatable)} in all"
+            return f"{name} (needs {amount(name, requested)}, {has})"
         case UntoleratedTaint():
             return f"taint {taint_text(evidence)}"
         case UnmatchedSelector(terms=terms):

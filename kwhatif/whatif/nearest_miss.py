@@ -14,7 +14,7 @@ from kwhatif.framework.evidence import (
     UnmatchedSelector,
     UntoleratedTaint,
 )
-from kwhatif.framework.status import Verdict
+from kwhatif.framework.status import Code, Verdict
 from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
 from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
 from kwhatif.report import MissRow, NearRow, ObstacleRow, TooLargeRow
@@ -65,12 +65,16 @@ class _Group:
             if not node or (obstacle is not best and (_lack(obstacle), name) < (_lack(best), node)):
                 self.closest[place] = obstacle, name
 
-    def rank(self) -> tuple[int, int, int, int, str]:
-        """The least comes first: too small, what eviction does not remove, all obstacles, most nodes, name."""
+    def rank(self) -> tuple[int, int, int, int, int, str]:
+        """The least comes first: too small, what eviction does not clear here, all obstacles, what it never clears.
+
+        So a full node is nearer than one of another kind. Then most nodes, and name.
+        """
         found = [obstacle for obstacle, _ in self.closest]
         too_small = sum(map(_is_too_small, found))
         lasting = sum(not obstacle.evictable for obstacle in found)
-        return too_small, lasting, len(found), -len(self.names), min(self.names)
+        never = sum(obstacle.code == Code.UNRESOLVABLE.value for obstacle in found)
+        return too_small, lasting, len(found), never, -len(self.names), min(self.names)
 
     def row(self) -> MissRow:
         """As a row of the report."""
