@@ -165,7 +165,9 @@ class Manifests(TypedDict, total=False):
     template_paths: Sequence[str]
 
 
-def _read(session: Session, manifests: Sequence[PathLike], options: Manifests) -> tuple[Asked, Mapping[str, Sequence[str]]]:
+def _read(
+    session: Session, manifests: Sequence[PathLike], options: Manifests
+) -> tuple[Asked, Mapping[str, Sequence[str]]]:
     paths = parse_template_paths(options.get("template_paths", ()))
     asked = read_applied(
         [str(path) for path in manifests],

@@ -130,8 +130,8 @@ class NearNameRow(_Row):
 class UnknownNameRow(_Row):
     """A name in the pod that exists nowhere in the cluster, and those that it is spelled much like, nearest first.
 
-    A `label` is written `key`, `key=value` or `key in (a,b)`; if some node has the key, `near` are values, else keys. A `toleration` is written
-    as the taint that it would tolerate, and `near` are taints.
+    A `label` is written `key`, `key=value` or `key in (a,b)`; if some node has the key, `near` are values, else keys.
+    A `toleration` is written as the taint that it would tolerate, and `near` are taints.
     """
 
     kind: NameKind

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Filenames, Manifests, Namespace, Quiet, Templates, named, template_paths
+from kwhatif.cli.options import (
+    Color,
+    ColorOption,
+    Filenames,
+    Manifests,
+    Namespace,
+    Quiet,
+    Templates,
+    named,
+    template_paths,
+)
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
 from kwhatif.cli.run import Style, now, print_report
 from kwhatif.errors import ExitCode, InputError, Problem

@@ -11,7 +11,10 @@ import typer
 
 Manifests = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[MANIFEST]...", help="Files, directories, globs, - for standard input, or objects of the cluster: deploy/NAMESPACE/NAME."),
+    typer.Argument(
+        metavar="[MANIFEST]...",
+        help="Files, directories, globs, - for standard input, or objects of the cluster: deploy/NAMESPACE/NAME.",
+    ),
 ]
 Filenames = Annotated[
     list[str] | None,

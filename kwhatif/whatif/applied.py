@@ -80,9 +80,7 @@ def _keep_namespaces(cluster: Cluster, applied: Sequence[Applied]) -> None:
             cluster.add(default_object(Namespace(metadata=ObjectMeta(name=name))))
 
 
-def apply_claims(
-    cluster: Cluster, applied: Sequence[Applied], claims: NewClaims
-) -> Iterator[tuple[Applied, Denied]]:
+def apply_claims(cluster: Cluster, applied: Sequence[Applied], claims: NewClaims) -> Iterator[tuple[Applied, Denied]]:
     """Put the claims into the cluster; yields those that the API server refuses."""
     for each in applied:
         claim = each.object

@@ -30,8 +30,8 @@ from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import pods_controlled_by
 from kwhatif.workloads.replicas import HASH_LABEL, free_names
 from kwhatif.workloads.resource_claims import with_resource_claims
-from kwhatif.workloads.rolling.update import Rollout, Update
 from kwhatif.workloads.restart import restart, unstarted
+from kwhatif.workloads.rolling.update import Rollout, Update
 from kwhatif.workloads.rollout import plan_update
 from kwhatif.workloads.stand_ins import uid_of
 

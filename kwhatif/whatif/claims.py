@@ -88,9 +88,7 @@ class NewClaims:
             return volume if is_free else None
         return VolumeSearch(claim, self._cluster).anywhere
 
-    def _provisioned(
-        self, claim: PersistentVolumeClaim, storage_class: StorageClass | None
-    ) -> PersistentVolume | None:
+    def _provisioned(self, claim: PersistentVolumeClaim, storage_class: StorageClass | None) -> PersistentVolume | None:
         """The volume that the class's provisioner makes; None where there is no such class, or nobody makes any."""
         if claim.spec.volume_name:
             return None

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.custom import CustomResource
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.policy.rules import Judged
@@ -101,9 +100,7 @@ class _Judging:
         self._problems = list(question.problems)
         surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
-        self._planner = Planner(
-            self._cluster, question.rollout, question.template_paths, admission=question.admission
-        )
+        self._planner = Planner(self._cluster, question.rollout, question.template_paths, admission=question.admission)
 
     def answer(self) -> Answer:
         question = self._question
@@ -216,12 +213,11 @@ class _Judging:
         """The pending pods that belong to what is asked about, and stay."""
         found: dict[str, Planned] = {}
         for workload in queue.workloads:
-            obj = workload.applied.object
-            if not (self._question.full or workload.applied.anew) or isinstance(obj, CustomResource):
+            applied = workload.applied
+            if not applied.is_workload or not (self._question.full or applied.anew):
                 continue
-            pods = [obj] if isinstance(obj, Pod) else pods_of(obj, self._cluster) if workload.applied.is_workload else []
-            for pod in pods:
-                key = key_of(pod)
+            obj = applied.object
+            for key in map(key_of, [obj] if isinstance(obj, Pod) else pods_of(obj, self._cluster)):
                 if key in self._snapshot.pending and key not in workload.decisions:
                     found.setdefault(key, workload)
         return found

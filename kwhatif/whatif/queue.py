@@ -68,8 +68,10 @@ Explain = Callable[[Placement, Collection[Outcome]], Describe | None]
 
 
 class Queue:
-    """Pods of higher priority go first; among equals those that are pending already, the oldest first, then those of
-    the object that comes first in the manifests.
+    """Pods of higher priority go first.
+
+    Among equals those come first that are pending already, the oldest of them first; then those of the object that
+    comes first in the manifests.
 
     A controller that makes its pods one by one has the next one made, and admitted, when all before it are sure to
     run. It does not go to the end of the queue: how long a pod takes to be ready is not known.

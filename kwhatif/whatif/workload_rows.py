@@ -60,7 +60,7 @@ def _parts(decisions: Sequence[Decision]) -> Iterator[str]:
 def _placed(decisions: Sequence[Decision]) -> str:
     placed = [decision for decision in decisions if decision.outcome == "Placed"]
     if len(placed) < len(decisions):
-        fit = "fits" if len(placed) < 2 else "fit"
+        fit = "fits" if len(placed) == 1 else "fit"
         return f"{len(placed) or 'none'} of {len(decisions)} pods {fit}"
     nodes = {decision.node for decision in placed}
     return f"all {len(decisions)} pods fit on {placed[0].node if len(nodes) == 1 else f'{len(nodes)} nodes'}"
