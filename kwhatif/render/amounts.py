@@ -39,7 +39,8 @@ def some(names: list[str], limit: int = 3, of: int = 0) -> str:
     count = max(len(names), of)
     if count <= limit + 1 and count == len(names):
         return ", ".join(names)
-    return f"{', '.join(names[:limit])} and {count - limit:,} more"
+    shown = names[:limit]
+    return f"{', '.join(shown)} and {count - len(shown):,} more"
 
 
 _AGE = (("y", 365 * 86400), ("d", 86400), ("h", 3600), ("m", 60), ("s", 1))

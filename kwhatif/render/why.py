@@ -68,20 +68,21 @@ def _misses(decision: Decision, near: NearRow) -> str:
         return first.obstacles[0].reason
     obstacles = " and ".join(obstacle(item, first) for item in lasting)
     if len(lasting) > 1:
-        nearest = (
-            f"{plural(first.nodes, 'node')} {_fail(first)} by {len(lasting)} things, all others by as many or more"
-        )
-        return f"{nearest}: {obstacles}{_room(first)}{_eviction(decision, first)}"
-    said = f"{plural(first.nodes, 'node')} {_fail(first)} by one thing only: {obstacles}{_room(first)}"
-    second = next((miss for miss in others if len(_lasting(miss)) == 1), None)
+        nearest = "the nearest node fails" if first.nodes == 1 else f"the nearest {first.nodes:,} nodes fail"
+        return f"{nearest} by {len(lasting)} things: {obstacles}{_room(first)}{_eviction(decision, first)}"
+    fail = "fails" if first.nodes == 1 else "fail"
+    said = f"{plural(first.nodes, 'node')} {fail} by one thing only: {obstacles}{_room(first)}"
+    second = next((miss for miss in others if len(_lasting(miss)) == 1 and not _is_too_small(miss)), None)
     if second is not None:
         said += f"; {second.nodes:,} by {obstacle(_lasting(second)[0], second)}{_room(second)}"
     tolerations = [unknown(row) for row in near.unknown if row.kind == "toleration"]
     return "; ".join([said, *tolerations[:1]]) + _eviction(decision, first)
 
 
-def _fail(miss: MissRow) -> str:
-    return "fails" if miss.nodes == 1 else "fail"
+def _is_too_small(miss: MissRow) -> bool:
+    """Whether the nodes would not do even if they were empty: nothing that could be changed."""
+    short = [item.evidence for item in miss.obstacles if isinstance(item.evidence, InsufficientResource)]
+    return any(evidence.requested > evidence.allocatable for evidence in short)
 
 
 def _lasting(miss: MissRow) -> list[ObstacleRow]:
@@ -122,7 +123,7 @@ def obstacle(row: ObstacleRow, miss: MissRow) -> str:
         case UntoleratedTaint():
             return f"taint {taint_text(evidence)}"
         case UnmatchedSelector(terms=terms):
-            return f"label {terms[0]}" if _is_pair(evidence) else f"node affinity {' or '.join(terms)}"
+            return f"no label {terms[0]}" if _is_pair(evidence) else f"node affinity {' or '.join(terms)}"
         case CordonedNode():
             return "cordoned (spec.unschedulable)"
         case None:
