@@ -79,20 +79,11 @@ _GAP = 3
 
 
 def _share(room: int, wanted: Sequence[int]) -> list[int]:
-    """How much more than its longest word each column gets: small wishes first, but most of it for the last one."""
-    given = [0] * len(wanted)
-    last = len(wanted) - 1
-    small_first = sorted(range(last), key=lambda place: wanted[place])
-    for_others = max(room - wanted[last], int(room * _SHARE))
-    for place in small_first:
-        given[place] = min(wanted[place], for_others)
-        for_others -= given[place]
-    given[last] = min(wanted[last], room - sum(given))
+    """How much more than its longest word each column gets: as it would need, the rest for the last one."""
+    total = max(sum(wanted), 1)
+    given = [min(more, room * more // total) for more in wanted]
+    given[-1] += min(room - sum(given), wanted[-1] - given[-1])
     return given
-
-
-#: How much of the room that there is beyond words the columns before the last get, if all want more.
-_SHARE = 0.4
 
 
 #: Where a name in camel case may be broken: `NodeResources`, `CSILimits`.

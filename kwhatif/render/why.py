@@ -24,17 +24,14 @@ def why(decision: Decision) -> str:
     near = decision.near
     if near is None:
         return decision.message
-    missing = [row for row in near.unknown if row.kind != "toleration"]
-    if missing:
-        return _few([unknown(row) for row in missing])
-    if near.too_large:
-        return _few(
-            [
-                f"asks for {amount(row.resource, row.requested)} {row.resource}, the largest node has"
-                f" {amount(row.resource, row.largest)}"
-                for row in near.too_large
-            ]
-        )
+    said = [unknown(row) for row in near.unknown if row.kind != "toleration"]
+    said += [
+        f"asks for {amount(row.resource, row.requested)} {row.resource}, the largest node has"
+        f" {amount(row.resource, row.largest)}"
+        for row in near.too_large
+    ]
+    if said:
+        return _few(said)
     return _misses(decision, near) if near.misses else decision.message
 
 
@@ -57,7 +54,7 @@ def unknown(row: UnknownNameRow) -> str:
 def _few(said: Sequence[str]) -> str:
     """The first two."""
     more = len(said) - 2
-    return "; ".join(said[:2]) + (f"; and {more} more like this" if more > 0 else "")
+    return "; ".join(said[:2]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _misses(decision: Decision, near: NearRow) -> str:
