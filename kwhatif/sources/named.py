@@ -13,6 +13,7 @@ from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import Namespace
 from kwhatif.report import SourceRow
+from kwhatif.sources.files import Given
 from kwhatif.sources.kinds import POD_KINDS
 from kwhatif.whatif.applied import Applied
 
@@ -71,7 +72,7 @@ def parse_reference(text: str, default_namespace: str) -> Reference | None:
     """
     word, *rest = text.split("/")
     resource = _KINDS.get(word.lower())
-    if resource is None or len(rest) not in (1, 2) or not all(rest) or Path(text).exists():
+    if isinstance(text, Given) or resource is None or len(rest) not in (1, 2) or not all(rest) or Path(text).exists():
         return None
     namespace, name = rest if len(rest) == 2 else (default_namespace, *rest)
     return Reference(text, resource, namespace, name)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.policy.rules import Judged
@@ -98,6 +99,7 @@ class _Judging:
         self._cluster = self._snapshot.cluster
         self._caveats = dict.fromkeys((*session.caveats, *question.caveats))
         self._problems = list(question.problems)
+        self._kinds_and_keys = {(type(each.object).__name__, key_of(each.object)) for each in question.applied}
         surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
         self._planner = Planner(self._cluster, question.rollout, question.template_paths, admission=question.admission)
@@ -165,7 +167,9 @@ class _Judging:
         for applied in self._question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
-                    queue.add(self._planned(applied))
+                    workload = self._planned(applied)
+                    if workload.update != "unchanged" or not self._is_made_of_another(applied):
+                        queue.add(workload)
         for pod in (pod for workload in queue.workloads for pod in workload.removed):
             self._snapshot.withdraw(key_of(pod))
             self._cluster.remove(pod)
@@ -175,13 +179,18 @@ class _Judging:
         queue.place_all(placer)
         self._caveats.update(placer.caveats)
         others: list[Decision] = []
-        for key, workload in asked.items():
+        for key, asking in asked.items():
             decision = queue.earlier.pop(key)
-            if workload is None:
+            if asking is None:
                 others.append(decision)
             else:
-                workload.decide(decision)
+                asking.decide(decision)
         return list(map(self._judged, queue.workloads)), others, list(queue.earlier.values())
+
+    def _is_made_of_another(self, applied: Applied) -> bool:
+        """Whether it is what the controller of another one makes, as in a dump that is taken for manifests."""
+        owner, namespace = controller_of(applied.object.metadata), applied.object.metadata.namespace
+        return owner is not None and (owner.kind, f"{namespace}/{owner.name}") in self._kinds_and_keys
 
     def _planned(self, applied: Applied) -> Planned:
         update = self._planner.plan(applied)
