@@ -11,7 +11,7 @@ import msgspec
 from kwhatif.cel import CelRuntimeError, Program
 from kwhatif.matching.labels import Selector
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
-from kwhatif.policy.words import few, subject
+from kwhatif.policy.words import few, subject, victims_by_owner
 from kwhatif.report import Decision, Outcome, VictimRow, WorkloadRow
 
 Labels = Mapping[str, str]
@@ -73,9 +73,14 @@ def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
     def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, lambda decision: decision.outcome == outcome):
             said = subject(workload.row, hits, verb, verbs)
-            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}: {hits[0].message}")
+            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}: {_reason(hits[0])}")
 
     return find
+
+
+def _reason(decision: Decision) -> str:
+    """The scheduler's words; of a pod that is not queued, those of the plugin that keeps it out: which gates."""
+    return decision.pre_enqueue.message if decision.pre_enqueue else decision.message
 
 
 def _held_up(workload: Judged, hits: Sequence[Decision]) -> str:
@@ -90,16 +95,17 @@ def _held_up(workload: Judged, hits: Sequence[Decision]) -> str:
 def preemption(workloads: Sequence[Judged]) -> Iterator[Hit]:
     """Any eviction."""
     for workload, hits in _where(workloads, lambda decision: decision.outcome == "Preempts"):
-        victims = few([victim.pod for decision in hits for victim in decision.victims])
-        yield _hit(workload, hits, f"{subject(workload.row, hits, 'evicts', 'evict')} {victims}")
+        victims = victims_by_owner([victim for decision in hits for victim in decision.victims])
+        evicts = subject(workload.row, hits, "would evict", "would evict")
+        yield _hit(workload, hits, f"{evicts} {victims or 'others'}")
 
 
 def budget_violation(workloads: Sequence[Judged]) -> Iterator[Hit]:
     """Any eviction that a budget does not allow."""
     for workload, hits in _where(workloads, lambda decision: any(victim.violates for victim in decision.victims)):
         broken = {budget: None for decision in hits for victim in decision.victims for budget in victim.violates}
-        victims = few([victim.pod for decision in hits for victim in decision.victims if victim.violates])
-        yield _hit(workload, hits, f"evicting {victims} breaks {few(list(broken))}")
+        victims = victims_by_owner([victim for decision in hits for victim in decision.victims if victim.violates])
+        yield _hit(workload, hits, f"evicting {victims} violates {few(list(broken))}")
 
 
 def victim_limit(limit: VictimLimit) -> Find:
@@ -132,8 +138,9 @@ def protection(rule: Protection) -> Find:
 
     def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, lambda decision: any(map(protected, decision.victims))):
-            victims = [victim.pod for decision in hits for victim in decision.victims if protected(victim)]
-            yield _hit(workload, hits, f"{subject(workload.row, hits, 'evicts', 'evict')} {few(victims)}, {why}")
+            victims = [victim for decision in hits for victim in decision.victims if protected(victim)]
+            evicts = subject(workload.row, hits, "would evict", "would evict")
+            yield _hit(workload, hits, f"{evicts} {victims_by_owner(victims)}, {why}")
 
     return find
 

@@ -1,10 +1,15 @@
-"""Words that findings share."""
+"""Words that findings, results of workloads and tables share."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from kwhatif.report import Decision, WorkloadRow
+from kwhatif.report import Decision, VictimRow, WorkloadRow
+
+#: So many owners of victims are named.
+_MOST_OWNERS = 3
+_A_LIST = 2
 
 #: What an object itself says of the policy.
 ANNOTATION = "kwhatif.dev/ignore"
@@ -22,3 +27,17 @@ def few(names: Sequence[str], limit: int = 3) -> str:
     if len(names) <= limit + 1:
         return ", ".join(names)
     return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
+
+
+def victims_by_owner(victims: Sequence[VictimRow]) -> str:
+    """`6 pods of Deployment batch/etl (priority -1000)`; a pod without an owner by its own name."""
+    groups = Counter((victim.workload or victim.owner, victim.priority) for victim in victims)
+    alone = {victim.priority: victim.pod for victim in victims if not (victim.workload or victim.owner)}
+    said = []
+    for (owner, priority), count in list(groups.items())[:_MOST_OWNERS]:
+        pods = "1 pod" if count == 1 else f"{count:,} pods"
+        what = f"{pods} of {owner}" if owner else f"pod {alone[priority]}" if count == 1 else f"{pods} without an owner"
+        said.append(f"{what} (priority {priority})")
+    rest = sum(groups.values()) - sum(list(groups.values())[:_MOST_OWNERS])
+    said += [f"{rest:,} more"] if rest else []
+    return "".join(said) if len(said) < _A_LIST else f"{', '.join(said[:-1])} and {said[-1]}"

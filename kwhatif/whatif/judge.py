@@ -242,7 +242,7 @@ class _Judging:
     def _judged(self, workload: Planned) -> Judged:
         decisions = list(filter(None, workload.decisions.values()))
         source, removed = workload.applied.source, len(workload.removed)
-        row = workload_row(source, workload.update, removed, decisions, self._cluster)
+        row = workload_row(source, workload.update, removed, decisions)
         return Judged(row, decisions, workload.applied.ignore)
 
 
