@@ -21,7 +21,7 @@ _MIN_FEASIBLE_NODES = 100
 
 BATCHED = (
     "where spreading by default is off, kube-scheduler may place equal pods by the ranking that it made for the first"
-    " of them (OpportunisticBatching, on by default); kwhatif ranks the nodes anew for each, so another one may be taken"
+    " of them (OpportunisticBatching, on by default); kwhatif ranks the nodes for each, so another one may be taken"
 )
 
 

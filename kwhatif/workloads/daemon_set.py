@@ -11,7 +11,7 @@ from kwhatif.matching.node_selector import NAME_FIELD, RequiredNodeAffinity
 from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, first_untolerated
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Requirement
-from kwhatif.model.node import Node
+from kwhatif.model.node import Node, Taint
 from kwhatif.model.pod import (
     Affinity,
     NodeAffinity,
@@ -52,20 +52,30 @@ class _Labelled(NamedTuple):
 
 
 def eligible_nodes(daemon_set: DaemonSet, cluster: Cluster) -> list[str]:
-    """The nodes that the controller wants a pod on, in their order (`NodeShouldRunDaemonPod`).
+    """The nodes that the controller wants a pod on, in their order."""
+    return [name for name, should_run in tolerable_nodes(daemon_set, cluster).items() if should_run]
 
-    A cordon does not keep it away; a taint does, unless the pods tolerate it.
+
+def tolerable_nodes(daemon_set: DaemonSet, cluster: Cluster) -> dict[str, bool]:
+    """The nodes where pods that run may run on, in their order, and whether one should (`NodeShouldRunDaemonPod`).
+
+    A cordon does not keep it away; a taint does, unless the pods tolerate it: with the effect NoExecute those that run
+    there, too.
     """
     spec = (daemon_set.spec.template or PodTemplateSpec()).spec
     tolerations = with_own_tolerations(spec)
     affinity = RequiredNodeAffinity(spec)
-    return [
-        node.metadata.name
+    return {
+        node.metadata.name: first_untolerated(node.spec.taints, tolerations) is None
         for node in cluster.all(Node).values()
         if spec.node_name in ("", node.metadata.name)
         and affinity.matches(_Labelled(node.metadata.name, node.metadata.labels))
-        and first_untolerated(node.spec.taints, tolerations) is None
-    ]
+        and first_untolerated(_evicting(node), tolerations) is None
+    }
+
+
+def _evicting(node: Node) -> tuple[Taint, ...]:
+    return tuple(taint for taint in node.spec.taints if taint.effect == NO_EXECUTE)
 
 
 def node_of(pod: Pod) -> str:

@@ -22,9 +22,13 @@ HASH_LABEL = "pod-template-hash"
 
 def expand_deployment(deployment: Deployment, count: int, cluster: Cluster) -> Expansion:
     """So many pods of the ReplicaSet that has the Deployment's template: of one that is there, else of a new one."""
+    return equal_pods(pod_like(deployment, *replica_set_for(deployment, cluster)), count, cluster)
+
+
+def pod_like(deployment: Deployment, owner: OwnerReference, hash_: str) -> Pod:
+    """A pod of the Deployment's template, that this ReplicaSet controls."""
     template = deployment.spec.template or PodTemplateSpec()
-    owner, hash_ = replica_set_for(deployment, cluster)
-    return equal_pods(pod_of(template, deployment.metadata.namespace, owner, {HASH_LABEL: hash_}), count, cluster)
+    return pod_of(template, deployment.metadata.namespace, owner, {HASH_LABEL: hash_})
 
 
 def expand_replicas(controller: ReplicaSet | ReplicationController, count: int, cluster: Cluster) -> Expansion:

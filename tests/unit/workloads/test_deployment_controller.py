@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.model.workload import RollingUpdate
-from kwhatif.workloads.rolling.replica_sets import Sized, bounds_of, settle
+from kwhatif.workloads.controllers.deployment import Sized, bounds_of, settle
 
 #: Sizes and available pods of the ReplicaSets, the oldest first; which of them is new; how many pods were wanted, and
 #: are; maxSurge and maxUnavailable; the sizes in the end.
