@@ -13,18 +13,20 @@ for decision in report.decisions:
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.report import Report
-from kwhatif.sources.candidates import Candidates, read_candidates
+from kwhatif.sources.applied import Asked, as_row, parse_template_paths, read_applied
 from kwhatif.sources.collected import Collected, LoadedCluster
-from kwhatif.sources.manifests import read_manifest_set
+from kwhatif.sources.named import require_namespace
 from kwhatif.sources.progress import Progress, Teller
+from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 
 if TYPE_CHECKING:
@@ -154,51 +156,112 @@ def _session(
     return session
 
 
-def read_pods(session: Session, manifests: Sequence[PathLike], namespace: str | None = None) -> Candidates:
-    """The candidate pods of manifests, as the API server would store them; of equal replicas the first.
+class Manifests(TypedDict, total=False):
+    """How manifests are read."""
 
-    Those that name no namespace are put into `namespace`, else where kubectl would put them: that of the live
-    cluster's context, or `default`.
+    #: Where manifests belong that name no namespace; else that of the live cluster's context, or `default`.
+    namespace: str | None
+    #: Where custom resources have their pod templates: "Rollout=.spec.template".
+    template_paths: Sequence[str]
 
-    Raises:
-        InputError: with every problem of the manifests.
-    """
-    return read_candidates(
+
+def _read(
+    session: Session, manifests: Sequence[PathLike], options: Manifests
+) -> tuple[Asked, Mapping[str, Sequence[str]]]:
+    paths = parse_template_paths(options.get("template_paths", ()))
+    asked = read_applied(
         [str(path) for path in manifests],
         session.cluster,
         stdin=sys.stdin.buffer,
-        default_namespace=namespace or session.namespace,
+        default_namespace=options.get("namespace") or session.namespace,
         originals=session.originals.candidates if session.originals else None,
+        custom_kinds=paths,
     )
+    return asked, paths
 
 
-def schedule(session: Session, *manifests: PathLike, namespace: str | None = None) -> Report:
-    """Where would the pods of these manifests land; if nowhere, whom would they evict, and why?"""
-    return _judge(session, read_pods(session, manifests, namespace), "schedule")
+def schedule(
+    session: Session,
+    *manifests: PathLike,
+    alone: bool = False,
+    admission: bool = True,
+    **options: Unpack[Manifests],
+) -> Report:
+    """If this is applied, where do its pods land; if nowhere, whom do they evict, and why?
+
+    Args:
+        session: the cluster.
+        manifests: files, directories, globs, "-", or objects of the cluster by name: "pod/shop/web-0", "deploy/web".
+        alone: judge each pod as if it were the only one, the next in the queue; of equal replicas the first.
+        admission: False takes pods as the API server has stored them, and judges each alone: what the scheduler
+            itself would do with them.
+        options: how the manifests are read, see `Manifests`.
+
+    Raises:
+        InputError: with every problem of the manifests.
+        ValueError: a template path is malformed.
+    """
+    return _answer(session, "schedule", manifests, options, alone=alone, admission=admission)
 
 
-def preempt(session: Session, *manifests: PathLike, namespace: str | None = None) -> Report:
-    """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order."""
-    if not manifests:
-        with rare_garbage_collection():
-            return session.schedule(session.pending_pods(), command="preempt")
-    return _judge(session, read_pods(session, manifests, namespace), "preempt")
+def preempt(
+    session: Session,
+    *manifests: PathLike,
+    alone: bool = False,
+    admission: bool = True,
+    **options: Unpack[Manifests],
+) -> Report:
+    """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order.
+
+    The arguments are those of `schedule`; without manifests, `namespace` leaves out the pods of all others.
+
+    Raises:
+        InputError: with every problem of the manifests; without them, if there is no such namespace.
+        ValueError: a template path is malformed.
+    """
+    if manifests:
+        return _answer(session, "preempt", manifests, options, alone=alone, admission=admission)
+    namespace = options.get("namespace") or ""
+    require_namespace(namespace, session.cluster)
+    with rare_garbage_collection():
+        question = Question(pending_in=namespace, alone=alone, admission=admission, full=True)
+        return judge(session, question).report(session, "preempt")
 
 
-def _judge(session: Session, candidates: Candidates, command: str) -> Report:
-    with session.having(candidates.claims), rare_garbage_collection():
-        return session.schedule(candidates.pods, command, candidates.caveats)
+def _answer(
+    session: Session,
+    command: str,
+    manifests: Sequence[PathLike],
+    options: Manifests,
+    *,
+    alone: bool,
+    admission: bool,
+) -> Report:
+    asked, paths = _read(session, manifests, options)
+    asked.require_pods([str(path) for path in manifests])
+    question = Question(
+        applied=asked.applied,
+        template_paths=paths,
+        alone=alone,
+        admission=admission,
+        full=True,
+        caveats=asked.caveats,
+    )
+    with rare_garbage_collection():
+        report = judge(session, question).report(session, command)
+    if report.problems:
+        raise InputError([Problem(row.where, row.message, row.field, row.hint) for row in report.problems])
+    return report
 
 
 def gate(
     session: Session,
     *manifests: PathLike,
     policy: PathLike | None = None,
-    rollout: Rollout = "final",
-    namespace: str | None = None,
-    template_paths: Sequence[str] = (),
+    rollout: Rollout = "end",
     strict: bool = False,
     today: date | None = None,
+    **options: Unpack[Manifests],
 ) -> Report:
     """If all of this is applied, does everything schedule, whom does it evict, and does the policy allow that?
 
@@ -206,42 +269,30 @@ def gate(
 
     Args:
         session: the cluster.
-        manifests: files, directories, globs, or "-".
+        manifests: as for `schedule`.
         policy: the policy's file; without one, the default policy holds.
-        rollout: whether updates are judged by their end state, or ("surge") while old pods are still there.
-        namespace: where manifests belong that name none.
-        template_paths: where custom resources have their pod templates: "Rollout=.spec.template".
+        rollout: how updates are judged: by whether they come to their end, step by step; by their end state only
+            ("final"); or while old pods are still there ("surge").
         strict: fail where information is missing.
         today: tells which exceptions of the policy have expired.
+        options: how the manifests are read, see `Manifests`.
 
     Raises:
         InputError: there is nothing to judge, or the policy is wrong.
         ValueError: a template path is malformed.
     """
     from kwhatif.policy.build import default_rulebook
-    from kwhatif.sources.applied import as_applied, as_row, parse_template_paths
     from kwhatif.sources.policy import read_policy
-    from kwhatif.whatif.gate import Question
-    from kwhatif.whatif.gate import gate as judge
+    from kwhatif.whatif.gate import gate as judge_by_policy
 
-    paths = parse_template_paths(template_paths)
     book = default_rulebook() if policy is None else read_policy(str(policy), stdin=sys.stdin.buffer)
-    found = read_manifest_set(
-        [str(path) for path in manifests],
-        stdin=sys.stdin.buffer,
-        default_namespace=namespace or session.namespace,
-        originals=session.originals.candidates if session.originals else None,
-        custom_kinds=paths,
-    )
+    asked, paths = _read(session, manifests, options)
     question = Question(
-        applied=tuple(map(as_applied, found.manifests)),
-        book=book,
-        today=today or datetime.now(UTC).date(),
+        applied=asked.applied,
         rollout=rollout,
         template_paths=paths,
-        strict=strict,
-        problems=tuple(map(as_row, found.problems)),
-        caveats=found.caveats,
+        problems=tuple(map(as_row, asked.problems)),
+        caveats=asked.caveats,
     )
     with rare_garbage_collection():
-        return judge(session, question)
+        return judge_by_policy(session, question, book, today=today or datetime.now(UTC).date(), strict=strict)

@@ -19,7 +19,8 @@ KUBERNETES_VERSION = "1.36"
 Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored", "Waits"]
 FindingLevel = Literal["fail", "warn"]
 PolicyVerdict = Literal["pass", "warn", "fail"]
-UpdateKind = Literal["new", "unchanged", "scaled", "changed"]
+#: `restarted`: an object of the cluster that was asked for by name; all its pods start anew.
+UpdateKind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
 
 
 class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
@@ -172,6 +173,9 @@ class Decision(_Row, kw_only=True):
     preemption: PreemptionRow | None = None
     source: SourceRow | None = None
     changes: tuple[ChangeRow, ...] = ()
+    #: How much of the evidence is here: all of it (`full`), of nodes and candidates that say the same a few (`few`), or
+    #: only what becomes of the pod (`short`), since a pod of the same workload with the same outcome has the rest.
+    detail: Literal["full", "few", "short"] = "full"
 
     @property
     def victims(self) -> tuple[VictimRow, ...]:
@@ -198,6 +202,16 @@ class RolloutRow(_Row):
     waits_for: str | None = None
     #: What keeps its controller from going on all the same, such as `maxUnavailable 0`.
     limit: str = ""
+
+
+class QueuedRow(_Row, kw_only=True):
+    """A pod that was pending already and is taken before the last of the report's pods: what it takes is gone then."""
+
+    pod: str
+    priority: int = 0
+    outcome: Outcome
+    node: str | None = None
+    victims: tuple[str, ...] = ()
 
 
 class WorkloadRow(_Row):
@@ -270,8 +284,12 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     changes: tuple[ChangeRow, ...] = ()
     caveats: tuple[str, ...] = ()
     decisions: tuple[Decision, ...] = ()
-    #: Of a gate only, by the order of the manifests.
+    #: Every pod is judged as if it were the only one; else each sees what those before it have taken.
+    alone: bool = False
+    #: By the order of the manifests; none where every pod is judged alone.
     workloads: tuple[WorkloadRow, ...] = ()
+    #: The cluster's own pending pods that come before the last of these, in the order of the queue.
+    queued_before: tuple[QueuedRow, ...] = ()
     policy: PolicyRow | None = None
     problems: tuple[ProblemRow, ...] = ()
 

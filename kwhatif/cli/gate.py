@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Filenames, Manifests, Namespace, Quiet, named
+from kwhatif.cli.options import (
+    Color,
+    ColorOption,
+    Filenames,
+    Manifests,
+    Namespace,
+    Quiet,
+    Templates,
+    named,
+    template_paths,
+)
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
 from kwhatif.cli.run import Style, now, print_report
 from kwhatif.errors import ExitCode, InputError, Problem
@@ -33,8 +43,9 @@ class GateOutput(Enum):
 
 
 class RolloutOption(Enum):
-    """Which moment of a rollout is judged."""
+    """How rollouts are judged."""
 
+    END = "end"
     FINAL = "final"
     SURGE = "surge"
 
@@ -49,14 +60,9 @@ Policy = Annotated[
 ]
 Rollouts = Annotated[
     RolloutOption,
-    typer.Option("--rollout", help="Judge updates by their end state, or while old pods are still there."),
-]
-Templates = Annotated[
-    list[str] | None,
     typer.Option(
-        "--pod-template-path",
-        metavar="KIND=PATH",
-        help="Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
+        "--rollout",
+        help="Judge updates step by step to their end, by their end state only, or while old pods are still there.",
     ),
 ]
 GateOutputOption = Annotated[GateOutput, typer.Option("--output", "-o", help="How to print the answer.")]
@@ -68,7 +74,7 @@ def gate(
     manifests: Manifests = None,
     filename: Filenames = None,
     policy: Policy = None,
-    rollout: Rollouts = RolloutOption.FINAL,
+    rollout: Rollouts = RolloutOption.END,
     namespace: Namespace = None,
     pod_template_path: Templates = None,
     output: GateOutputOption = GateOutput.TABLE,
@@ -88,7 +94,7 @@ def gate(
 
     pods = named(manifests, filename)
     files = parse_reports(report or ())
-    try:
+    with template_paths():
         answer = kwhatif.gate(
             cluster.load(lenient=True),
             *pods,
@@ -99,8 +105,6 @@ def gate(
             strict=cluster.strict,
             today=_today(),
         )
-    except ValueError as wrong:
-        raise typer.BadParameter(str(wrong), param_hint="--pod-template-path") from wrong
     write_reports(answer, files)
     print_report(answer, Style(output.value, color, quiet))
     _exit(answer)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from typing import Annotated
 
@@ -9,7 +11,10 @@ import typer
 
 Manifests = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[MANIFEST]...", help="Files, directories, globs, or - for standard input."),
+    typer.Argument(
+        metavar="[MANIFEST]...",
+        help="Files, directories, globs, - for standard input, or objects of the cluster: deploy/NAMESPACE/NAME.",
+    ),
 ]
 Filenames = Annotated[
     list[str] | None,
@@ -57,6 +62,26 @@ FailOn = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.")]
 
 
+Alone = Annotated[
+    bool, typer.Option("--alone", help="Judge each pod as if it were the only one; of equal replicas the first.")
+]
+NoAdmission = Annotated[
+    bool,
+    typer.Option(
+        "--no-admission",
+        help="Take pods as the API server has stored them, and judge each alone: what the scheduler itself would do.",
+    ),
+]
+Templates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pod-template-path",
+        metavar="KIND=PATH",
+        help="Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
+    ),
+]
+
+
 def named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]:
     """All manifests that the command line names, at least one.
 
@@ -67,3 +92,16 @@ def named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]
     if not named:
         raise typer.BadParameter("name a file, a directory, a glob, or - for standard input", param_hint="MANIFEST")
     return named
+
+
+@contextmanager
+def template_paths() -> Iterator[None]:
+    """What is wrong with `--pod-template-path` is wrong usage.
+
+    Raises:
+        typer.BadParameter: in the library's words.
+    """
+    try:
+        yield
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong), param_hint="--pod-template-path") from wrong

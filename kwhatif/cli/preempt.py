@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, FailOn, Filenames, Namespace, Output, OutputOption, Quiet
+from kwhatif.cli.options import (
+    Alone,
+    Color,
+    ColorOption,
+    FailOn,
+    Filenames,
+    Namespace,
+    NoAdmission,
+    Output,
+    OutputOption,
+    Quiet,
+    Templates,
+    template_paths,
+)
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 
@@ -20,6 +33,9 @@ def preempt(
     ] = None,
     filename: Filenames = None,
     namespace: Namespace = None,
+    alone: Alone = False,
+    no_admission: NoAdmission = False,
+    pod_template_path: Templates = None,
     output: OutputOption = Output.TABLE,
     explain: Annotated[bool, typer.Option("--explain", help="Tell the whole story, step by step.")] = False,
     fail_on: FailOn = "unschedulable",
@@ -28,7 +44,7 @@ def preempt(
 ) -> None:
     """Whom would these pods evict, where, and why there?
 
-    Without a manifest, every pending pod of the cluster in queue order.
+    Without a manifest, every pending pod of the cluster (with -n, of a namespace) in queue order.
 
     \b
     Examples:
@@ -39,5 +55,14 @@ def preempt(
 
     conditions = parse_conditions(fail_on)
     session = cluster.load()
-    report = kwhatif.preempt(session, *(manifests or ()), *(filename or ()), namespace=namespace)
+    with template_paths():
+        report = kwhatif.preempt(
+            session,
+            *(manifests or ()),
+            *(filename or ()),
+            alone=alone,
+            admission=not no_admission,
+            namespace=namespace,
+            template_paths=pod_template_path or (),
+        )
     answer(report, Style(output.value, color, quiet, explain), conditions)

@@ -1,81 +1,95 @@
-"""`Rollouts`: controllers of workloads that roll act in turn, and hear what became of their pods."""
+"""`Rollouts`: the controllers of workloads that roll act in turn, and hear what became of their pods."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kwhatif.model.cluster import key_of
-from kwhatif.model.pod import Pod
 from kwhatif.report import RolloutRow
-from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.placing import Placement, Placer
 from kwhatif.workloads.rolling.roll import Roll
 
+if TYPE_CHECKING:
+    from kwhatif.whatif.queue import Planned
 
-class Rolling:
-    """One workload that rolls."""
 
-    def __init__(self, applied: Applied, roll: Roll) -> None:
-        self.applied = applied
-        self.roll = roll
-        #: The pods of the cluster that have been deleted.
-        self.removed: list[Pod] = []
-        self.steps = 0
-
-    def row(self) -> RolloutRow:
-        """How far it is."""
-        wanted, updated, old, waits_for, limit, done = self.roll.progress()
-        return RolloutRow(
-            steps=self.steps,
-            completed=done,
-            wanted=wanted,
-            updated=updated,
-            old=old,
-            waits_for=None if done else waits_for or None,
-            limit="" if done else limit,
-        )
+def rollout_row(workload: Planned) -> RolloutRow | None:
+    """How far the workload's rollout is; None where it does not roll."""
+    if workload.roll is None:
+        return None
+    wanted, updated, old, waits_for, limit, done = workload.roll.progress()
+    return RolloutRow(
+        steps=workload.steps,
+        completed=done,
+        wanted=wanted,
+        updated=updated,
+        old=old,
+        waits_for=None if done else waits_for or None,
+        limit="" if done else limit,
+    )
 
 
 class Rollouts:
-    """All of them. A round: every controller does one thing; then whoever drives this places what was made."""
+    """In each round every controller does one thing; then whoever drives this places the pods that were made.
+
+    Pods that a controller deletes are gone at once; those that find a node are ready before the next round.
+    """
 
     def __init__(self, planner: Planner) -> None:
         self._planner = planner
-        self._by_pod: dict[str, Rolling] = {}
-        #: Whether any pod has left its node since this was set to False: others may find room.
-        self.has_left = False
+        self._by_pod: dict[str, Planned] = {}
+        self._workloads: list[tuple[Planned, Roll]] = []
+        #: How many pods have left so far: others may find room, or be within their quota.
+        self.left = 0
+        self._retried = 0
 
-    def add(self, rolling: Rolling, pods: Sequence[Pod]) -> None:
-        """One more, which has these pods already."""
-        self._by_pod.update((key_of(pod), rolling) for pod in pods)
+    def add(self, workload: Planned, roll: Roll) -> None:
+        """One more."""
+        self._workloads.append((workload, roll))
+        self._by_pod.update((key_of(pod), workload) for pod in roll.pods())
 
-    def step(self, rolling: Rolling, placer: Placer) -> Iterator[Candidate]:
-        """Let one controller do what it does next; yields the pods that come of it."""
-        step = rolling.roll.step()
-        rolling.steps += not step.is_empty
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._workloads)
+
+    def round(self, placer: Placer) -> Iterator[tuple[Planned, Candidate]]:
+        """Let each controller do what it does next; yields the pods that come of it."""
+        for _, roll in self._workloads if self.left > self._retried else ():
+            roll.retry()
+        self._retried = self.left
+        for workload, roll in self._workloads:
+            for candidate in self._step(workload, roll, placer):
+                yield workload, candidate
+
+    def _step(self, workload: Planned, roll: Roll, placer: Placer) -> Iterator[Candidate]:
+        step = roll.step()
+        workload.steps += not step.is_empty
         for pod in step.removed:
             self._by_pod.pop(key_of(pod), None)
             self._planner.remove(pod)
             placer.withdraw(key_of(pod))
-            rolling.removed.append(pod)
-        self.has_left |= bool(step.removed)
-        for candidate in self._planner.admit(rolling.applied, step.added.groups):
+        self.left += len(step.removed)
+        # What was made on the way, and goes again, never was.
+        made = {key_of(pod) for pod in step.removed if workload.decisions.pop(key_of(pod), None) is not None}
+        workload.removed += tuple(pod for pod in step.removed if key_of(pod) not in made)
+        for candidate in self._planner.admit(workload.applied, step.added.groups):
             if candidate.refusal:
-                rolling.roll.refused(candidate.pod)
+                roll.refused(candidate.pod)
             else:
-                rolling.roll.made(candidate.pod)
-                self._by_pod[key_of(candidate.pod)] = rolling
+                roll.made(candidate.pod)
+                self._by_pod[key_of(candidate.pod)] = workload
             yield candidate
 
     def placed(self, placement: Placement, placer: Placer) -> None:
-        """Tell the controllers of the pod, and of its victims."""
+        """Let the controllers know of the pod, and of its victims."""
         for victim in placement.victims:
-            self.has_left = True
-            rolling = self._by_pod.pop(victim.pod.key, None)
-            if rolling is not None:
-                rolling.roll.gone(victim.pod.pod)
+            self.left += 1
+            evicted = self._by_pod.pop(victim.pod.key, None)
+            if evicted is not None and evicted.roll is not None:
+                evicted.roll.gone(victim.pod.pod)
+                evicted.decisions.pop(victim.pod.key, None)
         rolling = self._by_pod.get(placement.pod.key)
-        if rolling is not None and placement.outcome in ("Placed", "Preempts", "Ignored"):
-            bound = placer.snapshot.pods.get(placement.pod.key, placement.pod)
-            rolling.roll.runs(bound.pod)
+        if rolling is not None and rolling.roll is not None and placement.outcome in ("Placed", "Preempts", "Ignored"):
+            rolling.roll.runs(placer.snapshot.pods.get(placement.pod.key, placement.pod).pod)

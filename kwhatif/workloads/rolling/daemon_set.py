@@ -123,6 +123,12 @@ class DaemonSetRoll:
             self._listed[name] = there.standing
             self._by_standing[there.standing][name] = None
 
+    def pods(self) -> list[Pod]:
+        """See `Roll`."""
+        there = self._nodes.values()
+        new = [each.new for each in there if each.new is not None]
+        return [*self._unwanted, *(pod for each in there for pod in each.old), *new]
+
     def step(self) -> Step:
         """The controller deletes pods, and makes new ones."""
         removed, self._unwanted = self._unwanted, []
@@ -189,7 +195,7 @@ class DaemonSetRoll:
             wanted=len(self._wanted),
             updated=updated,
             old=old,
-            waits_for=key_of(late[0]) if late and late[0] else "",
-            limit=limit,
-            done=(updated == len(self._wanted) and not old) or (bounds is None and not late),
+            waits_for=late[0] if late else "",
+            limit=f"maxSurge {surge}" if surge else f"maxUnavailable {unavailable}",
+            done=updated == len(self._wanted) and not old,
         )

@@ -175,6 +175,10 @@ class DeploymentRoll:
         self._bounds = bounds_of(new.spec.strategy.rolling_update, count)
         self._before = bounds_of(known.spec.strategy.rolling_update, replicas_of(known)) if known else self._bounds
 
+    def pods(self) -> list[Pod]:
+        """See `Roll`."""
+        return [pod for owned in self._sets.values() for pod in owned.pods.values()]
+
     def step(self) -> Step:
         """The Deployment's controller resizes its ReplicaSets, and these make and delete pods."""
         sized = [Sized(name, each.size, len(each.available)) for name, each in self._sets.items()]
@@ -187,7 +191,7 @@ class DeploymentRoll:
             sync(sized, new, self._bounds)
         else:
             sync(sized, new, self._bounds)
-        related = [pod for each in self._sets.values() for pod in each.pods.values()]
+        related = self.pods()
         removed: list[Pod] = []
         added: list[Group] = []
         for name, size, _ in map(msgspec.structs.astuple, sized):

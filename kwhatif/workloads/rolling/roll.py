@@ -38,6 +38,9 @@ class Progress(NamedTuple):
 class Roll(Protocol):
     """A rollout. Pods that a step removes are gone at once; of pods that it adds, the driver says what became."""
 
+    def pods(self) -> list[Pod]:
+        """All pods of the workload."""
+
     def step(self) -> Step:
         """What the controller does next."""
 

@@ -126,6 +126,10 @@ class StatefulSetRoll:
         }
         return sync(replicas, self._ordinals, ordered=is_ordered(self._new), lowest=self._lowest)
 
+    def pods(self) -> list[Pod]:
+        """See `Roll`."""
+        return list(self._pods.values())
+
     def step(self) -> Step:
         """The controller makes and deletes what it does not have to wait for."""
         moves = self._next()

@@ -15,7 +15,7 @@ from kwhatif.workloads.rolling.roll import Roll
 #: `end`: step by step until it is done, or hangs. `final`: the end state. `surge`: the moment with the most pods,
 #: while old ones are still there.
 Rollout = Literal["end", "final", "surge"]
-Kind = Literal["new", "unchanged", "scaled", "changed"]
+Kind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
 
 _PERCENT = re.compile(r"(\d+)%")
 
