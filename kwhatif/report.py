@@ -218,7 +218,8 @@ class WorkloadRow(_Row):
     """What becomes of all pods of one object in the manifests; `nodes` counts them by node.
 
     The counts of outcomes add up to `replicas`, the pods that come; of an object that is in the cluster already, those
-    by which it differs, and `removed` go; `rollout` says whether those of a changed template all come. `victims` and `violations` (budgets that break) are those of all its pods.
+    by which it differs, and `removed` go; `rollout` says whether those of a changed template all come. `victims` and
+    `violations` (budgets that break) are those of all its pods.
     """
 
     name: str

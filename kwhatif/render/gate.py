@@ -64,7 +64,7 @@ def _workloads(rows: Sequence[WorkloadRow]) -> Table:
 
 def sign_of(row: WorkloadRow) -> tuple[str, str]:
     """Sign and style of what becomes of the workload."""
-    if row.unschedulable or row.denied:
+    if row.unschedulable or row.denied or (row.rollout is not None and not row.rollout.completed):
         return "✘", BAD
     return ("!", WARN) if row.placed < row.replicas else ("✔", GOOD)
 

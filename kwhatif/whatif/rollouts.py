@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from kwhatif.model.cluster import key_of
-from kwhatif.report import RolloutRow
+from kwhatif.report import Outcome, RolloutRow
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.placing import Placement, Placer
 from kwhatif.workloads.rolling.roll import Roll
+
+#: What keeps a pod from running.
+_HOLDS_UP: Collection[Outcome] = ("Unschedulable", "Gated", "Denied")
 
 if TYPE_CHECKING:
     from kwhatif.whatif.queue import Planned
@@ -20,13 +23,14 @@ def rollout_row(workload: Planned) -> RolloutRow | None:
     if workload.roll is None:
         return None
     wanted, updated, old, waits_for, limit, done = workload.roll.progress()
+    late = (decision.pod for decision in workload.decisions.values() if decision and decision.outcome in _HOLDS_UP)
     return RolloutRow(
         steps=workload.steps,
         completed=done,
         wanted=wanted,
         updated=updated,
         old=old,
-        waits_for=None if done else waits_for or None,
+        waits_for=None if done else waits_for or next(late, None),
         limit="" if done else limit,
     )
 
@@ -56,8 +60,11 @@ class Rollouts:
 
     def round(self, placer: Placer) -> Iterator[tuple[Planned, Candidate]]:
         """Let each controller do what it does next; yields the pods that come of it."""
-        for _, roll in self._workloads if self.left > self._retried else ():
+        for workload, roll in self._workloads if self.left > self._retried else ():
             roll.retry()
+            refused = [key for key, decision in workload.decisions.items() if decision and decision.outcome == "Denied"]
+            for key in refused:
+                del workload.decisions[key]  # it gets another name
         self._retried = self.left
         for workload, roll in self._workloads:
             for candidate in self._step(workload, roll, placer):
@@ -71,9 +78,10 @@ class Rollouts:
             self._planner.remove(pod)
             placer.withdraw(key_of(pod))
         self.left += len(step.removed)
-        # What was made on the way, and goes again, never was.
-        made = {key_of(pod) for pod in step.removed if workload.decisions.pop(key_of(pod), None) is not None}
+        made = {key_of(pod) for pod in step.removed if key_of(pod) in workload.decisions}
         workload.removed += tuple(pod for pod in step.removed if key_of(pod) not in made)
+        for key in made:
+            _forget(workload, key)
         for candidate in self._planner.admit(workload.applied, step.added.groups):
             if candidate.refusal:
                 roll.refused(candidate.pod)
@@ -89,7 +97,14 @@ class Rollouts:
             evicted = self._by_pod.pop(victim.pod.key, None)
             if evicted is not None and evicted.roll is not None:
                 evicted.roll.gone(victim.pod.pod)
-                evicted.decisions.pop(victim.pod.key, None)
+                _forget(evicted, victim.pod.key)
         rolling = self._by_pod.get(placement.pod.key)
         if rolling is not None and rolling.roll is not None and placement.outcome in ("Placed", "Preempts", "Ignored"):
             rolling.roll.runs(placer.snapshot.pods.get(placement.pod.key, placement.pod).pod)
+
+
+def _forget(workload: Planned, key: str) -> None:
+    """A pod that was made on the way, and goes again, is not told of, unless others were evicted for it."""
+    decision = workload.decisions.get(key)
+    if decision is not None and not decision.victims:
+        del workload.decisions[key]

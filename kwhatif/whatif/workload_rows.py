@@ -9,6 +9,7 @@ from itertools import groupby, islice
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import controller_of
 from kwhatif.model.workload import Job, ReplicaSet
+from kwhatif.policy.words import hang
 from kwhatif.report import Decision, Outcome, RolloutRow, SourceRow, UpdateKind, VictimRow, WorkloadRow
 
 _MOST_NAMED = 3
@@ -42,18 +43,15 @@ def workload_row(
         nodes=dict(sorted(Counter(decision.node for decision in decisions if decision.node).items())),
         victims=tuple(victim.pod for victim in victims),
         violations=tuple(dict.fromkeys(budget for victim in victims for budget in victim.violates)),
-        message=_hang(rollout) + sentence(update, removed, decisions, cluster),
+        message=_hang(rollout, decisions) + sentence(update, removed, decisions, cluster),
         rollout=rollout,
     )
 
 
-def _hang(rollout: RolloutRow | None) -> str:
-    """`hangs after 2 of 6 new pods while 5 old pods stay (maxUnavailable 0): `."""
+def _hang(rollout: RolloutRow | None, decisions: Sequence[Decision]) -> str:
     if rollout is None or rollout.completed:
         return ""
-    limit = f" ({rollout.limit})" if rollout.limit and rollout.old else ""
-    old = f" while {rollout.old} old {'pod stays' if rollout.old == 1 else 'pods stay'}{limit}" if rollout.old else ""
-    return f"hangs after {rollout.updated} of {rollout.wanted} new pods{old}: "
+    return hang(rollout, [decision for decision in decisions if decision.pod == rollout.waits_for]) + "; "
 
 
 def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision], cluster: Cluster) -> str:
