@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from kwhatif.model.meta import parse_time
-from kwhatif.model.pod import Pod, pod_condition
+from kwhatif.model.pod import Pod, PodCondition, pod_condition
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
@@ -20,6 +22,12 @@ def is_available(pod: Pod) -> bool:
     """Whether the pod does its work; one that runs somewhere does, unless it is said not to be ready."""
     ready = pod_condition(pod, "Ready")
     return bool(pod.spec.node_name) and (ready is None or ready.status == "True")
+
+
+def as_ready(pod: Pod) -> Pod:
+    """The pod once it runs and is ready."""
+    status = replace(pod.status, phase="Running", conditions=(PodCondition(type="Ready", status="True"),))
+    return replace(pod, status=status)
 
 
 def removed_first(pods: Sequence[Pod], related: Iterable[Pod] = ()) -> list[Pod]:

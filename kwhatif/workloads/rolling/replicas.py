@@ -22,7 +22,7 @@ from kwhatif.workloads.replicas import (
     pod_like,
     replica_set_for,
 )
-from kwhatif.workloads.rolling.removal import active, is_available, removed_first
+from kwhatif.workloads.rolling.removal import active, as_ready, is_available, removed_first
 from kwhatif.workloads.rolling.roll import Progress, Step
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update
 from kwhatif.workloads.template import pod_of, same_template
@@ -224,7 +224,7 @@ class DeploymentRoll:
     def runs(self, pod: Pod) -> None:
         """See `Roll`."""
         owned = self._sets[_set_of(pod)]
-        owned.pods[key_of(pod)] = pod
+        owned.pods[key_of(pod)] = as_ready(pod)
         owned.available.add(key_of(pod))
 
     def gone(self, pod: Pod) -> None:
