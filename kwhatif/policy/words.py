@@ -12,6 +12,9 @@ _OBSTACLES: dict[Outcome, str] = {
     "Gated": "is not queued",
 }
 
+#: What an object itself says of the policy.
+ANNOTATION = "kwhatif.dev/ignore"
+
 
 def subject(workload: WorkloadRow, pods: Sequence[Decision], verb: str, verbs: str) -> str:
     """`stays pending` of a single pod; `2 of 6 pods stay pending` of many."""

@@ -61,10 +61,10 @@ def _judged(report: Report, detail: Detail) -> Iterator[RenderableType]:
     for decision in report.decisions:
         by_source.setdefault(decision.source, []).append(decision)
     parts: list[tuple[WorkloadRow | None, list[Decision]]] = []
-    for row in report.workloads:
-        decisions = by_source.pop(row.source, [])
-        is_itself = len(decisions) == 1 and row.name.endswith(f" {decisions[0].pod}")
-        parts.append((None if is_itself else row, decisions))
+    for each in report.workloads:
+        decisions = by_source.pop(each.source, [])
+        is_itself = len(decisions) == 1 and each.name.endswith(f" {decisions[0].pod}")
+        parts.append((None if is_itself else each, decisions))
     parts.extend((None, [decision]) for decisions in by_source.values() for decision in decisions)
     brief = detail.quiet or (len(parts) > MANY and not (detail.wide or detail.explain))
     for number, (row, decisions) in enumerate(parts):

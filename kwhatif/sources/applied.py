@@ -9,7 +9,7 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.originals import Originals
-from kwhatif.policy.suppression import ANNOTATION
+from kwhatif.policy.words import ANNOTATION
 from kwhatif.report import ProblemRow, SourceRow
 from kwhatif.sources.kinds import KINDS
 from kwhatif.sources.manifests import no_pod, read_manifest_set
@@ -24,6 +24,8 @@ class Asked(NamedTuple):
     applied: tuple[Applied, ...]
     problems: tuple[Problem, ...] = ()
     caveats: tuple[str, ...] = ()
+    #: The kinds of all objects, also of those that are not read.
+    kinds: tuple[str, ...] = ()
 
     def require_pods(self, paths: Sequence[str]) -> None:
         """Where an answer is about pods, nothing may be wrong, and there must be some.
@@ -34,7 +36,7 @@ class Asked(NamedTuple):
         if self.problems:
             raise InputError(self.problems)
         if not any(each.is_workload for each in self.applied):
-            raise InputError([no_pod(paths, [type(each.object).__name__ for each in self.applied])])
+            raise InputError([no_pod(paths, self.kinds)])
 
 
 def read_applied(
@@ -69,7 +71,7 @@ def read_applied(
         originals=originals,
         custom_kinds=custom_kinds,
     )
-    return Asked((*map(as_applied, read.manifests), *applied), (*read.problems, *problems), read.caveats)
+    return Asked((*map(as_applied, read.manifests), *applied), (*read.problems, *problems), read.caveats, read.kinds)
 
 
 def as_applied(manifest: Manifest) -> Applied:

@@ -82,7 +82,7 @@ def find_named(reference: Reference, cluster: Cluster) -> Applied | Problem:
     resource = reference.resource
     if not issubclass(resource.type, POD_KINDS):
         return Problem(reference.text, f"a {resource.kind} is not a pod, and no pods are made of it")
-    objects: Mapping[str, KubernetesObject] = cluster.all(resource.type)  # type: ignore[type-var]
+    objects: Mapping[str, KubernetesObject] = cluster.all(resource.type)  # type: ignore[arg-type]
     found = objects.get(reference.key)
     if found is None:
         message = f'{resource.plural} "{reference.name}" not found in namespace {reference.namespace}'

@@ -9,22 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.custom import CustomResource
+from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
-from kwhatif.policy.rules import Judged
-from kwhatif.report import Decision, Outcome, ProblemRow, Report, SourceRow
+from kwhatif.report import Decision, Outcome, ProblemRow, Report, SourceRow, WorkloadRow
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.whatif.alone import decide_alone, judge_alone
 from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.candidates import Candidate, Planner
-from kwhatif.whatif.decide import decide_alone, decision_of
+from kwhatif.whatif.decide import decision_of, refusal
 from kwhatif.whatif.nominations import keep_queued
 from kwhatif.whatif.placing import Placement, Placer, in_full
 from kwhatif.whatif.placing.placer import Describe
@@ -56,6 +57,14 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     #: What is known to be wrong with the manifests, and left out of them.
     problems: Sequence[ProblemRow] = ()
     caveats: Sequence[str] = ()
+
+
+class Judged(NamedTuple):
+    """What becomes of one object's pods, and what its annotation `kwhatif.dev/ignore` says."""
+
+    row: WorkloadRow
+    decisions: Sequence[Decision]
+    ignore: str = ""
 
 
 class Answer(msgspec.Struct, kw_only=True):
@@ -100,6 +109,7 @@ class _Judging:
         self._cluster = self._snapshot.cluster
         self._caveats = dict.fromkeys((*session.caveats, *question.caveats))
         self._problems = list(question.problems)
+        self._kinds_and_keys = {(type(each.object).__name__, key_of(each.object)) for each in question.applied}
         surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
         self._planner = Planner(self._cluster, question.rollout, question.template_paths, admission=question.admission)
@@ -128,27 +138,19 @@ class _Judging:
     # --- each alone ----------------------------------------------------------------------------------
 
     def _each_alone(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
-        profiles, decisions = self._session.profiles, list[Decision]()
-        for applied, denied in apply_claims(self._cluster, self._question.applied, self._planner.claims):
-            decisions.append(_refusal(applied, denied.message))
+        profiles, planner, caveats = self._session.profiles, self._planner, self._caveats
+        decisions = [
+            refusal(applied, denied.message)
+            for applied, denied in apply_claims(self._cluster, self._question.applied, planner.claims)
+        ]
         self._renew_nodes()
         for applied in self._question.applied:
-            if not applied.is_workload:
-                continue
-            with self._noting_problems(applied):
-                update = self._planner.expand(applied)
-                if update.denied is not None:
-                    decisions.append(_refusal(applied, update.denied.message))
-                    continue
-                for group in update.added.groups:
-                    candidate = self._planner.admit_one(applied, group)
-                    decision = decide_alone(candidate, profiles, self._snapshot, self._caveats)
-                    decisions.append(replace(decision, source=applied.source))
-                    if len(group.names) > 1:
-                        count, name = len(group.names), applied.source.object
-                        self._caveats[f"{name} makes {count} equal pods, of which one is judged alone"] = None
-        for info in self._asked_pending():
-            decisions.append(decide_alone(Candidate(info.pod), profiles, self._snapshot, self._caveats))
+            if applied.is_workload:
+                with self._noting_problems(applied):
+                    decisions.extend(judge_alone(applied, planner, profiles, self._snapshot, caveats))
+        decisions += [
+            decide_alone(Candidate(info.pod), profiles, self._snapshot, caveats) for info in self._asked_pending()
+        ]
         return [], decisions, []
 
     @contextmanager
@@ -167,7 +169,9 @@ class _Judging:
         for applied in self._question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
-                    queue.add(self._planned(applied))
+                    workload = self._planned(applied)
+                    if workload.update != "unchanged" or not self._is_made_of_another(applied):
+                        queue.add(workload)
         for pod in (pod for workload in queue.workloads for pod in workload.removed):
             self._snapshot.withdraw(key_of(pod))
             self._cluster.remove(pod)
@@ -177,15 +181,20 @@ class _Judging:
         queue.place_all(placer)
         self._caveats.update(placer.caveats)
         others: list[Decision] = []
-        for key, workload in asked.items():
+        for key, owner in asked.items():
             decision = queue.earlier.pop(key, None)
             if decision is None:
                 continue  # a rollout has deleted it
-            if workload is None:
+            if owner is None:
                 others.append(decision)
             else:
-                workload.decide(decision)
+                owner.decide(decision)
         return list(map(self._judged, queue.workloads)), others, list(queue.earlier.values())
+
+    def _is_made_of_another(self, applied: Applied) -> bool:
+        """Whether it is what the controller of another one makes, as in a dump that is taken for manifests."""
+        owner, namespace = controller_of(applied.object.metadata), applied.object.metadata.namespace
+        return owner is not None and (owner.kind, f"{namespace}/{owner.name}") in self._kinds_and_keys
 
     def _planned(self, applied: Applied) -> Planned:
         update = self._planner.plan(applied)
@@ -217,14 +226,11 @@ class _Judging:
         """The pending pods that belong to what is asked about, and stay."""
         found: dict[str, Planned] = {}
         for workload in queue.workloads:
-            obj = workload.applied.object
-            if not (self._question.full or workload.applied.anew) or isinstance(obj, CustomResource):
+            applied = workload.applied
+            if not applied.is_workload or not (self._question.full or applied.anew):
                 continue
-            pods = (
-                [obj] if isinstance(obj, Pod) else pods_of(obj, self._cluster) if workload.applied.is_workload else []
-            )
-            for pod in pods:
-                key = key_of(pod)
+            obj = applied.object
+            for key in map(key_of, [obj] if isinstance(obj, Pod) else pods_of(obj, self._cluster)):
                 if key in self._snapshot.pending and key not in workload.decisions:
                     found.setdefault(key, workload)
         return found
@@ -254,15 +260,8 @@ def _explain_all(placement: Placement, explained: Collection[Outcome]) -> Descri
 
 
 def _refused(applied: Applied, message: str) -> Planned:
-    """An object that the API server would not take: it stands for its only pod."""
-    decision = _refusal(applied, message)
+    decision = refusal(applied, message)
     return Planned(applied, decisions={decision.pod: decision})
-
-
-def _refusal(applied: Applied, message: str) -> Decision:
-    meta = applied.object.metadata
-    pod = key_of(Pod(metadata=replace(Pod().metadata, name=meta.name or meta.generate_name, namespace=meta.namespace)))
-    return Decision(pod=pod, outcome="Denied", message=message, source=applied.source)
 
 
 def _where(source: SourceRow) -> str:

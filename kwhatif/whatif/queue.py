@@ -19,7 +19,7 @@ from kwhatif.whatif.decide import denied
 from kwhatif.whatif.placing import Placement, Placer, in_short
 from kwhatif.whatif.placing.placer import Describe
 from kwhatif.whatif.rollouts import Rollouts
-from kwhatif.whatif.rows import owner_of
+from kwhatif.whatif.rows import decision_about
 from kwhatif.workloads.expansion import Group
 from kwhatif.workloads.restart import is_waiting
 from kwhatif.workloads.rolling.roll import Roll
@@ -73,8 +73,10 @@ Explain = Callable[[Placement, Collection[Outcome]], Describe | None]
 
 
 class Queue:
-    """Pods of higher priority go first; among equals those that are pending already, the oldest first, then those of
-    the object that comes first in the manifests.
+    """Pods of higher priority go first.
+
+    Among equals those come first that are pending already, the oldest of them first; then those of the object that
+    comes first in the manifests.
 
     A controller that makes its pods one by one has the next one made, and admitted, when all before it are sure to
     run. It does not go to the end of the queue: how long a pod takes to be ready is not known.
@@ -248,13 +250,12 @@ def in_queue_order(pods: Iterable[PodInfo]) -> list[PodInfo]:
 
 def _waiting(pod: Pod, first: Decision) -> Decision:
     """The pod is not made, and so never admitted: what admission would set is as it is in the pod that it waits for."""
-    return Decision(
-        pod=key_of(pod),
-        owner=owner_of(pod),
+    return decision_about(
+        pod,
+        "Waits",
         priority=first.priority,
         priority_class_name=first.priority_class_name,
         preemption_policy=first.preemption_policy,
         scheduler_name=first.scheduler_name,
-        outcome="Waits",
         waits_for=first.pod,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import controller_of
@@ -78,7 +78,7 @@ def _parts(decisions: Sequence[Decision], cluster: Cluster) -> Iterator[str]:
 def _placed(decisions: Sequence[Decision]) -> str:
     placed = [decision for decision in decisions if decision.outcome == "Placed"]
     if len(placed) < len(decisions):
-        fit = "fits" if len(placed) < 2 else "fit"
+        fit = "fits" if len(placed) == 1 else "fit"
         return f"{len(placed) or 'none'} of {len(decisions)} pods {fit}"
     nodes = {decision.node for decision in placed}
     return f"all {len(decisions)} pods fit on {placed[0].node if len(nodes) == 1 else f'{len(nodes)} nodes'}"
@@ -136,11 +136,9 @@ def _victims(victims: Sequence[VictimRow], cluster: Cluster) -> str:
     groups: dict[tuple[str, int], list[VictimRow]] = {}
     for victim in victims:
         groups.setdefault((workload_of(victim, cluster), victim.priority), []).append(victim)
-    said = [
-        f"{_counted(owner, group)} (priority {priority})"
-        for (owner, priority), group in islice(groups.items(), _MOST_NAMED)
-    ]
-    left = len(victims) - sum(map(len, islice(groups.values(), _MOST_NAMED)))
+    shown = list(groups.items())[:_MOST_NAMED]
+    said = [f"{_counted(owner, group)} (priority {priority})" for (owner, priority), group in shown]
+    left = len(victims) - sum(len(group) for _, group in shown)
     if left:
         said.append(f"{left} more")
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"

@@ -62,7 +62,7 @@ class Placer:
         name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
         profile = self._profiles.get(name)
         if profile is None:
-            decision = ignored(pod, name)
+            decision = ignored(pod.pod)
             return Placement(pod, "Ignored", message=decision.message, decision=decision)
         if self.snapshot.withdraw(pod.key):
             self._run = None

@@ -9,7 +9,6 @@ from operator import itemgetter
 from msgspec.structs import replace
 
 from kwhatif.framework.attempt import Attempt
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Verdict
 from kwhatif.preemption.candidate import Preemption
@@ -17,7 +16,7 @@ from kwhatif.report import Decision, FeasibleRow, PreEnqueueRow
 from kwhatif.whatif.decide import decision_of, verdicts_of
 from kwhatif.whatif.placing.placement import Placement
 from kwhatif.whatif.preemption_rows import preemption_row
-from kwhatif.whatif.rows import owner_of
+from kwhatif.whatif.rows import decision_about
 
 #: So many nodes or candidates of a kind tell enough, where there may be thousands.
 FEW = 5
@@ -28,7 +27,6 @@ def in_short(placement: Placement) -> Decision:
     if placement.decision is not None:
         return placement.decision
     pod, node, gated = placement.pod, placement.node, placement.gated
-    spec = pod.pod.spec
     ties = placement.ties
     is_placed = placement.outcome == "Placed" and node is not None
     preemption = None
@@ -37,14 +35,9 @@ def in_short(placement: Placement) -> Decision:
         preemption = preemption_row(
             Preemption(node=node, ties=ties, candidates=candidates, cleared_nominations=cleared)
         )
-    return Decision(
-        pod=pod.key,
-        owner=owner_of(pod.pod),
-        priority=pod.priority,
-        priority_class_name=spec.priority_class_name,
-        preemption_policy=spec.preemption_policy or "PreemptLowerPriority",
-        scheduler_name=spec.scheduler_name or DEFAULT_SCHEDULER,
-        outcome=placement.outcome,
+    return decision_about(
+        pod.pod,
+        placement.outcome,
         node=node,
         ties=ties,
         message=placement.message,
