@@ -48,6 +48,8 @@ class Rollouts:
         #: How many pods have left so far: others may find room, or be within their quota.
         self.left = 0
         self._retried = 0
+        #: Pods that the API server has refused, by their keys.
+        self._refused: list[tuple[Planned, Roll, str]] = []
 
     def add(self, workload: Planned, roll: Roll) -> None:
         """One more."""
@@ -60,11 +62,11 @@ class Rollouts:
 
     def round(self, placer: Placer) -> Iterator[tuple[Planned, Candidate]]:
         """Let each controller do what it does next; yields the pods that come of it."""
-        for workload, roll in self._workloads if self.left > self._retried else ():
-            roll.retry()
-            refused = [key for key, decision in workload.decisions.items() if decision and decision.outcome == "Denied"]
-            for key in refused:
-                del workload.decisions[key]  # it gets another name
+        if self.left > self._retried:
+            for workload, roll, key in self._refused:
+                roll.retry()
+                workload.decisions.pop(key, None)  # it gets another name
+            self._refused.clear()
         self._retried = self.left
         for workload, roll in self._workloads:
             for candidate in self._step(workload, roll, placer):
@@ -85,6 +87,7 @@ class Rollouts:
         for candidate in self._planner.admit(workload.applied, step.added.groups):
             if candidate.refusal:
                 roll.refused(candidate.pod)
+                self._refused.append((workload, roll, key_of(candidate.pod)))
             else:
                 roll.made(candidate.pod)
                 self._by_pod[key_of(candidate.pod)] = workload

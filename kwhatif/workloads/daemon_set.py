@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from kwhatif.model.pod import (
 from kwhatif.model.workload import DaemonSet
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import reference_to
-from kwhatif.workloads.replicas import free_names
+from kwhatif.workloads.replicas import names_for
 from kwhatif.workloads.stand_ins import hash_of
 from kwhatif.workloads.template import content_of, pod_of
 
@@ -104,13 +104,22 @@ def _with(tolerations: tuple[Toleration, ...], own: Toleration) -> tuple[Tolerat
 
 def expand_daemon_set(daemon_set: DaemonSet, nodes: Sequence[str], cluster: Cluster) -> Expansion:
     """The pods for these nodes."""
+    pod = daemon_pod(daemon_set, cluster)
+    return pinned_pods(pod, nodes, names_for(pod, cluster))
+
+
+def pinned_pods(pod: Pod, nodes: Iterable[str], names: Iterator[str]) -> Expansion:
+    """Pods like this one for these nodes, with the next of the names."""
+    return Expansion(tuple(_groups(pod, zip(nodes, names, strict=False))))
+
+
+def daemon_pod(daemon_set: DaemonSet, cluster: Cluster) -> Pod:
+    """A pod of the DaemonSet, for no node yet."""
     template = daemon_set.spec.template or PodTemplateSpec()
     # The deprecated generation of the template: that of a new DaemonSet.
     labels = {"controller-revision-hash": hash_of(content_of(template)), "pod-template-generation": "1"}
     pod = pod_of(template, daemon_set.metadata.namespace, reference_to(daemon_set, cluster), labels)
-    pod = replace(pod, spec=replace(pod.spec, tolerations=with_own_tolerations(pod.spec)))
-    names = free_names(pod, len(nodes), cluster)
-    return Expansion(tuple(_groups(pod, zip(nodes, names, strict=True))))
+    return replace(pod, spec=replace(pod.spec, tolerations=with_own_tolerations(pod.spec)))
 
 
 def _groups(pod: Pod, places: Iterable[tuple[str, str]]) -> Iterable[Group]:

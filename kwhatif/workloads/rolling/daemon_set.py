@@ -10,7 +10,15 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import DaemonSet, RollingUpdate
 from kwhatif.workloads.controllers.daemon_set import Moves, Standing, bounds_of, sync
-from kwhatif.workloads.daemon_set import eligible_nodes, expand_daemon_set, node_of, tolerable_nodes
+from kwhatif.workloads.daemon_set import (
+    daemon_pod,
+    eligible_nodes,
+    expand_daemon_set,
+    node_of,
+    pinned_pods,
+    tolerable_nodes,
+)
+from kwhatif.workloads.replicas import names_for
 from kwhatif.workloads.rolling.removal import active, is_available
 from kwhatif.workloads.rolling.roll import Progress, Step
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update, resolved
@@ -95,7 +103,8 @@ class DaemonSetRoll:
             pods: those that it has, all of the old template.
             cluster: with its nodes.
         """
-        self._new, self._cluster = new, cluster
+        self._pod = daemon_pod(new, cluster)
+        self._names = names_for(self._pod, cluster)
         tolerable = tolerable_nodes(new, cluster)
         self._wanted = {name for name, should_run in tolerable.items() if should_run}
         self._bounds = bounds_of(new.spec.update_strategy, len(self._wanted))
@@ -138,7 +147,7 @@ class DaemonSetRoll:
             removed += self._nodes[name].old
             self._nodes[name].old = []
             self._list(name)
-        return Step(tuple(removed), expand_daemon_set(self._new, moves.create, self._cluster))
+        return Step(tuple(removed), pinned_pods(self._pod, moves.create, self._names))
 
     def made(self, pod: Pod) -> None:
         """See `Roll`."""

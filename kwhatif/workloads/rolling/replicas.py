@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -16,9 +17,9 @@ from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import pods_of, reference_to
 from kwhatif.workloads.replicas import (
     HASH_LABEL,
-    equal_pods,
     expand_deployment,
     expand_replicas,
+    names_for,
     pod_like,
     replica_set_for,
 )
@@ -140,6 +141,7 @@ class _Set(msgspec.Struct):
 
     #: What a pod of it looks like.
     pod: Pod
+    names: Iterator[str]
     size: int
     pods: dict[str, Pod]
     #: Keys of the pods that are available.
@@ -163,7 +165,6 @@ class DeploymentRoll:
             count: how many it is to have.
             cluster: with its ReplicaSets.
         """
-        self._cluster = cluster
         self._recreates = new.spec.strategy.type == "Recreate"
         owner, hash_ = replica_set_for(new, cluster)
         self._new = owner.name
@@ -171,7 +172,9 @@ class DeploymentRoll:
         for name, own in _by_set(owner.name, active(pods), new, cluster).items():
             pod = pod_like(new, owner, hash_) if name == owner.name else _like(known or new, own[0], cluster)
             available = {key_of(pod) for pod in own if is_available(pod)}
-            self._sets[name] = _Set(pod, len(own), {key_of(pod): pod for pod in own}, available)
+            self._sets[name] = _Set(
+                pod, names_for(pod, cluster), len(own), {key_of(pod): pod for pod in own}, available
+            )
         self._bounds = bounds_of(new.spec.strategy.rolling_update, count)
         self._before = bounds_of(known.spec.strategy.rolling_update, replicas_of(known)) if known else self._bounds
 
@@ -211,7 +214,8 @@ class DeploymentRoll:
 
     def _missing(self, name: str) -> Expansion:
         owned = self._sets[name]
-        return equal_pods(owned.pod, owned.size - len(owned.pods) - owned.refused, self._cluster)
+        count = max(0, owned.size - len(owned.pods) - owned.refused)
+        return Expansion((Group(owned.pod, tuple(islice(owned.names, count))),) if count else ())
 
     def made(self, pod: Pod) -> None:
         """See `Roll`."""
