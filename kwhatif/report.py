@@ -279,6 +279,26 @@ class Decision(_Row, kw_only=True):
         return chosen.victims if chosen else ()
 
 
+class RolloutRow(_Row):
+    """How far a rollout comes, and why not further.
+
+    Pods that it deletes are taken to be gone before the next ones are made, and pods that find a node to be ready.
+    """
+
+    #: How many times its controller did something.
+    steps: int
+    completed: bool
+    #: How many pods of the new template there are to be in the end, and how many run.
+    wanted: int
+    updated: int
+    #: How many pods of the old one are left.
+    old: int
+    #: Of one that hangs: the pod that the next step waits for, as in `decisions`, where it has not been there before.
+    waits_for: str | None = None
+    #: What keeps its controller from going on all the same, such as `maxUnavailable 0`.
+    limit: str = ""
+
+
 class QueuedRow(_Row, kw_only=True):
     """A pod that was pending already and is taken before the last of the report's pods: what it takes is gone then."""
 
@@ -293,7 +313,8 @@ class WorkloadRow(_Row):
     """What becomes of all pods of one object in the manifests; `nodes` counts them by node.
 
     The counts of outcomes add up to `replicas`, the pods that come; of an object that is in the cluster already, those
-    by which it differs, and `removed` go. `victims` and `violations` (budgets that break) are those of all its pods.
+    by which it differs, and `removed` go; `rollout` says whether those of a changed template all come. `victims` and
+    `violations` (budgets that break) are those of all its pods.
     """
 
     name: str
@@ -312,6 +333,7 @@ class WorkloadRow(_Row):
     victims: tuple[str, ...] = ()
     violations: tuple[str, ...] = ()
     message: str = ""
+    rollout: RolloutRow | None = None
 
 
 class FindingRow(_Row):

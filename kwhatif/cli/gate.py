@@ -45,8 +45,9 @@ class GateOutput(Enum):
 
 
 class RolloutOption(Enum):
-    """Which moment of a rollout is judged."""
+    """How rollouts are judged."""
 
+    END = "end"
     FINAL = "final"
     SURGE = "surge"
 
@@ -62,7 +63,10 @@ Policy = Annotated[
 ]
 Rollouts = Annotated[
     RolloutOption,
-    typer.Option("--rollout", help="Judge updates by their end state, or while old pods are still there."),
+    typer.Option(
+        "--rollout",
+        help="Judge updates step by step to their end, by their end state only, or while old pods are still there.",
+    ),
 ]
 GateOutputOption = Annotated[
     GateOutput,
@@ -76,7 +80,7 @@ def gate(
     manifests: Manifests = None,
     filename: Filenames = None,
     policy: Policy = None,
-    rollout: Rollouts = RolloutOption.FINAL,
+    rollout: Rollouts = RolloutOption.END,
     namespace: Namespace = None,
     validate: Validate = "strict",
     pod_template_path: Templates = None,

@@ -11,7 +11,7 @@ import msgspec
 from kwhatif.cel import CelRuntimeError, Program
 from kwhatif.matching.labels import Selector
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
-from kwhatif.policy.words import few, subject, victims_by_owner
+from kwhatif.policy.words import few, hang, subject, victims_by_owner
 from kwhatif.report import Decision, Outcome, VictimRow, WorkloadRow
 
 Labels = Mapping[str, str]
@@ -19,6 +19,7 @@ Labels = Mapping[str, str]
 #: Every kind of rule, and what it is about.
 KINDS: Mapping[str, str] = {
     "unschedulable": "A pod stays pending: no node has room, and evicting pods does not help",
+    "rollout": "A rollout does not come to its end: it hangs at a step",
     "denied": "The API server refuses a pod",
     "gated": "A pod is not queued: it has scheduling gates",
     "ignored": "A pod is not judged: no profile has the name of its scheduler",
@@ -81,6 +82,23 @@ def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
 def _reason(decision: Decision) -> str:
     """The scheduler's words; of a pod that is not queued, those of the plugin that keeps it out: which gates."""
     return decision.pre_enqueue.message if decision.pre_enqueue else decision.message
+
+
+def unschedulable(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    """Pods that stay pending; of a rollout that hangs, the rule `rollout` says that."""
+    rest = [workload for workload in workloads if workload.row.rollout is None or workload.row.rollout.completed]
+    yield from outcome_rule("Unschedulable", "stays pending", "stay pending")(rest)
+
+
+def rollout(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    """Rollouts that hang: after how many pods, which one is next, and why it does not run."""
+    for workload in workloads:
+        row = workload.row.rollout
+        if row is None or row.completed:
+            continue
+        blocking = [decision for decision in workload.decisions if decision.pod == row.waits_for]
+        why = f": {blocking[0].message}" if blocking and blocking[0].message else ""
+        yield Hit(workload, tuple(decision.pod for decision in blocking), f"{hang(row, blocking)}{why}")
 
 
 def _held_up(workload: Judged, hits: Sequence[Decision]) -> str:

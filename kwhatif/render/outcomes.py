@@ -41,7 +41,7 @@ def verb(outcome: Outcome, count: int) -> str:
 
 def sign_of(row: WorkloadRow) -> tuple[str, str]:
     """Sign and style of what becomes of the workload."""
-    if row.unschedulable or row.denied:
+    if row.unschedulable or row.denied or (row.rollout is not None and not row.rollout.completed):
         return SIGNS["Unschedulable"]
     return SIGNS["Preempts"] if row.placed < row.replicas else SIGNS["Placed"]
 
@@ -75,7 +75,8 @@ def parts_of(report: Report) -> list[Part]:
         by_source.setdefault(decision.source, []).append(decision)
     parts: list[Part] = []
     for row in report.workloads:
-        decisions = by_source.pop(row.source, [])
+        left = by_source.get(row.source, [])
+        decisions, left[: row.replicas] = left[: row.replicas], []
         is_itself = len(decisions) == 1 and row.name.endswith(f" {decisions[0].pod}")
         parts.append((None if is_itself else row, decisions))
     parts.extend((None, [decision]) for decisions in by_source.values() for decision in decisions)

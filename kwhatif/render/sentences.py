@@ -8,6 +8,7 @@ from typing import TypeVar, assert_never, cast
 
 from kwhatif.framework.evidence import (
     BindingFailed,
+    BindingTimedOut,
     ClaimElsewhere,
     CordonedNode,
     DeviceShortage,
@@ -75,6 +76,8 @@ def sentence(evidence: Evidence) -> str:  # noqa: C901, PLR0911, PLR0912 - one a
             return f"claim {claim} has {', '.join(devices) or 'its devices'} already, out of reach from here"
         case BindingFailed(claim=claim, device=device, condition=condition):
             return f"claim {claim}: device {device} could not be prepared ({condition})"
+        case BindingTimedOut(claim=claim, device=device, seconds=seconds, limit=limit):
+            return f"claim {claim}: device {device} is not ready after {seconds} s (bindingTimeout {limit} s)"
         case MissingFeature(features=features):
             return f"does not declare {', '.join(features)}"
         case Note(text=text):

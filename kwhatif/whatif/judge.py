@@ -30,6 +30,7 @@ from kwhatif.whatif.nominations import keep_queued
 from kwhatif.whatif.placing import Placement, Placer, in_full
 from kwhatif.whatif.placing.placer import Describe
 from kwhatif.whatif.queue import Planned, Queue, in_queue_order
+from kwhatif.whatif.rollouts import rollout_row
 from kwhatif.whatif.rows import owner_of, queued_row
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.workload_rows import workload_row
@@ -42,7 +43,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked, and how it is to be judged."""
 
     applied: Sequence[Applied] = ()
-    rollout: Rollout = "final"
+    rollout: Rollout = "end"
     #: Kind of custom resources -> where their pod templates are.
     template_paths: Mapping[str, Sequence[str]] = {}
     #: Otherwise pods are taken as the API server has stored them, and each is judged alone.
@@ -181,7 +182,9 @@ class _Judging:
         self._caveats.update(placer.caveats)
         others: list[Decision] = []
         for key, asking in asked.items():
-            decision = queue.earlier.pop(key)
+            decision = queue.earlier.pop(key, None)
+            if decision is None:
+                continue  # a rollout has deleted it
             if asking is None:
                 others.append(decision)
             else:
@@ -199,7 +202,7 @@ class _Judging:
             self._caveats[update.caveat] = None
         if update.denied is not None:
             return _refused(applied, update.denied.message)
-        return Planned(applied, update.kind, update.removed, update.added.stages)
+        return Planned(applied, update.kind, update.removed, update.added.stages, roll=update.roll)
 
     def _enqueue_pending(self, queue: Queue) -> dict[str, Planned | None]:
         """Put the pending pods into the queue; returns those that are asked for, with their workloads."""
@@ -242,7 +245,7 @@ class _Judging:
     def _judged(self, workload: Planned) -> Judged:
         decisions = list(filter(None, workload.decisions.values()))
         source, removed = workload.applied.source, len(workload.removed)
-        row = workload_row(source, workload.update, removed, decisions)
+        row = workload_row(source, workload.update, removed, decisions, rollout_row(workload))
         return Judged(row, decisions, workload.applied.ignore)
 
 

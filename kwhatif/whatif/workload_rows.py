@@ -6,13 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kwhatif.policy.words import victims_by_owner
-from kwhatif.report import Decision, Outcome, SourceRow, UpdateKind, WorkloadRow
+from kwhatif.policy.words import hang, victims_by_owner
+from kwhatif.report import Decision, Outcome, RolloutRow, SourceRow, UpdateKind, WorkloadRow
 
 _MOST_RUNS = 3
 
 
-def workload_row(source: SourceRow, update: UpdateKind, removed: int, decisions: Sequence[Decision]) -> WorkloadRow:
+def workload_row(
+    source: SourceRow,
+    update: UpdateKind,
+    removed: int,
+    decisions: Sequence[Decision],
+    rollout: RolloutRow | None = None,
+) -> WorkloadRow:
     """The row about a workload, from the decisions about its pods in their controller's order."""
     counts = Counter(decision.outcome for decision in decisions)
     victims = [victim for decision in decisions for victim in decision.victims]
@@ -33,8 +39,15 @@ def workload_row(source: SourceRow, update: UpdateKind, removed: int, decisions:
         nodes=dict(sorted(Counter(decision.node for decision in decisions if decision.node).items())),
         victims=tuple(victim.pod for victim in victims),
         violations=tuple(dict.fromkeys(budget for victim in victims for budget in victim.violates)),
-        message=sentence("new" if is_pod else update, removed, decisions),
+        message=_hang(rollout, decisions) + sentence("new" if is_pod else update, removed, decisions),
+        rollout=rollout,
     )
+
+
+def _hang(rollout: RolloutRow | None, decisions: Sequence[Decision]) -> str:
+    if rollout is None or rollout.completed:
+        return ""
+    return hang(rollout, [decision for decision in decisions if decision.pod == rollout.waits_for]) + "; "
 
 
 def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision]) -> str:
