@@ -98,13 +98,15 @@ def _hint(reference: Reference, objects: Mapping[str, KubernetesObject], cluster
     if reason:
         return f"{reason} {reference.resource.plural}"
     word = reference.text.partition("/")[0]
-    names = dict.fromkeys((*_elsewhere(reference, objects), *nearest(reference.key, objects)))
-    return f"did you mean {' or '.join(f'{word}/{key}' for key in list(names)[:3])}?" if names else ""
+    keys = list(_likely(reference, objects)) or nearest(reference.key, objects)
+    return f"did you mean {' or '.join(f'{word}/{key}' for key in keys[:3])}?" if keys else ""
 
 
-def _elsewhere(reference: Reference, objects: Mapping[str, KubernetesObject]) -> Iterator[str]:
-    """Objects of that name in other namespaces."""
-    return (key_of(obj) for obj in objects.values() if obj.metadata.name == reference.name)
+def _likely(reference: Reference, objects: Mapping[str, KubernetesObject]) -> Iterator[str]:
+    """Objects of that name in other namespaces, and of names that are near in the same one."""
+    yield from (key_of(obj) for obj in objects.values() if obj.metadata.name == reference.name)
+    beside = [obj.metadata.name for obj in objects.values() if obj.metadata.namespace == reference.namespace]
+    yield from (f"{reference.namespace}/{name}" for name in nearest(reference.name, beside))
 
 
 def require_namespace(name: str, cluster: Cluster) -> None:

@@ -177,7 +177,7 @@ class _Judging:
             self._cluster.remove(pod)
         self._renew_nodes()
         asked = self._enqueue_pending(queue)
-        placer = Placer(self._session.profiles, self._snapshot)
+        placer = Placer(self._session.profiles, self._snapshot, remembers=not queue.is_single)
         queue.place_all(placer)
         self._caveats.update(placer.caveats)
         others: list[Decision] = []
