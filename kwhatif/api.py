@@ -12,6 +12,7 @@ for decision in report.decisions:
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
@@ -24,6 +25,7 @@ from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.report import Report
 from kwhatif.sources.applied import Asked, as_row, parse_template_paths, read_applied
 from kwhatif.sources.collected import Collected, LoadedCluster
+from kwhatif.sources.given import Source, named_input, named_inputs, text
 from kwhatif.sources.named import require_namespace
 from kwhatif.sources.progress import Progress, Teller
 from kwhatif.whatif.judge import Question, judge
@@ -33,6 +35,19 @@ if TYPE_CHECKING:
     from kwhatif.sources.plugins import PluginSource
     from kwhatif.sources.scheduler import Scheduler
     from kwhatif.workloads.rolling.update import Rollout
+
+__all__ = [
+    "PathLike",
+    "SchedulerOptions",
+    "Source",
+    "find_policy",
+    "gate",
+    "load",
+    "load_live",
+    "preempt",
+    "schedule",
+    "text",
+]
 
 PathLike = str | Path
 
@@ -49,26 +64,29 @@ class SchedulerOptions(TypedDict, total=False):
 
 
 def load(
-    *paths: PathLike, strict: bool = False, progress: Progress | None = None, **scheduler: Unpack[SchedulerOptions]
+    *sources: Source, strict: bool = False, progress: Progress | None = None, **scheduler: Unpack[SchedulerOptions]
 ) -> Session:
-    """Read a cluster from dumps: files, directories, archives, or "-" for standard input.
+    """Read a cluster from dumps: files, directories, archives, text, or objects.
 
     Args:
-        paths: what to read.
+        sources: what to read, see `kwhatif.Source`; "-" is standard input.
         strict: fail where information is missing, instead of a caveat in the report.
         progress: is told how far each file is, in bytes and objects.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 
     Raises:
         InputError: with every problem of the input; with `strict` also where information is missing.
+        TypeError: there is no source, or one that cannot be read.
     """
+    if not sources:
+        raise TypeError("load() needs a dump; kwhatif.load_live() reads the live cluster")
     from kwhatif.sources.dump import collect_dump
 
     asked, originals = _read_scheduler(scheduler)
     stored = None if originals is None else originals.stored
     with no_garbage_collection():
         collected = collect_dump(
-            [str(path) for path in paths], stdin=sys.stdin.buffer, originals=stored, progress=progress
+            named_inputs(sources, "dump"), stdin=sys.stdin.buffer, originals=stored, progress=progress
         )
         return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
 
@@ -156,6 +174,16 @@ def _session(
     return session
 
 
+def _check(session: object, manifests: Sequence[object], function: str) -> None:
+    if not isinstance(session, Session):
+        raise TypeError(
+            f"{function}() takes a cluster first, as kwhatif.load(...) returns it; this is of type"
+            f" {type(session).__name__}"
+        )
+    if function != "preempt" and not manifests:
+        raise TypeError(f"{function}() needs a manifest")
+
+
 class Manifests(TypedDict, total=False):
     """How manifests are read."""
 
@@ -165,12 +193,10 @@ class Manifests(TypedDict, total=False):
     template_paths: Sequence[str]
 
 
-def _read(
-    session: Session, manifests: Sequence[PathLike], options: Manifests
-) -> tuple[Asked, Mapping[str, Sequence[str]]]:
+def _read(session: Session, inputs: Sequence[str], options: Manifests) -> tuple[Asked, Mapping[str, Sequence[str]]]:
     paths = parse_template_paths(options.get("template_paths", ()))
     asked = read_applied(
-        [str(path) for path in manifests],
+        inputs,
         session.cluster,
         stdin=sys.stdin.buffer,
         default_namespace=options.get("namespace") or session.namespace,
@@ -182,7 +208,7 @@ def _read(
 
 def schedule(
     session: Session,
-    *manifests: PathLike,
+    *manifests: Source,
     alone: bool = False,
     admission: bool = True,
     **options: Unpack[Manifests],
@@ -191,7 +217,7 @@ def schedule(
 
     Args:
         session: the cluster.
-        manifests: files, directories, globs, "-", or objects of the cluster by name: "pod/shop/web-0", "deploy/web".
+        manifests: see `kwhatif.Source`; or objects of the cluster by name: "pod/shop/web-0", "deploy/web".
         alone: judge each pod as if it were the only one, the next in the queue; of equal replicas the first.
         admission: False takes pods as the API server has stored them, and judges each alone: what the scheduler
             itself would do with them.
@@ -206,7 +232,7 @@ def schedule(
 
 def preempt(
     session: Session,
-    *manifests: PathLike,
+    *manifests: Source,
     alone: bool = False,
     admission: bool = True,
     **options: Unpack[Manifests],
@@ -221,6 +247,7 @@ def preempt(
     """
     if manifests:
         return _answer(session, "preempt", manifests, options, alone=alone, admission=admission)
+    _check(session, manifests, "preempt")
     namespace = options.get("namespace") or ""
     require_namespace(namespace, session.cluster)
     with rare_garbage_collection():
@@ -231,14 +258,16 @@ def preempt(
 def _answer(
     session: Session,
     command: str,
-    manifests: Sequence[PathLike],
+    manifests: Sequence[Source],
     options: Manifests,
     *,
     alone: bool,
     admission: bool,
 ) -> Report:
-    asked, paths = _read(session, manifests, options)
-    asked.require_pods([str(path) for path in manifests])
+    _check(session, manifests, command)
+    inputs = named_inputs(manifests, "manifest")
+    asked, paths = _read(session, inputs, options)
+    asked.require_pods(inputs)
     question = Question(
         applied=asked.applied,
         template_paths=paths,
@@ -254,10 +283,21 @@ def _answer(
     return report
 
 
+def find_policy(folder: PathLike | None = None) -> str | None:
+    """The policy that the command finds by itself: kwhatif.yaml or .kwhatif.yaml.
+
+    It is looked for in the folder (else the current one), then in the root of the repository that this belongs to.
+    """
+    from kwhatif.sources.policy import find_policy as find
+
+    found = find(Path(folder or ".").absolute())
+    return None if found is None else os.path.relpath(found)
+
+
 def gate(
     session: Session,
-    *manifests: PathLike,
-    policy: PathLike | None = None,
+    *manifests: Source,
+    policy: Source | None = None,
     rollout: Rollout = "end",
     strict: bool = False,
     today: date | None = None,
@@ -270,7 +310,7 @@ def gate(
     Args:
         session: the cluster.
         manifests: as for `schedule`.
-        policy: the policy's file; without one, the default policy holds.
+        policy: its file, text or dict; without one, that of `find_policy`, else the default policy.
         rollout: how updates are judged: by whether they come to their end, step by step; by their end state only
             ("final"); or while old pods are still there ("surge").
         strict: fail where information is missing.
@@ -281,12 +321,14 @@ def gate(
         InputError: there is nothing to judge, or the policy is wrong.
         ValueError: a template path is malformed.
     """
+    _check(session, manifests, "gate")
     from kwhatif.policy.build import default_rulebook
     from kwhatif.sources.policy import read_policy
     from kwhatif.whatif.gate import gate as judge_by_policy
 
-    book = default_rulebook() if policy is None else read_policy(str(policy), stdin=sys.stdin.buffer)
-    asked, paths = _read(session, manifests, options)
+    policy = find_policy() if policy is None else policy
+    book = default_rulebook() if policy is None else read_policy(named_input(policy, "policy"), stdin=sys.stdin.buffer)
+    asked, paths = _read(session, named_inputs(manifests, "manifest"), options)
     question = Question(
         applied=asked.applied,
         rollout=rollout,

@@ -6,7 +6,8 @@ these types by `make generated`.
 
 from __future__ import annotations
 
-from typing import Literal
+import json
+from typing import Any, Literal
 
 import msgspec
 
@@ -294,9 +295,18 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     policy: PolicyRow | None = None
     problems: tuple[ProblemRow, ...] = ()
 
-    def to_json(self) -> bytes:
-        """The report as compact JSON."""
-        return msgspec.json.encode(self)
+    def to_json(self, indent: int = 0) -> str:
+        """What `-o json` prints: on one line, or with that many blanks for each level."""
+        try:
+            encoded = msgspec.json.encode(self)
+        except UnicodeEncodeError:  # a file's name that is not UTF-8
+            return json.dumps(msgspec.to_builtins(self), indent=indent or None)
+        return (msgspec.json.format(encoded, indent=indent) if indent else encoded).decode()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as dicts, lists, strings, numbers, booleans and None."""
+        made: dict[str, Any] = json.loads(self.to_json())
+        return made
 
 
 def report_schema() -> dict[str, object]:

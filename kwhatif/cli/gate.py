@@ -18,6 +18,7 @@ from kwhatif.cli.options import (
     Quiet,
     Templates,
     named,
+    one_of,
     template_paths,
 )
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
@@ -65,7 +66,10 @@ Rollouts = Annotated[
         help="Judge updates step by step to their end, by their end state only, or while old pods are still there.",
     ),
 ]
-GateOutputOption = Annotated[GateOutput, typer.Option("--output", "-o", help="How to print the answer.")]
+GateOutputOption = Annotated[
+    GateOutput,
+    typer.Option("--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(GateOutput)}."),
+]
 
 
 @reads_cluster
@@ -87,8 +91,8 @@ def gate(
     \b
     Examples:
       kwhatif gate manifests/ --from cluster.yaml
-      helm template shop ./chart | kwhatif gate - --from cluster.yaml --rollout surge
-      kwhatif gate manifests/ --from cluster.yaml --report junit=kwhatif.xml --report sarif=kwhatif.sarif
+      helm template shop ./chart | kwhatif gate - --from cluster.yaml
+      kwhatif gate manifests/ --from cluster.yaml --report junit=junit.xml
     """
     import kwhatif
 
@@ -96,9 +100,9 @@ def gate(
     files = parse_reports(report or ())
     with template_paths():
         answer = kwhatif.gate(
-            cluster.load(lenient=True),
+            cluster.load(manifests=pods, lenient=True),
             *pods,
-            policy=policy or _found_policy(),
+            policy=policy,
             rollout=rollout.value,
             namespace=namespace,
             template_paths=pod_template_path or (),
@@ -108,17 +112,6 @@ def gate(
     write_reports(answer, files)
     print_report(answer, Style(output.value, color, quiet))
     _exit(answer)
-
-
-def _found_policy() -> str | None:
-    """The policy of the repository that we are in, as it would be named here."""
-    from os.path import relpath
-    from pathlib import Path
-
-    from kwhatif.sources.policy import find_policy
-
-    found = find_policy(Path.cwd())
-    return None if found is None else relpath(found)
 
 
 def _today() -> date:

@@ -18,14 +18,14 @@ Manifests = Annotated[
 ]
 Filenames = Annotated[
     list[str] | None,
-    typer.Option("--filename", "-f", metavar="MANIFEST", help="The same, as kubectl writes it. Repeatable."),
+    typer.Option("--filename", "-f", metavar="MANIFEST", help="The same as MANIFEST, as in kubectl. Repeatable."),
 ]
 Namespace = Annotated[
     str | None,
     typer.Option(
         "--namespace",
         "-n",
-        help="Namespace of manifests that name none; else the context's, or default.",
+        help="Namespace for objects that do not name one. Without it, that of the context, or default.",
         metavar="NAME",
     ),
 ]
@@ -49,17 +49,38 @@ class Color(Enum):
     NEVER = "never"
 
 
-ColorOption = Annotated[Color, typer.Option("--color", help="Colour the answer; NO_COLOR is honoured.")]
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the answer.")]
+def one_of(choices: type[Enum]) -> str:
+    """The values of an option, for its help."""
+    *others, last = (choice.value for choice in choices)
+    return f"{', '.join(others)} or {last}"
+
+
+def _complete_fail_on(incomplete: str) -> list[str]:
+    from kwhatif.whatif.fail_on import CONDITIONS
+
+    done, comma, _ = incomplete.rpartition(",")
+    given = done.split(",")
+    names = [name for name in CONDITIONS if name not in given] + ([] if done else ["none"])
+    return [name for name in (f"{done}{comma}{name}" for name in names) if name.startswith(incomplete)]
+
+
+ColorOption = Annotated[
+    Color,
+    typer.Option("--color", metavar="WHEN", help=f"When to use colours: {one_of(Color)}. NO_COLOR is honoured."),
+]
+OutputOption = Annotated[
+    Output, typer.Option("--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(Output)}.")
+]
 FailOn = Annotated[
     str,
     typer.Option(
         "--fail-on",
         metavar="LIST",
         help="What makes the exit code 1: none, or any of unschedulable,preemption,pdb-violation,caveats.",
+        autocompletion=_complete_fail_on,
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")]
 
 
 Alone = Annotated[

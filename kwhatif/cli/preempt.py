@@ -37,7 +37,7 @@ def preempt(
     no_admission: NoAdmission = False,
     pod_template_path: Templates = None,
     output: OutputOption = Output.TABLE,
-    explain: Annotated[bool, typer.Option("--explain", help="Tell the whole story, step by step.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain the decision step by step.")] = False,
     fail_on: FailOn = "unschedulable",
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
@@ -54,12 +54,12 @@ def preempt(
     import kwhatif
 
     conditions = parse_conditions(fail_on)
-    session = cluster.load()
+    pods = [*(manifests or ()), *(filename or ())]
+    session = cluster.load(manifests=pods)
     with template_paths():
         report = kwhatif.preempt(
             session,
-            *(manifests or ()),
-            *(filename or ()),
+            *pods,
             alone=alone,
             admission=not no_admission,
             namespace=namespace,

@@ -42,14 +42,14 @@ def schedule(
     Examples:
       kwhatif schedule deployment.yaml --from cluster.yaml
       kwhatif schedule pod/shop/web-0 --from cluster.yaml
-      kubectl get pods,nodes,pdb,pc -A -o json | kwhatif schedule pod.yaml --from -
+      kubectl get no,po,pdb,pc -A -o json | kwhatif schedule pod.yaml --from -
       kwhatif schedule pod.yaml --from cluster.yaml -o wide
     """
     import kwhatif
 
     conditions = parse_conditions(fail_on)
     pods = named(manifests, filename)
-    session = cluster.load()
+    session = cluster.load(manifests=pods)
     with template_paths():
         report = kwhatif.schedule(
             session,

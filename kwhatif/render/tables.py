@@ -62,7 +62,8 @@ def _judged(report: Report, detail: Detail) -> Iterator[RenderableType]:
         by_source.setdefault(decision.source, []).append(decision)
     parts: list[tuple[WorkloadRow | None, list[Decision]]] = []
     for each in report.workloads:
-        decisions = by_source.pop(each.source, [])
+        left = by_source.get(each.source, [])
+        decisions, left[: each.replicas] = left[: each.replicas], []
         is_itself = len(decisions) == 1 and each.name.endswith(f" {decisions[0].pod}")
         parts.append((None if is_itself else each, decisions))
     parts.extend((None, [decision]) for decisions in by_source.values() for decision in decisions)

@@ -177,18 +177,18 @@ class _Judging:
             self._cluster.remove(pod)
         self._renew_nodes()
         asked = self._enqueue_pending(queue)
-        placer = Placer(self._session.profiles, self._snapshot)
+        placer = Placer(self._session.profiles, self._snapshot, remembers=not queue.is_single)
         queue.place_all(placer)
         self._caveats.update(placer.caveats)
         others: list[Decision] = []
-        for key, owner in asked.items():
+        for key, asking in asked.items():
             decision = queue.earlier.pop(key, None)
             if decision is None:
                 continue  # a rollout has deleted it
-            if owner is None:
+            if asking is None:
                 others.append(decision)
             else:
-                owner.decide(decision)
+                asking.decide(decision)
         return list(map(self._judged, queue.workloads)), others, list(queue.earlier.values())
 
     def _is_made_of_another(self, applied: Applied) -> bool:

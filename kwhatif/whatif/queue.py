@@ -118,6 +118,11 @@ class Queue:
         heappush(self._heap, _Entry(-info.priority, -1, self._waiting, info))
         self._waiting += 1
 
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one pod to be placed, and no more."""
+        return len(self._heap) == 1 and not any(workload.stages for workload in self.workloads)
+
     def place_all(self, placer: Placer) -> None:
         """Decide about every pod that is asked for, and about those that are taken before the last of them.
 

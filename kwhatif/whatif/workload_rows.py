@@ -27,6 +27,7 @@ def workload_row(
     """The row about a workload, from the decisions about its pods in their controller's order."""
     counts = Counter(decision.outcome for decision in decisions)
     victims = [victim for decision in decisions for victim in decision.victims]
+    is_pod = update == "unchanged" and len(decisions) == 1 and source.object == f"Pod {decisions[0].pod}"
     return WorkloadRow(
         name=source.object,
         source=source,
@@ -43,7 +44,7 @@ def workload_row(
         nodes=dict(sorted(Counter(decision.node for decision in decisions if decision.node).items())),
         victims=tuple(victim.pod for victim in victims),
         violations=tuple(dict.fromkeys(budget for victim in victims for budget in victim.violates)),
-        message=_hang(rollout, decisions) + sentence(update, removed, decisions, cluster),
+        message=_hang(rollout, decisions) + sentence("new" if is_pod else update, removed, decisions, cluster),
         rollout=rollout,
     )
 
@@ -56,10 +57,12 @@ def _hang(rollout: RolloutRow | None, decisions: Sequence[Decision]) -> str:
 
 def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision], cluster: Cluster) -> str:
     """`5 of 6 pods fit, 1 would evict 1 pod of batch/etl (priority -10)`."""
-    gone = f"{removed} removed; " if removed and update != "restarted" else ""
+    gone = f"{removed} removed" if removed and update != "restarted" else ""
     if not decisions:
-        return gone.removesuffix("; ") or ("unchanged" if update == "unchanged" else "makes no pods")
-    return gone + ", ".join(filter(None, _parts(decisions, cluster)))
+        return gone or ("unchanged" if update == "unchanged" else "makes no pods")
+    if update == "unchanged":
+        gone = "unchanged, but not all of its pods run"
+    return "; ".join(filter(None, (gone, ", ".join(filter(None, _parts(decisions, cluster))))))
 
 
 def _parts(decisions: Sequence[Decision], cluster: Cluster) -> Iterator[str]:

@@ -34,11 +34,12 @@ class Placer:
     A replica of the pod before it costs next to nothing; see `Run`.
     """
 
-    def __init__(self, profiles: Mapping[str, Profile], snapshot: Snapshot) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], snapshot: Snapshot, *, remembers: bool = True) -> None:
+        """Set up; to remember what was found on a node pays where more than one pod is placed."""
         self._profiles = profiles
         #: Moves on with every pod: give a fork of one that is still needed.
         self.snapshot = snapshot
-        snapshot.remembers = object()
+        snapshot.remembers = object() if remembers else None
         #: What the decisions leave out, in the order in which it was noticed.
         self.caveats: dict[str, None] = {}
         self._run: Run | None = None

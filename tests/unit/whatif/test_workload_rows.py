@@ -63,6 +63,7 @@ def test_sentences(letters: str, expected: str) -> None:
         ("scaled", 3, "", "3 removed"),
         ("changed", 2, "pp", "2 removed; all 2 pods fit on 2 nodes"),
         ("restarted", 2, "pp", "all 2 pods fit on 2 nodes"),
+        ("unchanged", 0, "pu", "unchanged, but not all of its pods run; 1 of 2 pods fits, 1 stays pending"),
         ("new", 0, "", "makes no pods"),
     ],
 )
