@@ -13,10 +13,10 @@ from kwhatif.framework.objections import Objections
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Code, Status, Verdict
-from kwhatif.model.cluster import key_of
+from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.preemption.candidate import Preemption
-from kwhatif.report import Decision, FeasibleRow, Outcome, PreemptionRow, PreEnqueueRow
+from kwhatif.report import Decision, FeasibleRow, NearRow, Outcome, PreemptionRow, PreEnqueueRow
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
 from kwhatif.whatif.candidates import Candidate
@@ -24,6 +24,7 @@ from kwhatif.whatif.caveats import caveats_of
 from kwhatif.whatif.nearest_miss import nearest_miss
 from kwhatif.whatif.preemption_rows import preemption_row
 from kwhatif.whatif.rows import owner_of, rejected_rows
+from kwhatif.whatif.unknown_names import unknown_objects
 
 #: A node that nobody looked at, because the pod's nominated node fits, or that an extender dropped without a word.
 #: Upstream's default for such nodes (`NewDefaultNodeToStatus`) has no reason.
@@ -35,7 +36,7 @@ def decide_alone(
 ) -> Decision:
     """The decision about a pod as if it were the next in the queue; what it leaves out is added to `caveats`."""
     if candidate.refusal:
-        return denied(candidate)
+        return denied(candidate, snapshot.cluster)
     pod = PodInfo(candidate.pod)
     name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
     profile = profiles.get(name)
@@ -66,9 +67,10 @@ def ignored(pod: PodInfo, scheduler: str) -> Decision:
     )
 
 
-def denied(candidate: Candidate) -> Decision:
-    """The API server refuses the pod."""
+def denied(candidate: Candidate, cluster: Cluster) -> Decision:
+    """The API server refuses the pod; perhaps since it names what is not there."""
     pod = candidate.pod
+    unknown = unknown_objects(pod, cluster)
     return Decision(
         pod=key_of(pod),
         owner=owner_of(pod),
@@ -77,6 +79,7 @@ def denied(candidate: Candidate) -> Decision:
         scheduler_name=pod.spec.scheduler_name or DEFAULT_SCHEDULER,
         outcome="Denied",
         message=candidate.refusal,
+        near=NearRow(unknown=unknown) if unknown else None,
         changes=candidate.changes,
     )
 

@@ -24,7 +24,7 @@ from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
 from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.candidates import Candidate, Planner
-from kwhatif.whatif.decide import decide_alone, decision_of
+from kwhatif.whatif.decide import decide_alone, decision_of, denied
 from kwhatif.whatif.nominations import keep_queued
 from kwhatif.whatif.placing import Placement, Placer, in_full
 from kwhatif.whatif.placing.placer import Describe
@@ -129,8 +129,8 @@ class _Judging:
 
     def _each_alone(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
         profiles, decisions = self._session.profiles, list[Decision]()
-        for applied, denied in apply_claims(self._cluster, self._question.applied, self._planner.claims):
-            decisions.append(_refusal(applied, denied.message))
+        for applied, refusal in apply_claims(self._cluster, self._question.applied, self._planner.claims):
+            decisions.append(_refusal(applied, refusal.message, self._cluster))
         self._renew_nodes()
         for applied in self._question.applied:
             if not applied.is_workload:
@@ -138,7 +138,7 @@ class _Judging:
             with self._noting_problems(applied):
                 update = self._planner.expand(applied)
                 if update.denied is not None:
-                    decisions.append(_refusal(applied, update.denied.message))
+                    decisions.append(_refusal(applied, update.denied.message, self._cluster))
                     continue
                 for group in update.added.groups:
                     candidate = self._planner.admit_one(applied, group)
@@ -162,8 +162,8 @@ class _Judging:
 
     def _one_after_another(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
         queue = Queue(self._planner, _explain_all if self._question.full else _explain_few)
-        for applied, denied in apply_claims(self._cluster, self._question.applied, self._planner.claims):
-            queue.add(_refused(applied, denied.message))
+        for applied, refusal in apply_claims(self._cluster, self._question.applied, self._planner.claims):
+            queue.add(_refused(applied, refusal.message, self._cluster))
         for applied in self._question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
@@ -197,7 +197,7 @@ class _Judging:
         if update.caveat:
             self._caveats[update.caveat] = None
         if update.denied is not None:
-            return _refused(applied, update.denied.message)
+            return _refused(applied, update.denied.message, self._cluster)
         return Planned(applied, update.kind, update.removed, update.added.stages)
 
     def _enqueue_pending(self, queue: Queue) -> dict[str, Planned | None]:
@@ -255,16 +255,17 @@ def _explain_all(placement: Placement, explained: Collection[Outcome]) -> Descri
     return None if placement.outcome in explained else decision_of
 
 
-def _refused(applied: Applied, message: str) -> Planned:
+def _refused(applied: Applied, message: str, cluster: Cluster) -> Planned:
     """An object that the API server would not take: it stands for its only pod."""
-    decision = _refusal(applied, message)
+    decision = _refusal(applied, message, cluster)
     return Planned(applied, decisions={decision.pod: decision})
 
 
-def _refusal(applied: Applied, message: str) -> Decision:
+def _refusal(applied: Applied, message: str, cluster: Cluster) -> Decision:
     meta = applied.object.metadata
-    pod = key_of(Pod(metadata=replace(Pod().metadata, name=meta.name or meta.generate_name, namespace=meta.namespace)))
-    return Decision(pod=pod, outcome="Denied", message=message, source=applied.source)
+    pod = Pod(metadata=replace(Pod().metadata, name=meta.name or meta.generate_name, namespace=meta.namespace))
+    decision = denied(Candidate(pod, refusal=message), cluster)
+    return replace(decision, source=applied.source)
 
 
 def _where(source: SourceRow) -> str:

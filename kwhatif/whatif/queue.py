@@ -144,7 +144,7 @@ class Queue:
         while workload.stages and not workload.queued and workload.held_up is None:
             for candidate in self._planner.admit(workload.applied, workload.stages.pop(0)):
                 if candidate.refusal:
-                    workload.decide(denied(candidate))
+                    workload.decide(denied(candidate, self._planner.cluster))
                     continue
                 info = PodInfo(candidate.pod)
                 workload.decisions[info.key] = None
