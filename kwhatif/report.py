@@ -151,6 +151,8 @@ class TooLargeRow(_Row):
 class NearRow(_Row):
     """What would have to change for the pod to fit: null in a decision unless the outcome is Unschedulable.
 
+    Also of a pod that is Denied, if it names what does not exist.
+
     `misses` are the first few groups: those with the fewest obstacles, evictable ones aside, come first.
     """
 

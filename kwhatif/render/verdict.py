@@ -11,7 +11,7 @@ from kwhatif.render.amounts import plural, some
 from kwhatif.render.node_names import WHOLE, NodeNames
 from kwhatif.render.outcomes import SIGNS, sign_of
 from kwhatif.render.text import STRONG, text
-from kwhatif.render.why import why
+from kwhatif.render.why import did_you_mean, why
 from kwhatif.report import CandidateRow, Decision, Report, WorkloadRow
 
 
@@ -30,9 +30,10 @@ def workload_verdict(row: WorkloadRow, decisions: Sequence[Decision], names: Nod
 
 
 def workload_sentence(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
-    """What becomes of the workload's pods; where some stay pending, why."""
+    """What becomes of the workload's pods; where some stay pending or are refused, why."""
     stuck = next((why(each) for each in decisions if each.outcome == "Unschedulable" and each.near), "")
-    return row.message + (f": {stuck}" if stuck else "")
+    refused = next((f"{each.message}{did_you_mean(each)}" for each in decisions if each.outcome == "Denied"), "")
+    return row.message + "".join(f": {reason}" for reason in (stuck, refused) if reason)
 
 
 def sentence_about(decision: Decision, report: Report) -> str:
@@ -46,7 +47,7 @@ def sentence_about(decision: Decision, report: Report) -> str:
             gate = decision.pre_enqueue
             return f"is not queued: {gate.message}" if gate else "is not queued"
         case "Denied":
-            return f"is refused by the API server: {decision.message}"
+            return f"is refused by the API server: {decision.message}{did_you_mean(decision)}"
         case "Ignored":
             return f"is ignored: {decision.message}"
         case "Waits":

@@ -30,7 +30,7 @@ def judge_alone(
     """
     update = planner.expand(applied)
     if update.denied is not None:
-        yield refusal(applied, update.denied.message)
+        yield refusal(applied, update.denied.message, snapshot.cluster)
         return
     for group in update.added.groups:
         decision = decide_alone(planner.admit_one(applied, group), profiles, snapshot, caveats)
@@ -45,7 +45,7 @@ def decide_alone(
 ) -> Decision:
     """The decision about a pod as if it were the next in the queue; what it leaves out is added to `caveats`."""
     if candidate.refusal:
-        return denied(candidate)
+        return denied(candidate, snapshot.cluster)
     pod = PodInfo(candidate.pod)
     name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
     profile = profiles.get(name)

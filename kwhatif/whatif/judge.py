@@ -140,7 +140,7 @@ class _Judging:
     def _each_alone(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
         profiles, planner, caveats = self._session.profiles, self._planner, self._caveats
         decisions = [
-            refusal(applied, denied.message)
+            refusal(applied, denied.message, self._cluster)
             for applied, denied in apply_claims(self._cluster, self._question.applied, planner.claims)
         ]
         self._renew_nodes()
@@ -165,7 +165,7 @@ class _Judging:
     def _one_after_another(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
         queue = Queue(self._planner, _explain_all if self._question.full else _explain_few)
         for applied, denied in apply_claims(self._cluster, self._question.applied, self._planner.claims):
-            queue.add(_refused(applied, denied.message))
+            queue.add(_refused(applied, denied.message, self._cluster))
         for applied in self._question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
@@ -201,7 +201,7 @@ class _Judging:
         if update.caveat:
             self._caveats[update.caveat] = None
         if update.denied is not None:
-            return _refused(applied, update.denied.message)
+            return _refused(applied, update.denied.message, self._cluster)
         return Planned(applied, update.kind, update.removed, update.added.stages, roll=update.roll)
 
     def _enqueue_pending(self, queue: Queue) -> dict[str, Planned | None]:
@@ -259,8 +259,8 @@ def _explain_all(placement: Placement, explained: Collection[Outcome]) -> Descri
     return None if placement.outcome in explained else decision_of
 
 
-def _refused(applied: Applied, message: str) -> Planned:
-    decision = refusal(applied, message)
+def _refused(applied: Applied, message: str, cluster: Cluster) -> Planned:
+    decision = refusal(applied, message, cluster)
     return Planned(applied, decisions={decision.pod: decision})
 
 
