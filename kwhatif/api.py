@@ -303,7 +303,7 @@ def gate(
     session: Session,
     *manifests: Source,
     policy: Source | None = None,
-    rollout: Rollout = "final",
+    rollout: Rollout = "end",
     strict: bool = False,
     today: date | None = None,
     **options: Unpack[Manifests],
@@ -316,7 +316,8 @@ def gate(
         session: the cluster.
         manifests: as for `schedule`.
         policy: its file, text or dict; without one, that of `find_policy`, else the default policy.
-        rollout: whether updates are judged by their end state, or ("surge") while old pods are still there.
+        rollout: how updates are judged: by whether they come to their end, step by step; by their end state only
+            ("final"); or while old pods are still there ("surge").
         strict: fail where information is missing.
         today: tells which exceptions of the policy have expired.
         options: how the manifests are read, see `Manifests`.

@@ -9,7 +9,7 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.originals import Originals
-from kwhatif.policy.suppression import ANNOTATION
+from kwhatif.policy.words import ANNOTATION
 from kwhatif.report import ProblemRow, SourceRow
 from kwhatif.sources.kinds import KINDS
 from kwhatif.sources.manifests import no_pod, read_manifest_set
