@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from kwhatif.errors import InputError, Problem
@@ -72,7 +72,7 @@ def parse_reference(text: str, default_namespace: str) -> Reference | None:
     """
     word, *rest = text.split("/")
     resource = _KINDS.get(word.lower())
-    if isinstance(text, Given) or resource is None or len(rest) not in (1, 2) or not all(rest) or Path(text).exists():
+    if isinstance(text, Given) or resource is None or len(rest) not in (1, 2) or not all(rest) or os.path.exists(text):  # noqa: PTH110 - unlike that of `Path`, it never raises
         return None
     namespace, name = rest if len(rest) == 2 else (default_namespace, *rest)
     return Reference(text, resource, namespace, name)
