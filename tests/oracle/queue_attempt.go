@@ -21,6 +21,11 @@ import (
 // patience is how long a goroutine of the scheduler may take; binding volumes polls once a second.
 const patience = 30 * time.Second
 
+// endless is how many attempts one operation may take: a pod whose preemption is refused comes back at once.
+const endless = 100
+
+var errEndless = errors.New("attempts without end")
+
 // queueAttempt is one attempt to schedule a pod, taken apart into steps that follow each other.
 type queueAttempt struct {
 	fail   string
@@ -45,6 +50,9 @@ func (a *queueAttempt) end() { a.endOnce.Do(func() { close(a.ended) }) }
 // schedule makes one attempt, or as many as there are pods to try.
 func (w *queueWorld) schedule(op operation) error {
 	for len(w.queue.PodsInActiveQ())+w.rejectedInBackoff() > 0 {
+		if len(w.tried) == endless {
+			return errEndless
+		}
 		w.advance(time.Millisecond)
 		if err := w.scheduleOne(op); err != nil {
 			return err

@@ -99,6 +99,9 @@ func (w *queueWorld) bindPod(binding *corev1.Binding) error {
 	}
 	w.writing.Lock()
 	defer w.writing.Unlock()
+	if w.pod(binding.Namespace, binding.Name) == nil {
+		return apierrors.NewNotFound(corev1.Resource("pods"), binding.Name)
+	}
 	w.bind(binding.Namespace, binding.Name, binding.Target.Name)
 	return nil
 }

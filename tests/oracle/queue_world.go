@@ -184,8 +184,13 @@ func (w *queueWorld) show(watch watchEvent) {
 	case new != nil:
 		w.informerOf(new).change(old, new)
 	}
-	if node, ok := new.(*corev1.Node); ok {
-		w.everNodes[node.Name] = true
+	switch obj := new.(type) {
+	case *corev1.Node:
+		w.everNodes[obj.Name] = true
+	case *corev1.Pod:
+		if node := obj.Status.NominatedNodeName; node != "" {
+			w.everNodes[node] = true
+		}
 	}
 }
 

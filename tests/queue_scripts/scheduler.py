@@ -65,8 +65,6 @@ class Scheduler:
     def deliver(self) -> None:
         """Let the scheduler see whatever was written."""
         for watch in self.api.take():
-            if isinstance(watch.new, ResourceClaim) and self.cluster.get(ResourceClaim, key_of(watch.new)) == watch.new:
-                continue  # the scheduler assumed as much
             if isinstance(watch.new, Pod) and watch.new.spec.node_name:
                 self._assumed.pop(watch.new.metadata.uid, None)
             mirror(self.cluster, watch)
@@ -211,8 +209,10 @@ class Scheduler:
         if changed:
             self.api.patch("Pod", info.key, {"status": {"nominatedNodeName": node}})
         self._pre_bind(changed, node)
-        if fail == "bind":
-            message = 'running Bind plugin "DefaultBinder": bind refused'
+        gone = self.api.find("Pod", info.key) is None
+        if fail == "bind" or gone:
+            refusal = "bind refused" if fail == "bind" else f'pods "{info.pod_info.name}" not found'
+            message = f'running Bind plugin "DefaultBinder": {refusal}'
             self.forget(info.uid)
             self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, assumed, None)
             self._handle_failure(info, FailedAttempt(), "SchedulerError", message)
