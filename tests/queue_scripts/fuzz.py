@@ -10,13 +10,14 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.differential.oracle import BINARY
 from tests.queue_scripts import document
 from tests.queue_scripts.compare import differences
-from tests.queue_scripts.generate import FAMILIES, script
+from tests.queue_scripts.generate import FAMILIES, WEIGHTS, script
 from tests.queue_scripts.play import play
 
 ROOT = Path(__file__).parents[2]
@@ -100,8 +101,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("the oracle is not built: make oracle", file=sys.stderr)
         return 2
     families = options.families.split(",")
-    each = -(-options.scripts // len(families))
-    tasks = [Task(family, first, min(BATCH, each - first), options.seed) for first in range(0, each, BATCH) for family in families]
+    share = options.scripts / sum(WEIGHTS.get(family, 1) for family in families)
+    counts = {family: ceil(share * WEIGHTS.get(family, 1)) for family in families}
+    tasks = [
+        Task(family, first, min(BATCH, count - first), options.seed)
+        for family, count in counts.items()
+        for first in range(0, count, BATCH)
+    ]
     table = document.Table(families)
     start = time.monotonic()
     with multiprocessing.Pool(options.jobs) as pool:

@@ -1,4 +1,4 @@
-"""Random scripts: `script(family, seed)` is a cluster, and forty or so operations that disturb it."""
+"""Random scripts: `script(family, seed)` is a cluster, and sixty operations that disturb it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ TOLERATIONS = [
 ]
 FEATURES = ["RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport", "Other"]
 LABELS = {"app": ["a", "b", "c"], "tier": ["t1", "t2"], "x": ["1", "2"]}
+#: Families in which one plugin alone is to reject pods.
+FOCUSED = ("nodeaffinity", "ports", "interpod", "spread", "volumes", "features", "dra")
 #: An operation is worth this much of the ones that a script is made of.
 Weighted = tuple[int, Callable[["Writer"], None]]
 
@@ -108,13 +110,13 @@ def _node(w: Writer) -> None:
     for key, values in (("disk", ["ssd", "hdd"]), ("rack", ["r1", "r2"]), ("size", ["5", "9"])):
         if w.chance(30):
             labels[key] = rng.choice(values)
-    amounts = {"cpu": rng.choice(["1", "2", "4"]), "memory": rng.choice(["2Gi", "8Gi"]), "pods": rng.choice(["3", "5", "110"])}
+    amounts = {"cpu": rng.choice(["1", "2", "4"] if w.family not in FOCUSED else ["16", "32"]), "memory": rng.choice(["2Gi", "8Gi"]), "pods": "110" if w.family in FOCUSED else rng.choice(["3", "5", "110"])}
     if w.chance(30):
         amounts["example.com/gpu"] = rng.choice(["1", "4"])
     spec: Raw = {}
-    if w.chance(35 if w.family in ("taints", "mixed") else 8):
+    if w.chance(35 if w.family in ("taints", "mixed") else 2 if w.family in FOCUSED else 8):
         spec["taints"] = [rng.choice(TAINTS)]
-    if w.chance(40 if w.family == "unschedulable" else 5):
+    if w.chance(40 if w.family == "unschedulable" else 1 if w.family in FOCUSED else 5):
         spec["unschedulable"] = True
     status: Raw = {"allocatable": amounts, "capacity": amounts}
     if w.family == "features":
@@ -135,7 +137,9 @@ def _patch_node(w: Writer) -> None:
         return
     roll = rng.random() * 100
     likes = {"taints": 20, "nodeaffinity": 45, "spread": 45, "interpod": 45, "unschedulable": 60, "resources": 75, "features": 88}
-    if w.chance(50) and w.family in likes:
+    if w.family in ("ports", "volumes", "dra") and w.chance(70):
+        roll = 99
+    elif w.chance(75) and w.family in likes:
         roll = likes[w.family]
     if roll < 30:
         taints = [rng.choice(TAINTS)] if w.chance(50) else []
@@ -275,7 +279,7 @@ def _pod(w: Writer) -> None:
         labels["tier"] = rng.choice(LABELS["tier"])
     preempts = w.family in ("preemption", "mixed", "errors", "deletes", "inflight")
     spec: Raw = {"priority": rng.choice([0, 0, 5, 10, 50]) if preempts else rng.choice([0, 0, 0, 5]), "containers": [_container(w)]}
-    if w.family in _TRAITS and w.chance(80):
+    if w.family in _TRAITS and w.chance(92):
         _TRAITS[w.family](w, spec)
     elif w.family == "mixed" and w.chance(60):
         _TRAITS[rng.choice(sorted(_TRAITS))](w, spec)
@@ -307,11 +311,12 @@ def _patch_pod(w: Writer) -> None:
         label = rng.choice(["app", "app", "tier", "x"])
         value = rng.choice([*LABELS[label], None]) if label != "app" else rng.choice(LABELS[label])
         w.patch(key, {"metadata": {"labels": {label: value}}})
-    elif roll < 50:
+    elif roll < 50 or (w.family in ("unschedulable", "taints", "spread") and w.chance(40)):
         now = spec.get("tolerations", [])
         more = [toleration for toleration in TOLERATIONS if toleration not in now]
         if more:
-            w.patch(key, {"spec": {"tolerations": [*now, rng.choice(more)]}})
+            new = TOLERATIONS[3] if w.family == "unschedulable" and TOLERATIONS[3] in more and w.chance(50) else rng.choice(more)
+            w.patch(key, {"spec": {"tolerations": [*now, new]}})
     elif roll < 65:
         old = spec["containers"][0]
         resources = {**old["resources"], "requests": {**old["resources"]["requests"], **_requests(w)}}
@@ -347,7 +352,7 @@ def _advance(w: Writer) -> None:
 
 def _schedule(w: Writer) -> None:
     operation: Raw = {"op": "schedule"}
-    if w.chance(35):
+    if w.chance(60):
         operation["until"] = "idle"
     fails = w.family == "errors"
     if w.chance(35 if fails else 3):
@@ -361,7 +366,7 @@ def _schedule(w: Writer) -> None:
 
 _COMMON: list[Weighted] = [
     (24, _pod),
-    (22, _schedule),
+    (26, _schedule),
     (9, _advance),
     (14, _patch_node),
     (9, _patch_pod),
@@ -376,6 +381,11 @@ _MORE: dict[str, list[Weighted]] = {
     "mixed": [(8, volumes.operation), (8, devices.operation)],
     "deletes": [(15, _delete_pod)],
     "updates": [(20, _patch_pod)],
+    "unschedulable": [(10, _patch_pod)],
+    "taints": [(10, _patch_pod)],
+    "resources": [(15, _patch_node), (10, _patch_pod)],
+    "nodeaffinity": [(15, _patch_node), (5, _node)],
+    "features": [(10, _patch_node), (5, _node), (5, _patch_pod)],
     "gates": [(12, _patch_pod)],
     "inflight": [(15, _schedule)],
     "backoff": [(10, _advance), (10, _schedule)],
@@ -387,6 +397,8 @@ FAMILIES = (
     "resources", "nodeaffinity", "taints", "unschedulable", "ports", "interpod", "spread", "volumes", "gates",
     "preemption", "updates", "deletes", "backoff", "errors", "inflight", "dra", "features", "mixed",
 )  # fmt: skip
+#: How many scripts of each there are, compared with the others: volumes have the most hints.
+WEIGHTS = {"volumes": 8, "spread": 2, "interpod": 2, "ports": 2, "dra": 2}
 
 
 def script(family: str, seed: int) -> Raw:
@@ -405,6 +417,6 @@ def script(family: str, seed: int) -> Raw:
             _pod(w)
     w.started = True
     choices = [*_COMMON, *_MORE.get(family, [])]
-    while len(w.operations) < 42:
+    while len(w.operations) < 60:
         w.rng.choices([step for _, step in choices], [weight for weight, _ in choices])[0](w)
     return {"config": {}, "cluster": w.cluster, "operations": w.operations}

@@ -213,6 +213,7 @@ class Scheduler:
         if fail == "bind" or gone:
             refusal = "bind refused" if fail == "bind" else f'pods "{info.pod_info.name}" not found'
             message = f'running Bind plugin "DefaultBinder": {refusal}'
+            self._unreserve(changed, info.uid)
             self.forget(info.uid)
             self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, assumed, None)
             self._handle_failure(info, FailedAttempt(), "SchedulerError", message)
@@ -238,6 +239,14 @@ class Scheduler:
                 self._provision(key_of(obj), node)
             else:
                 self._allocate(obj)
+
+    def _unreserve(self, changed: list[Any], uid: str) -> None:
+        """The pod no longer uses its claims; they keep what they were given."""
+        for obj in changed:
+            raw = self.api.find("ResourceClaim", key_of(obj)) if isinstance(obj, ResourceClaim) else None
+            if raw is not None:
+                users = [user for user in raw.get("status", {}).get("reservedFor", []) if user["uid"] != uid]
+                self.api.patch("ResourceClaim", key_of(obj), {"status": {"reservedFor": users or None}})
 
     def _write(self, kind: str, key: str, patch: dict[str, Any]) -> None:
         """A write whose event arrives at once, before those that are pending."""
