@@ -25,7 +25,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
 from kwhatif.model.node import Node
 from kwhatif.model.pod import NodeAffinity as NodeAffinitySpec
-from kwhatif.model.pod import NodeSelectorTerm, PodSpec
+from kwhatif.model.pod import NodeSelectorTerm, Pod, PodSpec
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
@@ -104,6 +104,10 @@ def _affinity_of(spec: PodSpec) -> NodeAffinitySpec:
     return (affinity and affinity.node_affinity) or NodeAffinitySpec()
 
 
+def _required(pod: Pod) -> RequiredNodeAffinity:
+    return RequiredNodeAffinity(pod.spec)
+
+
 class NodeAffinity:
     """Rejects nodes that the pod, or the profile, does not select; preferred terms add score."""
 
@@ -171,7 +175,7 @@ class NodeAffinity:
         """The pod selects the node now, and did not before; terms that do not parse are an error, which queues."""
         if self._added_required is not None and not any_matches(self._added_required, named(new)):
             return QueueingHint.QUEUE_SKIP
-        required = RequiredNodeAffinity(pod.pod.spec)
+        required = pod.derived(_required)
         if not required.matches(named(new)):
             return queue_if(required.fails_on(named(new)))
         return queue_if(old is None or not required.matches(named(old)))

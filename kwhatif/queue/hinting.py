@@ -105,7 +105,8 @@ class QueueingHints:
                 answers[plugin] = QUEUE if hint is None else hint(info.pod_info, old, new, self._cluster)
         return answers
 
-    def strategy(self, info: QueuedPodInfo, answers: Answers) -> QueueingStrategy:
+    @staticmethod
+    def strategy(info: QueuedPodInfo | Cause, answers: Answers) -> QueueingStrategy:
         """What follows from the answers. A plugin that waits for something (Pending) does away with backoff."""
         if not info.unschedulable_plugins and not info.pending_plugins:
             return QueueingStrategy.AFTER_BACKOFF

@@ -207,14 +207,14 @@ class SchedulingQueue:
             if cause.gating_plugin and not self._reaches(event, self._hints.events_of(cause.gating_plugin)):
                 continue
             for answers, pods in self._hints.answers_in(cause, by_template, occurrence):
-                for info in pods:
-                    if pre_check is not None and not pre_check(info.pod_info):
-                        continue
-                    if self._witness is not None and answers:
-                        seen[info.key] = answers
-                    strategy = self._hints.strategy(info, answers)
-                    if strategy is not QueueingStrategy.SKIP:
-                        moved.append((info, strategy))
+                strategy = self._hints.strategy(cause, answers)
+                if strategy is QueueingStrategy.SKIP and self._witness is None:
+                    continue
+                chosen = [info for info in pods if pre_check is None or pre_check(info.pod_info)]
+                if answers:
+                    seen.update((info.key, answers) for info in chosen)
+                if strategy is not QueueingStrategy.SKIP:
+                    moved.extend((info, strategy) for info in chosen)
         self._tell(occurrence, seen)
         for info, strategy in moved:
             self.unschedulable.delete(info.key)

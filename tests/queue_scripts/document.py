@@ -17,7 +17,15 @@ class Table:
         self.hints: Counter[tuple[str, str, str]] = Counter()
         self.results: Counter[str] = Counter()
 
-    def add(self, family: str, agree: int, differ: int, operations: int, hints: Counter[tuple[str, str, str]], results: Counter[str]) -> None:
+    def add(
+        self,
+        family: str,
+        agree: int,
+        differ: int,
+        operations: int,
+        hints: Counter[tuple[str, str, str]],
+        results: Counter[str],
+    ) -> None:
         row = self.rows[family]
         row[0] += agree + differ
         row[1] += agree

@@ -48,13 +48,17 @@ class Result(NamedTuple):
 def judge(scripts: Sequence[Json]) -> list[Any]:
     """The states of the real queue."""
     lines = "".join(json.dumps(one) + "\n" for one in scripts)
-    done = subprocess.run([BINARY, "--queue", "-j", "12"], input=lines, capture_output=True, text=True, check=True, timeout=900)
+    done = subprocess.run(
+        [BINARY, "--queue", "-j", "12"], input=lines, capture_output=True, text=True, check=True, timeout=900
+    )
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def run(task: Task) -> Result:
     names = [f"{task.family}-{task.seed}-{number}" for number in range(task.first, task.first + task.count)]
-    scripts = [script(task.family, task.seed * 1_000_003 + number) for number in range(task.first, task.first + task.count)]
+    scripts = [
+        script(task.family, task.seed * 1_000_003 + number) for number in range(task.first, task.first + task.count)
+    ]
     result = Result(task.family, 0, 0, Counter(), Counter(), [])
     agree = operations = 0
     for name, one, wanted in zip(names, scripts, judge(scripts), strict=True):
@@ -95,7 +99,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the same seed gives the same scripts")
     parser.add_argument("--families", default=",".join(FAMILIES))
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--write-doc", action="store_true", help="write the section of docs/conformance.md if all is well")
+    parser.add_argument(
+        "--write-doc", action="store_true", help="write the section of docs/conformance.md if all is well"
+    )
     options = parser.parse_args(arguments)
     if not BINARY.exists():
         print("the oracle is not built: make oracle", file=sys.stderr)
@@ -113,7 +119,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with multiprocessing.Pool(options.jobs) as pool:
         found = [entry for result in pool.imap_unordered(run, tasks) for entry in _note(table, result)]
     print(table.text())
-    print(f"{table.scripts} scripts, {table.operations} operations in {time.monotonic() - start:.0f} s; seed {options.seed}")
+    print(
+        f"{table.scripts} scripts, {table.operations} operations in {time.monotonic() - start:.0f} s; seed {options.seed}"
+    )
     for name, one, problem in found:
         folder = SAVED / f"queue-{name}"
         folder.mkdir(parents=True, exist_ok=True)

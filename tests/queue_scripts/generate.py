@@ -6,8 +6,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from tests.queue_scripts import generate_devices as devices
+from tests.queue_scripts import generate_volumes as volumes
 from tests.queue_scripts.api import merged, without_empty, without_zero
-from tests.queue_scripts.generate_storage import devices, volumes
 
 Raw = dict[str, Any]
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -38,6 +39,8 @@ class Writer:
     def __init__(self, rng: Random, family: str) -> None:
         self.rng = rng
         self.family = family
+        #: What a script about volumes is about.
+        self.theme = ""
         self.number = 0
         self.cluster: list[Raw] = []
         self.operations: list[Raw] = []
@@ -110,7 +113,11 @@ def _node(w: Writer) -> None:
     for key, values in (("disk", ["ssd", "hdd"]), ("rack", ["r1", "r2"]), ("size", ["5", "9"])):
         if w.chance(30):
             labels[key] = rng.choice(values)
-    amounts = {"cpu": rng.choice(["1", "2", "4"] if w.family not in FOCUSED else ["16", "32"]), "memory": rng.choice(["2Gi", "8Gi"]), "pods": "110" if w.family in FOCUSED else rng.choice(["3", "5", "110"])}
+    amounts = {
+        "cpu": rng.choice(["1", "2", "4"] if w.family not in FOCUSED else ["16", "32"]),
+        "memory": rng.choice(["2Gi", "8Gi"]),
+        "pods": "110" if w.family in FOCUSED else rng.choice(["3", "5", "110"]),
+    }
     if w.chance(30):
         amounts["example.com/gpu"] = rng.choice(["1", "4"])
     spec: Raw = {}
@@ -122,7 +129,7 @@ def _node(w: Writer) -> None:
     if w.family == "features":
         status["declaredFeatures"] = sorted(rng.sample(FEATURES, rng.randint(0, 1))) or ["Nothing"]
     w.create("Node", name, meta={"labels": labels}, spec=spec, status=status)
-    if w.family in ("volumes", "mixed") and w.chance(50):
+    if w.family in ("volumes", "mixed") and w.chance(80):
         volumes.csi_node(w, name)
 
 
@@ -136,7 +143,15 @@ def _patch_node(w: Writer) -> None:
     if key is None:
         return
     roll = rng.random() * 100
-    likes = {"taints": 20, "nodeaffinity": 45, "spread": 45, "interpod": 45, "unschedulable": 60, "resources": 75, "features": 88}
+    likes = {
+        "taints": 20,
+        "nodeaffinity": 45,
+        "spread": 45,
+        "interpod": 45,
+        "unschedulable": 60,
+        "resources": 75,
+        "features": 88,
+    }
     if w.family in ("ports", "volumes", "dra") and w.chance(70):
         roll = 99
     elif w.chance(75) and w.family in likes:
@@ -147,6 +162,8 @@ def _patch_node(w: Writer) -> None:
     elif roll < 55:
         label = rng.choice(["disk", "rack", "size", ZONE])
         values = {"disk": ["ssd", "hdd"], "rack": ["r1", "r2"], "size": ["5", "9"], ZONE: ["z1", "z2"]}[label]
+        if w.family == "nodeaffinity":
+            values = [*values, *{"disk": ["ssd", "ssd"], "rack": ["r1"], "size": ["9", "7"], ZONE: ["z3", "z3"]}[label]]
         w.patch(key, {"metadata": {"labels": {label: rng.choice([*values, None])}}})
     elif roll < 65:
         w.patch(key, {"spec": {"unschedulable": rng.choice([True, None])}})
@@ -187,7 +204,9 @@ def _node_affinity(w: Writer, spec: Raw) -> None:
     rng = w.rng
     roll = rng.random()
     if roll < 0.4:
-        spec["nodeSelector"] = rng.choice([{"disk": "ssd"}, {"rack": "r1"}, {"disk": "ssd", "rack": "r2"}, {"size": "7"}])
+        spec["nodeSelector"] = rng.choice(
+            [{"disk": "ssd"}, {"rack": "r1"}, {"disk": "ssd", "rack": "r2"}, {"size": "7"}]
+        )
         return
     expressions = rng.choice(
         [
@@ -199,13 +218,17 @@ def _node_affinity(w: Writer, spec: Raw) -> None:
     )
     terms: list[Raw] = [{"matchExpressions": expressions}]
     if roll > 0.8:
-        terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [rng.choice(["n1", "n2", "n99"])]}]}]
+        terms = [
+            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [rng.choice(["n1", "n2", "n99"])]}]}
+        ]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     spec.setdefault("affinity", {})["nodeAffinity"] = required
 
 
 def _inter_pod(w: Writer, spec: Raw) -> None:
-    for kind in w.rng.choice([["podAffinity"], ["podAntiAffinity"], ["podAntiAffinity"], ["podAffinity", "podAntiAffinity"]]):
+    for kind in w.rng.choice(
+        [["podAffinity"], ["podAntiAffinity"], ["podAntiAffinity"], ["podAffinity", "podAntiAffinity"]]
+    ):
         terms = {"requiredDuringSchedulingIgnoredDuringExecution": _affinity_terms(w.rng)}
         spec.setdefault("affinity", {})[kind] = terms
 
@@ -213,7 +236,12 @@ def _inter_pod(w: Writer, spec: Raw) -> None:
 def _spread(w: Writer, spec: Raw) -> None:
     spec["topologySpreadConstraints"] = []
     for key in w.rng.sample([ZONE, HOST, "rack"], w.rng.choice([1, 1, 2])):
-        constraint = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": _selector(w.rng)}
+        constraint = {
+            "maxSkew": 1,
+            "topologyKey": key,
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": _selector(w.rng),
+        }
         if w.chance(40):
             constraint["nodeTaintsPolicy"] = "Honor"
         if w.chance(25):
@@ -222,7 +250,7 @@ def _spread(w: Writer, spec: Raw) -> None:
 
 
 def _ports(w: Writer, spec: Raw) -> None:
-    port: Raw = {"containerPort": 80, "hostPort": w.rng.choice([80, 80, 8080])}
+    port: Raw = {"containerPort": 80, "hostPort": w.rng.choice([80, 80, 80, 8080])}
     if w.chance(25):
         port["protocol"] = "UDP"
     if w.chance(25):
@@ -278,7 +306,10 @@ def _pod(w: Writer) -> None:
     if w.chance(30):
         labels["tier"] = rng.choice(LABELS["tier"])
     preempts = w.family in ("preemption", "mixed", "errors", "deletes", "inflight")
-    spec: Raw = {"priority": rng.choice([0, 0, 5, 10, 50]) if preempts else rng.choice([0, 0, 0, 5]), "containers": [_container(w)]}
+    spec: Raw = {
+        "priority": rng.choice([0, 0, 5, 10, 50]) if preempts else rng.choice([0, 0, 0, 5]),
+        "containers": [_container(w)],
+    }
     if w.family in _TRAITS and w.chance(92):
         _TRAITS[w.family](w, spec)
     elif w.family == "mixed" and w.chance(60):
@@ -286,7 +317,9 @@ def _pod(w: Writer) -> None:
     elif w.family == "unschedulable" and w.chance(20):
         _tolerations(w, spec)
     if w.started and "resourceClaims" not in spec and w.chance(50 if w.family == "gates" else 4):
-        spec["schedulingGates"] = [{"name": gate} for gate in rng.sample(["example.com/a", "example.com/b"], rng.choice([1, 2]))]
+        spec["schedulingGates"] = [
+            {"name": gate} for gate in rng.sample(["example.com/a", "example.com/b"], rng.choice([1, 2]))
+        ]
     if w.chance(5):
         spec["preemptionPolicy"] = "Never"
     node = w.pick("Node")
@@ -315,7 +348,11 @@ def _patch_pod(w: Writer) -> None:
         now = spec.get("tolerations", [])
         more = [toleration for toleration in TOLERATIONS if toleration not in now]
         if more:
-            new = TOLERATIONS[3] if w.family == "unschedulable" and TOLERATIONS[3] in more and w.chance(50) else rng.choice(more)
+            new = (
+                TOLERATIONS[3]
+                if w.family == "unschedulable" and TOLERATIONS[3] in more and w.chance(50)
+                else rng.choice(more)
+            )
             w.patch(key, {"spec": {"tolerations": [*now, new]}})
     elif roll < 65:
         old = spec["containers"][0]
@@ -347,7 +384,10 @@ def _delete_pod(w: Writer) -> None:
 
 def _advance(w: Writer) -> None:
     slow = w.family == "backoff"
-    w.add(op="advance", seconds=w.rng.choice([0.1, 0.25, 0.5, 1, 1, 2, 2.3, 4, 7.5, 11, *([12.2, 31, 60] if slow else []), 330]))
+    w.add(
+        op="advance",
+        seconds=w.rng.choice([0.1, 0.25, 0.5, 1, 1, 2, 2.3, 4, 7.5, 11, *([12.2, 31, 60] if slow else []), 330]),
+    )
 
 
 def _schedule(w: Writer) -> None:
@@ -360,7 +400,12 @@ def _schedule(w: Writer) -> None:
         if operation["fail"] == "evict":
             operation.pop("until", None)  # the pod would come back at once, again and again
     elif w.chance(50 if w.family == "inflight" else 4) and "until" not in operation:
-        operation["during"] = w.during(lambda: [w.rng.choice([_patch_node, _patch_pod, _delete_pod, _node])(w) for _ in range(w.rng.choice([1, 2]))] and None)
+        operation["during"] = w.during(
+            lambda: (
+                [w.rng.choice([_patch_node, _patch_pod, _delete_pod, _node])(w) for _ in range(w.rng.choice([1, 2]))]
+                and None
+            )
+        )
     w.add(**operation)
 
 
@@ -384,21 +429,30 @@ _MORE: dict[str, list[Weighted]] = {
     "unschedulable": [(10, _patch_pod)],
     "taints": [(10, _patch_pod)],
     "resources": [(15, _patch_node), (10, _patch_pod)],
-    "nodeaffinity": [(15, _patch_node), (5, _node)],
+    "nodeaffinity": [(25, _patch_node), (5, _node)],
     "features": [(10, _patch_node), (5, _node), (5, _patch_pod)],
     "gates": [(12, _patch_pod)],
     "inflight": [(15, _schedule)],
     "backoff": [(10, _advance), (10, _schedule)],
     "spread": [(8, _node), (8, _delete_node), (10, _patch_pod)],
     "interpod": [(10, _patch_pod), (6, _delete_pod)],
-    "ports": [(12, _delete_pod)],
+    "ports": [(25, _delete_pod)],
 }
 FAMILIES = (
     "resources", "nodeaffinity", "taints", "unschedulable", "ports", "interpod", "spread", "volumes", "gates",
     "preemption", "updates", "deletes", "backoff", "errors", "inflight", "dra", "features", "mixed",
 )  # fmt: skip
 #: How many scripts of each there are, compared with the others: volumes have the most hints.
-WEIGHTS = {"volumes": 8, "spread": 2, "interpod": 2, "ports": 2, "dra": 2}
+WEIGHTS = {
+    "volumes": 16,
+    "spread": 4,
+    "interpod": 3,
+    "ports": 3,
+    "dra": 5,
+    "nodeaffinity": 3,
+    "unschedulable": 2,
+    "features": 1,
+}
 
 
 def script(family: str, seed: int) -> Raw:

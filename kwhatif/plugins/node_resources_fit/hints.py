@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 from kwhatif.framework.events import ActionType, EventResource
@@ -57,11 +58,11 @@ def _after_pod_event(pod: PodInfo, old: Pod, new: Pod | None, _cluster: Cluster)
 
 def _after_node_change(pod: PodInfo, old: Node | None, new: Node, cluster: Cluster) -> QueueingHint:
     """The pod fits the empty node, and some of what it asks for has become more."""
-    asked = _asked(pod.pod)
-    after = _Room(new)
+    asked = pod.derived(_asked)
+    after = _room(new)
     if not after.has(asked, cluster):
         return QUEUE_SKIP
-    return queue_if(old is None or after.grew(_Room(old), asked, cluster))
+    return queue_if(old is None or after.grew(_room(old), asked, cluster))
 
 
 def _asked(pod: Pod) -> Resources:
@@ -82,8 +83,11 @@ class _Room:
 
         QUIRK: (isFit) resources that the plugin was configured to ignore count nevertheless.
         """
-        return self.pods > 0 and all(
-            asked.of(name) <= self.amounts.of(name) or self._leaves_it_to_devices(name, cluster) for name in asked.asked
+        most = self.amounts
+        if not self.pods or asked.cpu > most.cpu or asked.memory > most.memory or asked.ephemeral > most.ephemeral:
+            return False
+        return all(
+            amount <= most.scalar(name) or self._leaves_it_to_devices(name, cluster) for name, amount in asked.scalars
         )
 
     def grew(self, before: _Room, asked: Resources, cluster: Cluster) -> bool:
@@ -98,6 +102,19 @@ class _Room:
     def _leaves_it_to_devices(self, name: str, cluster: Cluster) -> bool:
         """Whether a DeviceClass stands behind a scalar that the node has nothing of (`shouldDelegateResourceToDRA`)."""
         return self.amounts.of(name) <= 0 and name in device_classes_by_resource(cluster)
+
+
+#: The nodes of the last event: all pods that wait are asked about it, one after the other.
+_last: deque[tuple[Node, _Room]] = deque(maxlen=2)
+
+
+def _room(node: Node) -> _Room:
+    for known, room in _last:
+        if known is node:
+            return room
+    room = _Room(node)
+    _last.append((node, room))
+    return room
 
 
 # --- device classes ----------------------------------------------------------------------------------

@@ -93,15 +93,21 @@ class PodTopologySpread:
         if not all(is_involved(pod, other) for other in (old, new) if other is not None):
             return QUEUE_SKIP
         try:
-            return after_pod_change(pod, old, new, self._constraints(pod, cluster, "DoNotSchedule"))
+            return after_pod_change(pod, old, new, self._hard(pod, cluster))
         except SelectorError:
             return QUEUE  # an error
 
     def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node | None, cluster: Cluster) -> QueueingHint:
         try:
-            return after_node_change(old, new, self._constraints(pod, cluster, "DoNotSchedule"))
+            return after_node_change(old, new, self._hard(pod, cluster))
         except SelectorError:
             return QUEUE  # an error
+
+    def _hard(self, pod: PodInfo, cluster: Cluster) -> tuple[Constraint, ...]:
+        """What a pod that waits must heed."""
+        if pod.pod.spec.topology_spread_constraints:
+            return pod.derived(_own_hard)
+        return self._constraints(pod, cluster, "DoNotSchedule")
 
     def _constraints(self, pod: PodInfo, cluster: Cluster, action: str) -> tuple[Constraint, ...]:
         """The pod's own constraints with that action; the defaults only if it has none at all, of either action."""
@@ -110,6 +116,10 @@ class PodTopologySpread:
             return compile_constraints(own, pod.labels, action)
         defaults = compile_constraints(self._defaults, pod.labels, action)
         return with_default_selector(defaults, pod, cluster) if defaults else ()
+
+
+def _own_hard(pod: Pod) -> tuple[Constraint, ...]:
+    return compile_constraints(pod.spec.topology_spread_constraints, pod.metadata.labels, "DoNotSchedule")
 
 
 def _doing(pod: PodInfo, hardness: str) -> str:
