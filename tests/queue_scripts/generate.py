@@ -47,7 +47,7 @@ class Writer:
         self.objects: dict[tuple[str, str, str], Raw] = {}
         self.started = False
         #: Operations that are being collected for `during`.
-        self._target = self.operations
+        self.target = self.operations
 
     # --- writing ------------------------------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ class Writer:
         if key not in self.objects:
             self.objects[key] = raw
             if self.started:
-                self._target.append({"op": "create", "object": raw})
+                self.target.append({"op": "create", "object": raw})
             else:
                 self.cluster.append(raw)
         return raw
@@ -80,21 +80,21 @@ class Writer:
         after = merged(without_empty(before), patch)
         if without_zero(without_empty(after)) != without_zero(without_empty(before)):
             self.objects[key] = after
-            self._target.append({"op": "patch", **self._place(key), "patch": patch})
+            self.target.append({"op": "patch", **self._place(key), "patch": patch})
 
     def delete(self, key: tuple[str, str, str], *, graceful: bool = False) -> None:
         if not graceful:
             del self.objects[key]
-        self._target.append({"op": "delete", **self._place(key), **({"graceful": True} if graceful else {})})
+        self.target.append({"op": "delete", **self._place(key), **({"graceful": True} if graceful else {})})
 
     def add(self, **operation: Any) -> None:
-        self._target.append(operation)
+        self.target.append(operation)
 
     def during(self, steps: Callable[[], None]) -> list[Raw]:
         """Operations for `during`."""
-        self._target = []
+        self.target = []
         steps()
-        collected, self._target = self._target, self.operations
+        collected, self.target = self.target, self.operations
         return collected
 
     def pick(self, kind: str, namespace: str | None = None) -> tuple[str, str, str] | None:
@@ -375,7 +375,8 @@ def _patch_pod(w: Writer) -> None:
 
 def _delete_pod(w: Writer) -> None:
     key = w.pick("Pod")
-    if key is not None:
+    # A pod that is deleted while it is bound is another story: in flight, only pods that were never here to be tried.
+    if key is not None and (w.target is w.operations or "nodeName" in w.objects[key]["spec"]):
         w.delete(key, graceful=w.chance(40))
 
 

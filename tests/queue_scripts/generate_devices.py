@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 Raw = dict[str, Any]
 RESOURCE = "resource.k8s.io/v1"
 CLAIMS = ["rc1", "rc2", "rc3", "rc4"]
+#: A resource of its own for each class: two classes of one resource depend on what was before.
+EXPLICIT = {"none-a": "example.com/none-c", "none-b": "example.com/none-d"}
 IMPLICIT = "deviceclass.resource.kubernetes.io/"
 
 
@@ -46,7 +48,7 @@ def operation(w: Writer) -> None:
 def _make_class(w: Writer, name: str) -> None:
     spec: Raw = {"selectors": [{"cel": {"expression": f'device.driver == "{name}.example.com"'}}]}
     if w.started and name.startswith("none") and w.chance(40):
-        spec["extendedResourceName"] = w.rng.choice(["example.com/none-c", "example.com/none-d"])
+        spec["extendedResourceName"] = EXPLICIT[name]
     w.create("DeviceClass", name, api=RESOURCE, spec=spec)
 
 
@@ -116,7 +118,7 @@ def change_class(w: Writer) -> None:
         return
     patch: Raw = {"metadata": {"labels": {"note": f"x{w.next()}"}}}
     if key[2].startswith("none") and w.chance(60):
-        patch = {"spec": {"extendedResourceName": w.rng.choice(["example.com/none-c", "example.com/none-d"])}}
+        patch = {"spec": {"extendedResourceName": w.rng.choice([EXPLICIT[key[2]], None])}}
     w.patch(key, patch)
 
 

@@ -12,7 +12,9 @@ DRIVER, OTHER, GCE = "csi.example.com", "other.example.com", "pd.csi.storage.gke
 STORAGE = "storage.k8s.io/v1"
 ZONE = "topology.kubernetes.io/zone"
 MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
-CLAIMS = ["c1", "c2", "c3", "c4"]
+#: Claims and the sizes that they ask for. No two are equal, as no two volumes are: which is taken would be chance.
+SIZES = {"c1": "1Gi", "c2": "2Gi", "c3": "3Gi", "c4": "5Gi"}
+CLAIMS = list(SIZES)
 #: What a script is about: it decides what most claims are like.
 THEMES = ["limits", "zones", "binding", "exclusive", "any"]
 
@@ -68,7 +70,7 @@ def _make_claim(w: Writer, name: str) -> None:
     mode = rng.choice(
         ["ReadWriteOncePod" if w.theme == "exclusive" else "ReadWriteOnce", "ReadWriteOnce", "ReadWriteOncePod"]
     )
-    storage = {"requests": {"storage": rng.choice(["1Gi", "5Gi"])}}
+    storage = {"requests": {"storage": SIZES[name]}}
     spec: Raw = {"accessModes": [mode], "storageClassName": class_name, "resources": storage}
     bound = class_name == "imm" and w.chance(90 if w.theme in ("limits", "zones") else 60)
     meta: Raw = {}
@@ -87,7 +89,7 @@ def _make_volume(w: Writer, name: str, class_name: str, claim: Raw | None) -> No
     zoned = w.chance(90 if w.theme == "zones" else 10)
     labels = {ZONE: rng.choice(["z1", "z3", "z3"])} if zoned else {"note": "none"}
     spec: Raw = {
-        "capacity": {"storage": rng.choice(["2Gi", "10Gi"])},
+        "capacity": {"storage": f"{rng.choice([3000, 9000]) + w.next()}Mi"},
         "accessModes": ["ReadWriteOnce", "ReadWriteOncePod"],
         "storageClassName": class_name,
         "csi": {"driver": DRIVER, "volumeHandle": name},

@@ -198,13 +198,11 @@ class Scheduler:
 
     def _bind(self, info: QueuedPodInfo, result: Attempt, node: str, during: Callable[[], None], fail: str) -> Tried:
         pod = info.pod_info.pod
-        snapshot = result.cycle.snapshot
-        result.cycle.reserve(snapshot.by_name[node])
+        changed = self._reserve(result, node)
         assumed = replace(pod, spec=replace(pod.spec, node_name=node))
         self._assumed[info.uid] = assumed
         self.queue.nominator.delete(info.uid)
         during()
-        changed = self._changes(snapshot.cluster)
         self.queue.done(info.uid)
         if changed:
             self.api.patch("Pod", info.key, {"status": {"nominatedNodeName": node}})
@@ -222,14 +220,15 @@ class Scheduler:
         self.deliver()
         return {"pod": info.key, "result": "Scheduled", "node": node}
 
-    def _changes(self, after: Cluster) -> list[Any]:
-        """What Reserve has changed of claims and volumes."""
-        return [
-            obj
-            for kind in (PersistentVolume, PersistentVolumeClaim, ResourceClaim)
-            for key, obj in after.all(kind).items()
-            if obj is not self.cluster.get(kind, key)
-        ]
+    @staticmethod
+    def _reserve(result: Attempt, node: str) -> list[Any]:
+        """What Reserve changes of claims and volumes, in order."""
+        changed: list[Any] = []
+        cluster = result.cycle.snapshot.cluster
+        for method in ("assume", "add"):
+            setattr(cluster, method, changed.append)
+        result.cycle.reserve(result.cycle.snapshot.by_name[node])
+        return changed
 
     def _pre_bind(self, changed: list[Any], node: str) -> None:
         for obj in changed:
