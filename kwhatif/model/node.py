@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.model.meta import Model, ObjectMeta
+from kwhatif.model.meta import AnnotatedMeta, Model
 from kwhatif.model.pod import ResourceList
 
 
@@ -49,6 +49,6 @@ class Node(Model, tag_field="kind", tag="Node"):
     """`v1.Node`."""
 
     api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: AnnotatedMeta = AnnotatedMeta()
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()

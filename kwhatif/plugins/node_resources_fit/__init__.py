@@ -12,6 +12,7 @@ from functools import cache
 from typing import ClassVar, NamedTuple
 
 from kwhatif.framework.evidence import InsufficientResource
+from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Readmission, Reads
 from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, compile_entries
 from kwhatif.framework.scoring_strategy import ScoringStrategy, compile_strategy
@@ -30,6 +31,7 @@ from kwhatif.matching.requests import (
 )
 from kwhatif.model.int64 import wrap
 from kwhatif.model.meta import Model
+from kwhatif.plugins.node_resources_fit import hints
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.pod_row import PodRow
@@ -78,6 +80,10 @@ class NodeResourcesFit:
         del nodes
         requests = pod_requests(pod.pod, pod_level=False, missing=MISSING_REQUESTS)
         return self._scorer(compile_entries(self._resources, requests, snapshot.cluster, nonzero=True))
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """See `hints`."""
+        return hints.events_to_register()
 
     def _ignores(self, name: str) -> bool:
         if not is_extended_resource(name):
