@@ -18,8 +18,10 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.model.originals import Originals, SessionOriginals
+from kwhatif.render.caveats import sentences, worded
 from kwhatif.report import Report
 from kwhatif.sources.candidates import Candidates, read_candidates
 from kwhatif.sources.collected import Collected, LoadedCluster
@@ -47,7 +49,11 @@ class SchedulerOptions(TypedDict, total=False):
 
 
 def load(
-    *paths: PathLike, strict: bool = False, progress: Progress | None = None, **scheduler: Unpack[SchedulerOptions]
+    *paths: PathLike,
+    strict: bool = False,
+    progress: Progress | None = None,
+    now: datetime | None = None,
+    **scheduler: Unpack[SchedulerOptions],
 ) -> Session:
     """Read a cluster from dumps: files, directories, archives, or "-" for standard input.
 
@@ -55,6 +61,7 @@ def load(
         paths: what to read.
         strict: fail where information is missing, instead of a caveat in the report.
         progress: is told how far each file is, in bytes and objects.
+        now: the moment to compare the age of the dump with, instead of now.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 
     Raises:
@@ -68,7 +75,7 @@ def load(
         collected = collect_dump(
             [str(path) for path in paths], stdin=sys.stdin.buffer, originals=stored, progress=progress
         )
-        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
+        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals, now)
 
 
 def load_live(
@@ -111,7 +118,7 @@ def load_live(
     asked, originals = _read_scheduler(scheduler)
     with no_garbage_collection():
         collected = read_live(options, progress, None if originals is None else originals.stored)
-        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
+        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals, None)
 
 
 def _read_scheduler(options: SchedulerOptions) -> tuple[Scheduler | None, SessionOriginals | None]:
@@ -131,8 +138,22 @@ def _admitted(collected: Collected, progress: Progress | None, *, strict: bool) 
     loaded = collected.admitted()
     teller.tell("admission", sum(loaded.cluster.counts().values()), done=True)
     if strict:
-        loaded.require_complete()
+        require_complete(loaded)
     return loaded
+
+
+def require_complete(loaded: LoadedCluster) -> None:
+    """What `strict` asks for.
+
+    Raises:
+        InputError: information is missing in a dump.
+        ClusterUnreadable: information is missing that a live cluster has.
+    """
+    missing = sentences([caveat for caveat in loaded.caveats if caveat.missing])
+    if missing and loaded.live:
+        raise ClusterUnreadable("the cluster could not be read in full: " + "; ".join(missing))
+    if missing:
+        raise InputError([Problem(", ".join(loaded.sources), sentence) for sentence in missing])
 
 
 def _session(
@@ -140,18 +161,31 @@ def _session(
     progress: Progress | None,
     scheduler: Scheduler | None,
     originals: SessionOriginals | None,
+    now: datetime | None,
 ) -> Session:
     teller = Teller(progress)
+    taken_at = loaded.taken_at
     session = Session(
         loaded.cluster,
         profiles=scheduler.profiles if scheduler else None,
         sources=loaded.sources,
         caveats=[*loaded.caveats, *(scheduler.caveats if scheduler else ())],
+        age=0 if loaded.live else _age(taken_at, now) if taken_at else None,
+        taken_at=taken_at,
         namespace=loaded.namespace,
         originals=originals,
     )
     teller.tell("snapshot", len(session.snapshot.pods) + len(session.snapshot.nodes), done=True)
     return session
+
+
+def _age(taken_at: str, now: datetime | None) -> int | None:
+    """In seconds; None where the time is not valid."""
+    try:
+        taken = datetime.fromisoformat(taken_at)
+    except ValueError:
+        return None
+    return int(((now or datetime.now(UTC)) - taken).total_seconds())
 
 
 def read_pods(session: Session, manifests: Sequence[PathLike], namespace: str | None = None) -> Candidates:
@@ -181,13 +215,13 @@ def preempt(session: Session, *manifests: PathLike, namespace: str | None = None
     """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order."""
     if not manifests:
         with rare_garbage_collection():
-            return session.schedule(session.pending_pods(), command="preempt")
+            return worded(session.schedule(session.pending_pods(), command="preempt"))
     return _judge(session, read_pods(session, manifests, namespace), "preempt")
 
 
 def _judge(session: Session, candidates: Candidates, command: str) -> Report:
     with session.having(candidates.claims), rare_garbage_collection():
-        return session.schedule(candidates.pods, command, candidates.caveats)
+        return worded(session.schedule(candidates.pods, command, candidates.caveats))
 
 
 def gate(
@@ -207,11 +241,12 @@ def gate(
     Args:
         session: the cluster.
         manifests: files, directories, globs, or "-".
-        policy: the policy's file; without one, the default policy holds.
+        policy: the policy's file, or "-"; else `kwhatif.yaml` or `.kwhatif.yaml`, in the working directory or in the root
+            of its repository; else the default policy holds.
         rollout: whether updates are judged by their end state, or ("surge") while old pods are still there.
         namespace: where manifests belong that name none.
         template_paths: where custom resources have their pod templates: "Rollout=.spec.template".
-        strict: fail where information is missing.
+        strict: fail where information is missing, unless the policy says otherwise.
         today: tells which exceptions of the policy have expired.
 
     Raises:
@@ -220,12 +255,13 @@ def gate(
     """
     from kwhatif.policy.build import default_rulebook
     from kwhatif.sources.applied import as_applied, as_row, parse_template_paths
-    from kwhatif.sources.policy import read_policy
+    from kwhatif.sources.policy import found_policy, read_policy
     from kwhatif.whatif.gate import Question
     from kwhatif.whatif.gate import gate as judge
 
     paths = parse_template_paths(template_paths)
-    book = default_rulebook() if policy is None else read_policy(str(policy), stdin=sys.stdin.buffer)
+    file = found_policy() if policy is None else str(policy)
+    book = default_rulebook() if file is None else read_policy(file, stdin=sys.stdin.buffer)
     found = read_manifest_set(
         [str(path) for path in manifests],
         stdin=sys.stdin.buffer,
@@ -244,4 +280,4 @@ def gate(
         caveats=found.caveats,
     )
     with rare_garbage_collection():
-        return judge(session, question)
+        return worded(judge(session, question))

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from kwhatif.framework.evidence import Evidence
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.meta import FrozenMeta
 
 API_VERSION = "kwhatif.dev/v1"
@@ -41,6 +42,8 @@ class SnapshotInfo(_Row):
     pods: int = 0
     #: None: they could not be read, so whether an eviction violates one is unknown.
     pod_disruption_budgets: int | None = 0
+    #: When the dump was taken, as far as it shows that; null for a live cluster.
+    taken_at: str | None = None
 
 
 class PreEnqueueRow(_Row):
@@ -208,7 +211,8 @@ class WorkloadRow(_Row):
 class FindingRow(_Row):
     """Something that a rule of the policy has to say about a workload: `pods` are those it concerns.
 
-    A suppressed finding counts for nothing; `suppressed` is the reason that was given, `suppressed_by` where.
+    A suppressed finding counts for nothing; `suppressed` is the reason that was given, `suppressed_by` where. `caveat` is
+    the caveat that the finding is about.
     """
 
     rule: str
@@ -219,6 +223,7 @@ class FindingRow(_Row):
     source: SourceRow | None = None
     suppressed: str | None = None
     suppressed_by: Literal["annotation", "exception"] | None = None
+    caveat: Caveat | None = None
 
 
 class PolicyRow(_Row):
@@ -247,7 +252,9 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     scheduler: SchedulerInfo = SchedulerInfo()
     snapshot: SnapshotInfo = SnapshotInfo()
     changes: tuple[ChangeRow, ...] = ()
+    #: The sentences of `caveat_details`, some of them taken together.
     caveats: tuple[str, ...] = ()
+    caveat_details: tuple[Caveat, ...] = ()
     decisions: tuple[Decision, ...] = ()
     #: Of a gate only, by the order of the manifests.
     workloads: tuple[WorkloadRow, ...] = ()

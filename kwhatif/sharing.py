@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from kwhatif.api import require_complete
+from kwhatif.render.caveats import inventory_worded
 from kwhatif.sources.collected import Collected
 from kwhatif.sources.dump import collect_dump
 from kwhatif.sources.saving import save
@@ -47,7 +49,7 @@ def save_snapshot(
     """
     collected = _collect(paths, progress, live)
     if strict:
-        collected.fork().admitted().require_complete()
+        require_complete(collected.fork().admitted())
     moment = (taken_at or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
     return save(collected, str(file), taken_at=moment, images=images, anonymize=anonymize)
 
@@ -63,8 +65,8 @@ def describe(
     """
     loaded = _collect(paths, progress, live).admitted()
     if strict:
-        loaded.require_complete()
-    return inventory(loaded.cluster, loaded.sources, [str(caveat) for caveat in loaded.caveats])
+        require_complete(loaded)
+    return inventory_worded(inventory(loaded.cluster, loaded.sources, loaded.caveats))
 
 
 def _collect(paths: tuple[PathLike, ...], progress: Progress | None, live: LiveArguments) -> Collected:

@@ -92,7 +92,7 @@ def gate(
         answer = kwhatif.gate(
             cluster.load(lenient=True),
             *pods,
-            policy=policy or _found_policy(),
+            policy=policy,
             rollout=rollout.value,
             namespace=namespace,
             template_paths=pod_template_path or (),
@@ -104,17 +104,6 @@ def gate(
     write_reports(answer, files)
     print_report(answer, Style(output.value, color, quiet))
     _exit(answer)
-
-
-def _found_policy() -> str | None:
-    """The policy of the repository that we are in, as it would be named here."""
-    from os.path import relpath
-    from pathlib import Path
-
-    from kwhatif.sources.policy import find_policy
-
-    found = find_policy(Path.cwd())
-    return None if found is None else relpath(found)
 
 
 def _today() -> date:

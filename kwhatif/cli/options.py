@@ -51,7 +51,7 @@ FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="LIST",
-        help="What makes the exit code 1: none, or any of unschedulable,preemption,pdb-violation,caveats.",
+        help="What makes the exit code 1: none, or any of unschedulable,preemption,budget-violation,caveats,CODE.",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.")]

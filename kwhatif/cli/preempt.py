@@ -37,7 +37,7 @@ def preempt(
     """
     import kwhatif
 
-    conditions = parse_conditions(fail_on)
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
     session = cluster.load()
     report = kwhatif.preempt(session, *(manifests or ()), *(filename or ()), namespace=namespace)
     answer(report, Style(output.value, color, quiet, explain), conditions)

@@ -37,12 +37,12 @@ def make_console(color: Color) -> Console:
     )
 
 
-def parse_conditions(fail_on: str) -> tuple[str, ...]:
-    """The conditions of `--fail-on`, or a usage error."""
+def parse_conditions(fail_on: str, *, strict: bool = False) -> tuple[str, ...]:
+    """The conditions of `--fail-on`, or a usage error; `strict` adds that information is missing."""
     from kwhatif.whatif.fail_on import parse_fail_on
 
     try:
-        return parse_fail_on(fail_on)
+        return (*parse_fail_on(fail_on), *(("missing",) if strict else ()))
     except ValueError as wrong:
         raise typer.BadParameter(str(wrong), param_hint="--fail-on") from wrong
 
@@ -77,10 +77,18 @@ def print_report(report: Report, style: Style) -> None:
     console = make_console(style.color)
     wide = style.output == "wide"
     with console.capture() as capture:
-        for part in tables(report, Detail(now=now(), wide=wide, explain=style.explain, quiet=style.quiet)):
+        for part in tables(report, Detail(now=_moment(report), wide=wide, explain=style.explain, quiet=style.quiet)):
             console.print(part)
     # Rich fills every cell with blanks; files and diffs are better off without those at the end of a line.
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def _moment(report: Report) -> int:
+    """What ages are counted to: when the dump was taken, else now."""
+    from datetime import datetime
+
+    taken = report.snapshot.taken_at
+    return int(datetime.fromisoformat(taken).timestamp()) if taken else now()
 
 
 def now() -> int:

@@ -39,7 +39,7 @@ def schedule(
     """
     import kwhatif
 
-    conditions = parse_conditions(fail_on)
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
     pods = named(manifests, filename)
     session = cluster.load()
     report = kwhatif.schedule(session, *pods, namespace=namespace)

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.meta import Model, ObjectMeta
 
 SAVED_API_VERSION = "kwhatif.dev/v1"
-
-
-class SavedCaveat(Model):
-    """A caveat about how the cluster was read."""
-
-    text: str = ""
-    #: It is about missing information (`Missing`).
-    missing: bool = False
 
 
 class SavedSnapshot(Model, tag_field="kind", tag="SavedSnapshot"):
@@ -26,5 +19,6 @@ class SavedSnapshot(Model, tag_field="kind", tag="SavedSnapshot"):
     namespace: str = ""
     #: Kinds that could not be read -> why (`Cluster.unread`).
     unread: dict[str, str] = {}
-    caveats: tuple[SavedCaveat, ...] = ()
+    #: About how the cluster was read.
+    caveats: tuple[Caveat, ...] = ()
     anonymized: bool = False

@@ -49,8 +49,11 @@ def age(start: str | None, now: int) -> str:
     if start is None:
         return "<unknown>"
     seconds = now - parse_time(start) // 1_000_000_000
-    if seconds < 0:
-        return "<future>"
+    return duration(seconds) if seconds >= 0 else "<future>"
+
+
+def duration(seconds: int) -> str:
+    """A time as kubectl prints it: its largest unit, and the next one where that is still worth saying."""
     largest = next((place for place, (_, unit) in enumerate(_AGE) if seconds >= unit), len(_AGE) - 1)
     (suffix, unit), *rest = _AGE[largest : largest + 2]
     count, left = divmod(seconds, unit)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from kwhatif.render.amounts import plural
 from kwhatif.render.issues import MANIFEST, Issue, issues
+from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.text import BAD, FAINT, GOOD, WARN, table, text
 from kwhatif.report import PolicyVerdict, Report, WorkloadRow
 
@@ -28,6 +29,7 @@ def gate(report: Report, *, quiet: bool) -> Iterator[RenderableType]:
     yield _verdict(report, found)
     if quiet:
         return
+    yield _policy(report)
     if report.workloads:
         yield _workloads(report.workloads)
     if found:
@@ -45,7 +47,14 @@ def _verdict(report: Report, found: Sequence[Issue]) -> Text:
     said += [f"{suppressed} suppressed"] if suppressed else []
     pods = sum(row.replicas for row in report.workloads)
     judged = f"{plural(len(report.workloads), 'workload')}, {plural(pods, 'pod')}"
-    return Text.assemble((sign, style), " ", (f"The gate {word}", style), f": {'; '.join([judged, *said])}")
+    doubt = qualifier(report) if verdict == "warn" else ""
+    but = f", but {doubt}" if doubt else ""
+    return Text.assemble((sign, style), " ", (f"The gate {word}{but}", style), f": {'; '.join([judged, *said])}")
+
+
+def _policy(report: Report) -> Text:
+    source = report.policy.source if report.policy else ""
+    return text(f"By the policy in {source}" if source else "By the default policy", FAINT)
 
 
 def _workloads(rows: Sequence[WorkloadRow]) -> Table:

@@ -8,6 +8,7 @@ from itertools import islice
 
 from kwhatif.render.amounts import plural
 from kwhatif.render.issues import Issue, issues, place
+from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.safe import safe
 from kwhatif.render.verdict import sentence_about
 from kwhatif.report import Decision, Outcome, Report, WorkloadRow
@@ -58,7 +59,8 @@ def code(text: str) -> str:
 
 def _gate(report: Report) -> Iterator[str]:
     verdict = report.policy.verdict if report.policy else "pass"
-    yield f"### {_VERDICTS['fail' if report.problems else verdict]}"
+    doubt = qualifier(report) if verdict == "warn" and not report.problems else ""
+    yield f"### {_VERDICTS['fail' if report.problems else verdict]}{f', but {prose(doubt)}' if doubt else ''}"
     yield ""
     yield from _table(("", "Workload", "Manifest", "Placed", "Result"), map(_workload, report.workloads))
     found = issues(report)

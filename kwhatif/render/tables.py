@@ -110,8 +110,10 @@ def _message(decision: Decision) -> Iterator[RenderableType]:
 
 
 def _caveats(report: Report) -> Iterator[RenderableType]:
-    if report.caveats:
+    found = {finding.message for finding in report.policy.findings} if report.policy else set()
+    others = [caveat for caveat in report.caveats if caveat not in found]
+    if others:
         yield ""
         yield text("Caveats", STRONG)
-        for caveat in report.caveats:
+        for caveat in others:
             yield indented(text(f"• {caveat}", WARN))

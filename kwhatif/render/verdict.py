@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from rich.text import Text
 
+from kwhatif.model.caveat import NoBudgets
 from kwhatif.render.amounts import plural, some
+from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, text
 from kwhatif.report import CandidateRow, Decision, Report
 
@@ -22,13 +24,21 @@ _SIGNS = {
 def verdict(decision: Decision, report: Report) -> Text:
     """Sign, pod, and what becomes of it."""
     sign, style = _SIGNS[decision.outcome]
+    doubt = qualifier(report, decision)
+    if doubt and decision.outcome == "Placed":
+        sign, style = "!", WARN
     return Text.assemble(
         (sign, style), " ", text(decision.pod, STRONG), " ", text(sentence_about(decision, report), style)
     )
 
 
 def sentence_about(decision: Decision, report: Report) -> str:
-    """What becomes of the pod."""
+    """What becomes of the pod, and what that depends on."""
+    doubt = qualifier(report, decision)
+    return f"{_fate(decision, report)}; but {doubt}" if doubt else _fate(decision, report)
+
+
+def _fate(decision: Decision, report: Report) -> str:
     match decision.outcome:
         case "Placed":
             return _placed(decision, report)
@@ -76,7 +86,9 @@ def _cost(chosen: CandidateRow, report: Report) -> str:
     broken = sorted({budget for victim in chosen.victims for budget in victim.violates})
     if broken:
         return f"violating {plural(len(broken), 'budget')}: {some(broken)}"
-    if report.snapshot.pod_disruption_budgets is None:
+    if report.snapshot.pod_disruption_budgets is None or any(
+        isinstance(caveat, NoBudgets) for caveat in report.caveat_details
+    ):
         return "whether that violates a budget is unknown"
     return "no budget violated"
 

@@ -11,6 +11,7 @@ from kwhatif.admission.candidate import admit_candidate
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.priority import PriorityClasses
 from kwhatif.errors import InputError, Problem
+from kwhatif.model.caveat import Caveat, OneOfEqualPods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.originals import Originals
 from kwhatif.model.pod import Pod
@@ -26,7 +27,7 @@ class Candidates(msgspec.Struct, frozen=True):
 
     pods: tuple[Pod, ...]
     claims: tuple[PersistentVolumeClaim, ...] = ()
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
 
 def read_candidates(
@@ -46,7 +47,7 @@ def read_candidates(
     classes = PriorityClasses(cluster.all(PriorityClass).values())
     pods: list[Pod] = []
     claims: list[PersistentVolumeClaim] = []
-    caveats: list[str] = []
+    caveats: list[Caveat] = []
     problems: list[Problem] = []
     for manifest in read:
         workload = manifest.object
@@ -73,7 +74,6 @@ def _refusal(manifest: Manifest, denied: Denied, cluster: Cluster) -> Problem:
     return Problem(where, denied.message, hint=doubt)
 
 
-def _about_replicas(manifest: Manifest, count: int) -> Iterator[str]:
+def _about_replicas(manifest: Manifest, count: int) -> Iterator[Caveat]:
     if count > 1:
-        name = f"{type(manifest.object).__name__} {key_of(manifest.object)}"
-        yield f"{name} makes {count} equal pods, of which one is judged; `kwhatif gate` places them one after another"
+        yield OneOfEqualPods(workload=f"{type(manifest.object).__name__} {key_of(manifest.object)}", count=count)

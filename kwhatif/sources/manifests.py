@@ -8,10 +8,10 @@ from typing import Any, BinaryIO, NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import GIVEN_EMPTY, ObjectMeta
-from kwhatif.model.missing import Missing
 from kwhatif.model.originals import Originals
 from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.sources.decode import Batch, ObjectDecoder
@@ -23,10 +23,9 @@ from kwhatif.sources.outline import Outline, outlines
 from kwhatif.sources.problems import Problems
 from kwhatif.sources.registry import Registry
 from kwhatif.sources.resources import BY_KIND
-from kwhatif.sources.unbuilt import BUILD
+from kwhatif.sources.unmodelled import Unmodelled, unjudged
 from kwhatif.sources.validate import CANDIDATES, validate_batch
 
-_AUTOSCALER = "HorizontalPodAutoscaler"
 _TEMPLATE_LABELS = ("spec", "template", "metadata", "labels")
 
 
@@ -35,7 +34,7 @@ class ManifestSet(NamedTuple):
 
     manifests: tuple[Manifest, ...]
     problems: tuple[Problem, ...] = ()
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
     #: The kinds of all objects, also of those that are not read.
     kinds: tuple[str, ...] = ()
 
@@ -83,7 +82,7 @@ def read_manifest_set(
     kinds = reader.kinds()
     if not was_read or not (kinds or problems):
         raise InputError(problems.found or [_no_pod(paths, kinds)])
-    return ManifestSet(tuple(reader.manifests), problems.found, tuple(reader.caveats), kinds)
+    return ManifestSet(tuple(reader.manifests), problems.found, (*reader.caveats, *reader.unmodelled.caveats()), kinds)
 
 
 def _no_pod(paths: Sequence[str], kinds: Sequence[str]) -> Problem:
@@ -98,7 +97,8 @@ class _Reader:
         self, problems: Problems, decoder: ObjectDecoder, custom_kinds: Collection[str], namespace: str
     ) -> None:
         self.manifests: list[Manifest] = []
-        self.caveats: list[str] = []
+        self.caveats: list[Caveat] = []
+        self.unmodelled = Unmodelled(namespace)
         self._problems = problems
         self._decoder = decoder
         self._registry = Registry(problems)
@@ -118,6 +118,7 @@ class _Reader:
         known: dict[str, Outline] = {}
         self._dropped.clear()
         for outline in outlines(document):
+            self.unmodelled.see(outline)
             if served := _served_version(outline):
                 self._refuse(outline, served)
             elif _is_known(outline):
@@ -153,20 +154,8 @@ class _Reader:
         if outline.kind in self._custom_kinds:
             resource = _custom(outline, self._namespace)
             self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations))
-        elif outline.kind == "Kustomization" and group_of(outline.version) == "kustomize.config.k8s.io":
-            file = outline.place.origin.source
-            self.caveats.append(Missing(f"{file} is not built, so what it would change is not judged: {BUILD}"))
-        elif outline.kind == _AUTOSCALER:
-            self.caveats.append(
-                f"{outline.name} is not modelled: what it scales counts with the replicas that it names, or has"
-            )
-        elif isinstance(outline.at(("spec", "template", "spec", "containers")), list):
-            self.caveats.append(
-                Missing(
-                    f"{outline.name} holds a pod template that was not judged:"
-                    f" give --pod-template-path {outline.kind}=.spec.template"
-                )
-            )
+        else:
+            self.caveats.extend(unjudged(outline))
 
 
 def _with_empty_labels(obj: Any, outline: Outline | None) -> Any:

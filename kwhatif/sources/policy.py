@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os.path import relpath
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,6 +18,12 @@ def find_policy(folder: Path) -> Path | None:
     root = next((above for above in (folder, *folder.parents) if (above / ".git").exists()), folder)
     places = [place / name for place in dict.fromkeys((folder, root)) for name in NAMES]
     return next((place for place in places if place.is_file()), None)
+
+
+def found_policy() -> str | None:
+    """The policy of the repository that we are in, as it would be named here."""
+    found = find_policy(Path.cwd())
+    return None if found is None else relpath(found)
 
 
 def read_policy(path: str, *, stdin: BinaryIO) -> Rulebook:

@@ -13,10 +13,10 @@ from kwhatif.admission.denied import Denied
 from kwhatif.admission.load import fill_budgets
 from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.missing import Missing
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
@@ -58,7 +58,7 @@ class Applied(msgspec.Struct, frozen=True):
         return isinstance(self.object, _WORKLOADS)
 
 
-def apply_surroundings(cluster: Cluster, applied: Sequence[Applied]) -> Iterator[str]:
+def apply_surroundings(cluster: Cluster, applied: Sequence[Applied]) -> Iterator[Caveat]:
     """Put everything into the cluster that takes effect before pods do, claims aside; yields caveats.
 
     That a new budget is yet without a status is no caveat: there will be one, and it is worked out here.
@@ -67,7 +67,7 @@ def apply_surroundings(cluster: Cluster, applied: Sequence[Applied]) -> Iterator
     for each in applied:
         if not each.is_workload and not isinstance(each.object, PersistentVolumeClaim):
             cluster.add(_updated(default_object(each.object), cluster))  # type: ignore[type-var]
-    yield from (caveat for caveat in fill_budgets(cluster) if isinstance(caveat, Missing))
+    yield from (caveat for caveat in fill_budgets(cluster) if caveat.missing)
 
 
 def _keep_namespaces(cluster: Cluster, applied: Sequence[Applied]) -> None:

@@ -8,12 +8,15 @@ from datetime import date
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.missing import Missing
+from kwhatif.model.caveat import Caveat, NothingJudged, UndatedSnapshot, merged
+from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PriorityClass
+from kwhatif.model.workload import Namespace
 from kwhatif.policy.build import Rulebook
-from kwhatif.policy.judge import judge
+from kwhatif.policy.caveats import max_age
+from kwhatif.policy.judge import Known, judge
 from kwhatif.policy.rules import Judged
 from kwhatif.report import Decision, ProblemRow, Report, SourceRow
 from kwhatif.snapshot.snapshot import Snapshot
@@ -22,7 +25,7 @@ from kwhatif.whatif.candidates import Planner
 from kwhatif.whatif.nominations import keep_queued
 from kwhatif.whatif.placing import Placer
 from kwhatif.whatif.queue import Planned, Queue
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.session import HOUR, Session
 from kwhatif.whatif.workload_rows import workload_row
 from kwhatif.workloads.custom import TemplatePathError
 from kwhatif.workloads.rolling.update import Rollout
@@ -42,12 +45,12 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     strict: bool = False
     #: What is known to be wrong with the manifests, and left out of them.
     problems: Sequence[ProblemRow] = ()
-    caveats: Sequence[str] = ()
+    caveats: Sequence[Caveat] = ()
 
 
 def gate(session: Session, question: Question) -> Report:
     """Apply everything, and place the pods one after another, in the order of the queue."""
-    caveats = dict.fromkeys((*session.caveats, *question.caveats))
+    caveats = dict.fromkeys((*_old(session, question.book), *session.caveats, *question.caveats))
     problems = list(question.problems)
     snapshot = session.snapshot.fork()
     cluster = snapshot.cluster
@@ -67,9 +70,19 @@ def gate(session: Session, question: Question) -> Report:
     caveats.update(placer.caveats)
     judged = [_judged(workload) for workload in queue.workloads]
     labels = {node.metadata.name: node.metadata.labels for node in cluster.all(Node).values()}
-    unknown = [str(caveat) for caveat in caveats if isinstance(caveat, Missing)] if question.strict else []
-    policy = judge(question.book, judged, labels, today=question.today, unknown=unknown)
     decisions = [decision for workload in judged for decision in workload.decisions]
+    caveats.update(dict.fromkeys(session.left_out(cluster, decisions)))
+    if not judged and not problems:
+        caveats[NothingJudged()] = None
+    policy = judge(
+        question.book,
+        judged,
+        labels,
+        today=question.today,
+        caveats=merged(caveats),
+        strict=question.strict,
+        known=_known(session.cluster, cluster),
+    )
     return replace(
         session.report("gate", decisions, caveats),
         workloads=tuple(workload.row for workload in judged),
@@ -78,8 +91,25 @@ def gate(session: Session, question: Question) -> Report:
     )
 
 
+def _old(session: Session, book: Rulebook) -> Iterator[Caveat]:
+    """That the cluster was read too long ago for the policy, or without one, more than an hour ago."""
+    limit = max_age(book.policy)
+    if limit is not None and session.age is None:
+        yield UndatedSnapshot()
+    yield from session.stale(HOUR if limit is None else limit)
+
+
+def _known(read: Cluster, applied: Cluster) -> Known:
+    """Names that the policy can mean: what the cluster has, and what the manifests bring."""
+    classes = applied.all(PriorityClass)
+    return Known(
+        namespaces=applied.all(Namespace) if read.all(Namespace) else None,
+        priority_classes=classes if len(classes) > len(SYSTEM_PRIORITY_CLASSES) else None,
+    )
+
+
 def _planned(
-    planner: Planner, cluster: Cluster, question: Question, caveats: dict[str, None], problems: list[ProblemRow]
+    planner: Planner, cluster: Cluster, question: Question, caveats: dict[Caveat, None], problems: list[ProblemRow]
 ) -> Iterator[Planned]:
     """The workloads, in the manifests' order."""
     for applied, denied in apply_claims(cluster, question.applied, planner.usage):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.model.caveat import Caveat, StaleSnapshot, merged
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.originals import SessionOriginals
 from kwhatif.model.pod import Pod
@@ -15,8 +16,13 @@ from kwhatif.report import Decision, Report, SchedulerInfo, SnapshotInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
 from kwhatif.whatif.caveats import caveats_of
+from kwhatif.whatif.completeness import lacking_for
 from kwhatif.whatif.decide import decide, ignored
 from kwhatif.whatif.nominations import keep_queued
+from kwhatif.whatif.unmodelled import unmodelled_for
+
+#: What was read longer ago than this many seconds is old.
+HOUR = 3600
 
 
 class Session:
@@ -28,7 +34,9 @@ class Session:
         *,
         profiles: Mapping[str, Profile] | None = None,
         sources: Sequence[str] = (),
-        caveats: Sequence[str] = (),
+        caveats: Sequence[Caveat] = (),
+        age: int | None = None,
+        taken_at: str | None = None,
         namespace: str = "default",
         originals: SessionOriginals | None = None,
     ) -> None:
@@ -43,9 +51,12 @@ class Session:
         self.originals = originals
         #: What is to be said about how the cluster was read.
         self.caveats = tuple(caveats)
+        #: How long ago the cluster was read, in seconds, when this session was made; None: not known.
+        self.age = age
+        self._taken_at = taken_at
         self._sources = tuple(sources)
 
-    def decide(self, pod: PodInfo, caveats: dict[str, None]) -> Decision:
+    def decide(self, pod: PodInfo, caveats: dict[Caveat, None]) -> Decision:
         """The decision about one pod; what it leaves out is added to `caveats` (a dict, to keep their order)."""
         name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
         profile = self.profiles.get(name)
@@ -55,11 +66,22 @@ class Session:
         caveats.update(dict.fromkeys(caveats_of(attempt)))
         return decision
 
-    def schedule(self, pods: Sequence[Pod], command: str = "schedule", caveats: Sequence[str] = ()) -> Report:
+    def schedule(self, pods: Sequence[Pod], command: str = "schedule", caveats: Sequence[Caveat] = ()) -> Report:
         """Judge every pod on the same snapshot, each as if it were the next in the queue."""
-        said = dict.fromkeys((*self.caveats, *caveats))
+        said = dict.fromkeys((*self.stale(), *self.caveats, *caveats))
         decisions = tuple(self.decide(PodInfo(pod), said) for pod in pods)
+        said |= dict.fromkeys(self.left_out(self.cluster, decisions))
         return self.report(command, decisions, said)
+
+    def stale(self, limit: int = HOUR) -> Iterator[Caveat]:
+        """The caveat that the cluster was read longer ago than `limit`, in seconds."""
+        if self.age is not None and self._taken_at is not None and self.age > limit:
+            yield StaleSnapshot(taken_at=self._taken_at, age=self.age)
+
+    def left_out(self, cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
+        """What the decisions depend on and this session does not know; `cluster` has what manifests bring."""
+        yield from lacking_for(self.cluster, decisions)
+        yield from unmodelled_for(cluster, decisions)
 
     @contextmanager
     def having(self, objects: Iterable[KubernetesObject]) -> Iterator[None]:
@@ -82,8 +104,8 @@ class Session:
             if info.pod.metadata.deletion_timestamp is None
         ]
 
-    def report(self, command: str, decisions: Sequence[Decision], caveats: Mapping[str, None]) -> Report:
-        """The decisions as a report about this session's cluster."""
+    def report(self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat]) -> Report:
+        """The decisions as a report about this session's cluster; `render.caveats.worded` completes it."""
         return Report(
             command=command,
             scheduler=SchedulerInfo(profile=next(iter(self.profiles))),
@@ -94,7 +116,8 @@ class Session:
                 pod_disruption_budgets=(
                     None if "PodDisruptionBudget" in self.cluster.unread else len(self.cluster.all(PodDisruptionBudget))
                 ),
+                taken_at=self._taken_at,
             ),
-            caveats=tuple(map(str, caveats)),  # plain text: what a caveat is about matters only until here
+            caveat_details=merged(caveats),
             decisions=tuple(decisions),
         )

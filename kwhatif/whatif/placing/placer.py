@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.framework.attempt import Attempt, attempt, held_back
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.model.caveat import Caveat
 from kwhatif.preemption.disruption import disrupt
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
@@ -38,7 +39,7 @@ class Placer:
         self.snapshot = snapshot
         snapshot.remembers = object()
         #: What the decisions leave out, in the order in which it was noticed.
-        self.caveats: dict[str, None] = {}
+        self.caveats: dict[Caveat, None] = {}
         self._run: Run | None = None
         self._before: PodInfo | None = None
         #: What has happened since the run was asked last.

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from kwhatif.admission.denied import Denied
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.pod import Pod
 from kwhatif.workloads.expansion import Expansion
 
@@ -26,8 +27,8 @@ class Update(msgspec.Struct, frozen=True):
     added: Expansion = Expansion()
     #: The API server would not take the change.
     denied: Denied | None = None
-    #: What had to be assumed, in one sentence; "" for nothing.
-    caveat: str = ""
+    #: What had to be assumed.
+    caveat: Caveat | None = None
 
 
 UNCHANGED = Update("unchanged")

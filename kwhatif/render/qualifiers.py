@@ -1,0 +1,100 @@
+"""What a verdict rests on and nobody knows, in a few words: they stand in the line that says yes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kwhatif.model.caveat import (
+    AdmissionNotAsked,
+    AutoscalerNotModelled,
+    Caveat,
+    ExtenderNotAsked,
+    NoBudgets,
+    NoNodes,
+    NoPods,
+    NoPriorityClasses,
+    NotBuilt,
+    NothingJudged,
+    PluginNotModelled,
+    PodSecurityNotChecked,
+    StaleSnapshot,
+    UnjudgedKind,
+    UnknownPriorityClass,
+)
+from kwhatif.render.amounts import duration, plural, some
+from kwhatif.report import Decision, Report
+
+#: So many things are named; what is beyond them is counted.
+_MOST = 2
+
+
+def qualifier(report: Report, decision: Decision | None = None) -> str:
+    """What the verdict depends on: `no pod is known; the cluster is as of 3h ago`; "" if nothing.
+
+    Args:
+        report: a gate's counts only what its policy warns of.
+        decision: only what concerns this one.
+    """
+    words = list(dict.fromkeys(map(_words, _that_count(report, decision))))
+    shown = words[:_MOST]
+    if len(words) > _MOST:
+        shown.append(f"{plural(len(words) - _MOST, 'more caveat')}")
+    return "; ".join(shown)
+
+
+def _that_count(report: Report, decision: Decision | None) -> Iterator[Caveat]:
+    caveats: Iterable[Caveat]
+    if report.policy is not None:
+        findings = (finding for finding in report.policy.findings if finding.suppressed is None)
+        caveats = (finding.caveat for finding in findings if finding.caveat is not None)
+    else:
+        caveats = (caveat for caveat in report.caveat_details if caveat.level == "warn")
+    for caveat in caveats:
+        if decision is None or _concerns(caveat, decision):
+            yield caveat
+
+
+def _concerns(caveat: Caveat, decision: Decision) -> bool:
+    if caveat.pods:
+        return decision.pod in caveat.pods
+    match caveat:
+        case NoBudgets():
+            return decision.outcome == "Preempts"
+        case NoPriorityClasses():
+            return decision.outcome in ("Preempts", "Unschedulable")
+        case NoNodes():
+            return False  # the verdict says it
+    return True
+
+
+def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of caveat, nothing else
+    match caveat:
+        case NoBudgets():
+            return "no budget is known"
+        case NoPods():
+            return "no pod is known, so every node counts as empty"
+        case NoNodes():
+            return "no node is known"
+        case NoPriorityClasses():
+            return "no priority class is known"
+        case UnknownPriorityClass(name=name):
+            return f"priority class {name} is not known"
+        case StaleSnapshot(age=age):
+            return f"the cluster is as of {duration(age)} ago"
+        case NothingJudged():
+            return "nothing was judged"
+        case NotBuilt(file=file):
+            return f"{file} is not built"
+        case UnjudgedKind(object=name):
+            return f"{name} is not judged"
+        case PodSecurityNotChecked(namespaces=namespaces):
+            return f"Pod Security of {some([name for name, _ in namespaces])} is not checked"
+        case AutoscalerNotModelled(target=target):
+            return f"the autoscaler of {target} is not modelled"
+        case AdmissionNotAsked():
+            return "admission webhooks are not asked"
+        case ExtenderNotAsked(extender=extender):
+            return f"extender {extender} was not asked"
+        case PluginNotModelled(plugin=plugin):
+            return f"plugin {plugin} is not modelled"
+    return caveat.code.replace("-", " ")
