@@ -241,8 +241,8 @@ def gate(
     Args:
         session: the cluster.
         manifests: files, directories, globs, or "-".
-        policy: the policy's file, or "-"; else `kwhatif.yaml` or `.kwhatif.yaml`, in the working directory or in the root
-            of its repository; else the default policy holds.
+        policy: the policy's file; else `kwhatif.yaml` or `.kwhatif.yaml`, in the working directory or the root of its
+            repository; else the default policy holds.
         rollout: whether updates are judged by their end state, or ("surge") while old pods are still there.
         namespace: where manifests belong that name none.
         template_paths: where custom resources have their pod templates: "Rollout=.spec.template".

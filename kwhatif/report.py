@@ -211,8 +211,8 @@ class WorkloadRow(_Row):
 class FindingRow(_Row):
     """Something that a rule of the policy has to say about a workload: `pods` are those it concerns.
 
-    A suppressed finding counts for nothing; `suppressed` is the reason that was given, `suppressed_by` where. `caveat` is
-    the caveat that the finding is about.
+    A suppressed finding counts for nothing; `suppressed` is the reason that was given, `suppressed_by` where. `caveat`
+    is the caveat that it is about, if any.
     """
 
     rule: str

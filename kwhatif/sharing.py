@@ -11,6 +11,7 @@ from kwhatif.api import require_complete
 from kwhatif.render.caveats import inventory_worded
 from kwhatif.sources.collected import Collected
 from kwhatif.sources.dump import collect_dump
+from kwhatif.sources.left_out import taken_at as dump_taken_at
 from kwhatif.sources.saving import save
 from kwhatif.whatif.inventory import Inventory, inventory
 
@@ -39,7 +40,7 @@ def save_snapshot(
         images: keep which images nodes have, and containers want (ImageLocality scores by them).
         anonymize: give everything that has a name another one; decisions stay the same.
         strict: fail where information is missing.
-        taken_at: the moment to note, instead of now.
+        taken_at: the moment to note, instead of now, where dumps do not show when they were taken.
         progress: is told how far each list is.
         live: which cluster, see `kwhatif.load_live`.
 
@@ -50,7 +51,8 @@ def save_snapshot(
     collected = _collect(paths, progress, live)
     if strict:
         require_complete(collected.fork().admitted())
-    moment = (taken_at or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = None if collected.live else dump_taken_at(collected.cluster, collected.caveats)
+    moment = moment or (taken_at or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
     return save(collected, str(file), taken_at=moment, images=images, anonymize=anonymize)
 
 

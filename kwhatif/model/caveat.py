@@ -1,4 +1,4 @@
-"""Caveats: what an answer leaves out, as typed data with a code each. Sentences are made of them in `render/caveats.py`.
+"""Caveats: what an answer leaves out, as typed data with a code each. `render/caveats.py` makes sentences of them.
 
 A caveat with `missing` set means that information is missing, or that something was left unjudged: `--strict` fails on
 it. A code never changes; policies and scripts name it. A new caveat belongs into the `Caveat` union, and type checking
@@ -34,6 +34,11 @@ class _Caveat(
     def code(self) -> str:
         """The stable name, such as `no-budgets`."""
         return code_of(type(self))
+
+    @property
+    def subject(self) -> str:
+        """The workload that it is about, such as `Deployment shop/web`; "" where that is not one in particular."""
+        return ""
 
     @property
     def level(self) -> str:
@@ -199,6 +204,12 @@ class TwoMoments(_Caveat, tag="two-moments", kw_only=True):
     resources: str
 
 
+class Remembered(_Caveat, tag="remembered", kw_only=True):
+    """A caveat that another version of kwhatif saved with a snapshot, in its words."""
+
+    text: str
+
+
 class StaleSnapshot(_Caveat, tag="stale-snapshot", kw_only=True):
     """The cluster was read more than an hour ago, or longer ago than the policy allows."""
 
@@ -264,9 +275,15 @@ class AutoscalerNotModelled(_Caveat, tag="autoscaler", kw_only=True):
     """A HorizontalPodAutoscaler scales a workload, which is judged with the replicas that it names, or has."""
 
     name: str
+    #: The workload, such as `Deployment shop/web`.
     target: str = ""
     min_replicas: int | None = None
     max_replicas: int | None = None
+
+    @property
+    def subject(self) -> str:
+        """The workload that it scales."""
+        return self.target
 
 
 class AutoscalersNotRead(_Caveat, tag="autoscalers-not-read", kw_only=True):
@@ -410,6 +427,7 @@ Caveat = (
     | RecordedChanges
     | NoDates
     | TwoMoments
+    | Remembered
     | StaleSnapshot
     | UndatedSnapshot
     | NothingJudged

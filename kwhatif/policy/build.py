@@ -191,6 +191,5 @@ def _exceptions(policy: Policy) -> Iterator[Issue]:
             if " " not in pattern and "*" not in pattern:
                 yield (
                     f"{path}.workloads[{place}]",
-                    f"{pattern!r} matches no workload: write its kind, namespace and name, such as"
-                    f" `Deployment shop/{pattern}` or `* */{pattern}`",
+                    f"{pattern!r} matches no workload: write its kind, namespace and name, such as `* */{pattern}`",
                 )

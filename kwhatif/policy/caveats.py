@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from kwhatif.model.caveat import CODES, Caveat, StaleSnapshot
 from kwhatif.model.duration import parse_duration
 from kwhatif.policy.names import CAVEATS, did_you_mean
+from kwhatif.policy.rules import Judged
 from kwhatif.policy.schema import Level, Policy
-from kwhatif.report import FindingRow
 
 #: Path and message.
 Issue = tuple[str, str]
@@ -31,18 +32,36 @@ def level_of(caveat: Caveat, policy: Policy, *, strict: bool) -> Level:
     return "warn" if caveat.level == "warn" else "pass"
 
 
-def findings_of(caveats: Sequence[Caveat], policy: Policy, *, strict: bool) -> Iterator[FindingRow]:
-    """A finding for each caveat that does not pass; `render` gives it its words."""
+class Doubt(NamedTuple):
+    """A caveat that does not pass, and whom it concerns; without a workload all of them."""
+
+    caveat: Caveat
+    level: Level
+    workload: Judged | None = None
+    pods: tuple[str, ...] = ()
+
+    @property
+    def rule(self) -> str:
+        """The name of the rule that it falls under."""
+        return f"{CAVEATS}/{self.caveat.code}"
+
+
+def doubts(caveats: Sequence[Caveat], workloads: Sequence[Judged], policy: Policy, *, strict: bool) -> Iterator[Doubt]:
+    """The caveats that fail or warn, workload by workload where they are about some."""
     for caveat in caveats:
         level = level_of(caveat, policy, strict=strict)
-        if level in ("fail", "warn"):
-            yield FindingRow(
-                rule=f"{CAVEATS}/{caveat.code}",
-                level="fail" if level == "fail" else "warn",
-                message="",
-                pods=caveat.pods,
-                caveat=caveat,
-            )
+        if level not in ("fail", "warn"):
+            continue
+        concerned = list(_concerned(caveat, level, workloads))
+        yield from concerned or [Doubt(caveat, level, None, caveat.pods)]
+
+
+def _concerned(caveat: Caveat, level: Level, workloads: Sequence[Judged]) -> Iterator[Doubt]:
+    about = frozenset(caveat.pods)
+    for workload in workloads:
+        pods = tuple(decision.pod for decision in workload.decisions if decision.pod in about)
+        if pods or (caveat.subject and caveat.subject == workload.row.name):
+            yield Doubt(caveat, level, workload, pods)
 
 
 def max_age(policy: Policy) -> int | None:

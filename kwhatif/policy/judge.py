@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.model.caveat import Caveat
 from kwhatif.policy.build import Rulebook
-from kwhatif.policy.caveats import findings_of
+from kwhatif.policy.caveats import Doubt, doubts
 from kwhatif.policy.names import did_you_mean
 from kwhatif.policy.rules import Hit, Judged, Labels, Rule
 from kwhatif.policy.suppression import (
@@ -22,7 +22,7 @@ from kwhatif.policy.suppression import (
     has_expired,
     wants_excuse,
 )
-from kwhatif.report import FindingRow, PolicyRow, PolicyVerdict, SourceRow
+from kwhatif.report import FindingLevel, FindingRow, PolicyRow, PolicyVerdict, SourceRow
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ class Known(msgspec.Struct, frozen=True):
     priority_classes: Collection[str] | None = None
 
 
-def judge(  # noqa: PLR0913 - all that a verdict rests on
+def judge(
     book: Rulebook,
     workloads: Sequence[Judged],
     labels: Mapping[str, Labels],
@@ -54,10 +54,11 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
         known: names that patterns of the policy can mean.
     """
     found = [_finding(book, rule, hit, today) for rule in book.rules(labels) for hit in rule.find(workloads)]
+    doubtful = [_doubtful(book, doubt, today) for doubt in doubts(caveats, workloads, book.policy, strict=strict)]
     findings = [
         *found,
-        *(_excepted(book, finding, today) for finding in findings_of(caveats, book.policy, strict=strict)),
-        *_annotations(book, workloads, found, today),
+        *doubtful,
+        *_annotations(book, workloads, [*found, *doubtful], today),
         *_expired(book, today),
         *_unknown_names(book, known),
     ]
@@ -72,25 +73,34 @@ def _verdict(findings: Sequence[FindingRow]) -> PolicyVerdict:
 
 
 def _finding(book: Rulebook, rule: Rule, hit: Hit, today: date) -> FindingRow:
-    workload = hit.workload.row
-    annotation = excused_by_annotation(rule.name, hit.workload.ignore, today, book.policy.annotations.allow)
-    exception = excused_by_policy(rule.name, workload.name, book.policy.exceptions, today)
-    return FindingRow(
+    finding = FindingRow(
         rule=rule.name,
         level="fail" if rule.level == "fail" else "warn",
         message=hit.message,
-        workload=workload.name,
         pods=hit.pods,
-        source=workload.source,
+    )
+    return _excused(book, finding, hit.workload, today)
+
+
+def _doubtful(book: Rulebook, doubt: Doubt, today: date) -> FindingRow:
+    """A finding about a caveat; `render` gives it its words."""
+    level: FindingLevel = "fail" if doubt.level == "fail" else "warn"
+    finding = FindingRow(rule=doubt.rule, level=level, message="", pods=doubt.pods, caveat=doubt.caveat)
+    return _excused(book, finding, doubt.workload, today)
+
+
+def _excused(book: Rulebook, finding: FindingRow, workload: Judged | None, today: date) -> FindingRow:
+    """The finding, suppressed where its workload or the policy says so; one about all by exceptions of `*`."""
+    name, ignore = (workload.row.name, workload.ignore) if workload else ("", "")
+    annotation = excused_by_annotation(finding.rule, ignore, today, book.policy.annotations.allow)
+    exception = excused_by_policy(finding.rule, name, book.policy.exceptions, today)
+    return replace(
+        finding,
+        workload=name,
+        source=workload.row.source if workload else None,
         suppressed=annotation if annotation is not None else exception,
         suppressed_by="annotation" if annotation is not None else "exception" if exception is not None else None,
     )
-
-
-def _excepted(book: Rulebook, finding: FindingRow, today: date) -> FindingRow:
-    """A finding about a caveat, which belongs to no workload: an exception of `*` is meant for it."""
-    reason = excused_by_policy(finding.rule, "", book.policy.exceptions, today)
-    return finding if reason is None else replace(finding, suppressed=reason, suppressed_by="exception")
 
 
 def _annotations(

@@ -59,6 +59,6 @@ def unknown_rule(pattern: str, names: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question with the nearest names; "" where none is near."""
+    """A question with the nearest name; "" where none is near."""
     found = nearest(name, known)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
+    return f"; did you mean {found[0]}?" if found else ""

@@ -16,6 +16,7 @@ from kwhatif.report import Decision, Outcome, VictimRow, WorkloadRow
 
 Labels = Mapping[str, str]
 
+
 class Judged(NamedTuple):
     """A workload, the decisions about its pods, and its `kwhatif.dev/ignore` annotation."""
 

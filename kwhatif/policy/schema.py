@@ -53,7 +53,7 @@ class ClassRule(_Part):
 
 
 class PlacementRule(_Part):
-    """Nodes, by their labels, that pods of some namespaces must not land on: the forbidden ones, or all but the allowed.
+    """Nodes, by labels, that pods of some namespaces must not land on: the forbidden ones, or all but the allowed ones.
 
     `nodes` means the same as `forbidden`.
     """

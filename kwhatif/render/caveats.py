@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -24,8 +24,8 @@ from kwhatif.model.caveat import (
     Lacking,
     NoBudgets,
     NoDates,
-    NoDevices,
     NodeNameSet,
+    NoDevices,
     NoImages,
     NoLimits,
     NoNamespaces,
@@ -45,6 +45,7 @@ from kwhatif.model.caveat import (
     PodSecurityNotChecked,
     PreemptionSampling,
     RecordedChanges,
+    Remembered,
     ReplicasKept,
     Sampling,
     SchedulerConfigLeftOut,
@@ -61,7 +62,7 @@ from kwhatif.model.caveat import (
     WorkloadNotInDump,
 )
 from kwhatif.render.amounts import duration, plural, some
-from kwhatif.report import KUBERNETES_VERSION, Report
+from kwhatif.report import KUBERNETES_VERSION, FindingRow, Report
 from kwhatif.sources.resources import by_group
 from kwhatif.sources.unbuilt import BUILD
 from kwhatif.whatif.inventory import Inventory
@@ -82,12 +83,16 @@ def worded(report: Report) -> Report:
     details = tuple(replace(caveat, message=sentence(caveat)) for caveat in report.caveat_details)
     policy = report.policy
     if policy is not None:
-        findings = (
-            finding if finding.caveat is None else replace(finding, message=sentence(finding.caveat))
-            for finding in policy.findings
-        )
-        policy = replace(policy, findings=tuple(findings))
+        policy = replace(policy, findings=tuple(map(_finding, policy.findings)))
     return replace(report, caveats=sentences(details), caveat_details=details, policy=policy)
+
+
+def _finding(finding: FindingRow) -> FindingRow:
+    caveat = finding.caveat
+    if caveat is None:
+        return finding
+    text = sentence(caveat)
+    return replace(finding, message=text, caveat=replace(caveat, message=text))
 
 
 def inventory_worded(inventory: Inventory) -> Inventory:
@@ -108,22 +113,16 @@ def inventory_worded(inventory: Inventory) -> Inventory:
 def sentences(caveats: Sequence[Caveat]) -> tuple[str, ...]:
     """All caveats in words; kinds that a dump has none of are one sentence."""
     absent = [caveat for caveat in caveats if isinstance(caveat, Lacking) and not caveat.reason]
-    said: dict[str, None] = {}
-    for caveat in caveats:
-        said[_absent(absent) if caveat in absent else sentence(caveat)] = None
+    said = dict.fromkeys(_absent(absent) if caveat in absent else sentence(caveat) for caveat in caveats)
     return tuple(said)
 
 
-def _absent(caveats: Sequence[Caveat]) -> str:
-    kinds = [f"{kind}s" if kind[-1] != "s" else f"{kind}es" for caveat in caveats for kind in _kinds(caveat)]
-    return f"the dump has no {_listed(kinds)}: {'; '.join(map(_consequence, caveats))}"
+def _absent(caveats: Sequence[Lacking]) -> str:
+    kinds = [f"{kind}es" if kind.endswith("s") else f"{kind}s" for caveat in caveats for kind in caveat.kinds]
+    return f"the dump has no {_listed(kinds)}: {'; '.join(_CONSEQUENCES[type(caveat)] for caveat in caveats)}"
 
 
-def _kinds(caveat: Caveat) -> tuple[str, ...]:
-    return caveat.kinds if isinstance(caveat, Lacking) else ()
-
-
-def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of caveat, nothing else
+def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - one arm per kind of caveat, nothing else
     """What is left out, or was assumed."""
     match caveat:
         case (
@@ -139,7 +138,7 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm p
         ):
             if not caveat.reason:
                 return _absent([caveat])
-            return f"{caveat.reason} {by_group(caveat.kinds)}: {_consequence(caveat)}"
+            return f"{caveat.reason} {by_group(caveat.kinds)}: {_CONSEQUENCES[type(caveat)]}"
         case NoNodes():
             return "the input holds no Node: kube-scheduler finds no nodes available to schedule pods"
         case DanglingReference(kind=kind, example=example, count=count, user=user):
@@ -185,6 +184,8 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm p
             )
         case TwoMoments(resources=resources):
             return f"the list of {resources} took longer than the server keeps a state: it is as of two moments"
+        case Remembered(text=text):
+            return text
         case StaleSnapshot(taken_at=taken_at, age=age):
             return f"the cluster is as it was {duration(age)} ago, at {taken_at}: what has changed since is not known"
         case UndatedSnapshot():
@@ -196,13 +197,9 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm p
         case UnjudgedKind(object=name, kind=kind):
             return f"{name} holds a pod template that was not judged: give --pod-template-path {kind}=.spec.template"
         case PodSecurityNotChecked(namespaces=namespaces):
-            levels = [f"{name} ({level})" for name, level in namespaces]
-            return (
-                f"Pod Security Standards are not checked, and {plural(len(levels), 'namespace')} that pods are made in"
-                f" enforce one: {some(levels)}; the API server may refuse the pods"
-                if len(levels) > 1
-                else f"the Pod Security Standard of namespace {levels[0]} is not checked: the API server may refuse pods"
-            )
+            levels = some([f"{name} ({level})" for name, level in namespaces])
+            standard = f"the Pod Security Standard of namespace{'s' if len(namespaces) > 1 else ''} {levels}"
+            return f"{standard} is not checked: the API server may refuse pods"
         case ServiceAccountsNotChecked(names=names):
             accounts = "ServiceAccount" if len(names) == 1 else f"{len(names)} ServiceAccounts"
             return f"whether there is {accounts} {some(list(names))} is not checked: without it the pods are refused"
@@ -275,33 +272,21 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm p
     assert_never(caveat)
 
 
-def _consequence(caveat: Caveat) -> str:
-    """What cannot be trusted, because these kinds are not known."""
-    match caveat:
-        case NoPods():
-            return "every node counts as empty"
-        case NoBudgets() if not caveat.reason:
-            return "whether an eviction violates a budget is unknown"
-        case NoBudgets():
-            return (
-                "budgets count as if there were none, so whether an eviction violates one is unknown, and with it whom"
-                " the scheduler would rather spare"
-            )
-        case NoPriorityClasses():
-            return "the priority of a new pod that names a class, or none, is unknown"
-        case NoNamespaces():
-            return "namespace selectors see no label of a namespace but its name"
-        case NoServices():
-            return "pods of one service or controller are not spread by default, so a node that scores lower may be taken"
-        case NoWorkloads():
-            return "which pods a workload has already is unknown, so a changed one counts as new"
-        case NoLimits():
-            return "these count as if there were none"
-        case NoStorage():
-            return "what is said of pods with volumes cannot be trusted"
-        case NoDevices():
-            return "what is said of pods that claim devices cannot be trusted"
-    raise TypeError(type(caveat).__name__)
+#: What cannot be trusted, because these kinds are not known.
+_CONSEQUENCES: Mapping[type[Lacking], str] = {
+    NoPods: "every node counts as empty",
+    NoBudgets: (
+        "budgets count as if there were none, so whether an eviction violates one is unknown, and with it whom the"
+        " scheduler would rather spare"
+    ),
+    NoPriorityClasses: "the priority of a new pod that names a class, or none, is unknown",
+    NoNamespaces: "namespace selectors see no label of a namespace but its name",
+    NoServices: "pods of one service or controller are not spread by default, so a node that scores lower may be taken",
+    NoWorkloads: "which pods a workload has already is unknown, so a changed one counts as new",
+    NoLimits: "these count as if there were none",
+    NoStorage: "what is said of pods with volumes cannot be trusted",
+    NoDevices: "what is said of pods that claim devices cannot be trusted",
+}
 
 
 def _budget(caveat: BudgetComputed | BudgetNotComputed) -> str:

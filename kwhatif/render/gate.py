@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -31,7 +31,7 @@ def gate(report: Report, *, quiet: bool) -> Iterator[RenderableType]:
         return
     yield _policy(report)
     if report.workloads:
-        yield _workloads(report.workloads)
+        yield _workloads(report.workloads, {issue.subject for issue in found if issue.suppressed is None})
     if found:
         yield _findings(found)
 
@@ -48,8 +48,8 @@ def _verdict(report: Report, found: Sequence[Issue]) -> Text:
     pods = sum(row.replicas for row in report.workloads)
     judged = f"{plural(len(report.workloads), 'workload')}, {plural(pods, 'pod')}"
     doubt = qualifier(report) if verdict == "warn" else ""
-    but = f", but {doubt}" if doubt else ""
-    return Text.assemble((sign, style), " ", (f"The gate {word}{but}", style), f": {'; '.join([judged, *said])}")
+    said_so = f"passes, but {doubt}" if doubt else word
+    return Text.assemble((sign, style), " ", (f"The gate {said_so}", style), f": {'; '.join([judged, *said])}")
 
 
 def _policy(report: Report) -> Text:
@@ -57,10 +57,12 @@ def _policy(report: Report) -> Text:
     return text(f"By the policy in {source}" if source else "By the default policy", FAINT)
 
 
-def _workloads(rows: Sequence[WorkloadRow]) -> Table:
+def _workloads(rows: Sequence[WorkloadRow], found: Collection[str]) -> Table:
     made = table("", "WORKLOAD", "MANIFEST", "PLACED", "RESULT", right=("PLACED",))
     for row in rows:
         sign, style = _sign(row)
+        if row.name in found and style == GOOD:
+            sign, style = "!", WARN
         made.add_row(
             text(sign, style),
             text(row.name),

@@ -58,12 +58,10 @@ def _concerns(caveat: Caveat, decision: Decision) -> bool:
     if caveat.pods:
         return decision.pod in caveat.pods
     match caveat:
-        case NoBudgets():
-            return decision.outcome == "Preempts"
+        case NoBudgets() | NoNodes():
+            return False  # the verdict itself says it
         case NoPriorityClasses():
             return decision.outcome in ("Preempts", "Unschedulable")
-        case NoNodes():
-            return False  # the verdict says it
     return True
 
 

@@ -89,7 +89,7 @@ def _cost(chosen: CandidateRow, report: Report) -> str:
     if report.snapshot.pod_disruption_budgets is None or any(
         isinstance(caveat, NoBudgets) for caveat in report.caveat_details
     ):
-        return "whether that violates a budget is unknown"
+        return "and no budget is known, so whether that violates one is unknown"
     return "no budget violated"
 
 

@@ -156,8 +156,8 @@ def _outdated(decoder: ObjectDecoder) -> Iterator[Caveat]:
 
 def _recall(saved: SavedSnapshot, collected: Collected) -> None:
     """What was known when the snapshot was saved, besides its objects."""
-    collected.caveats.extend(saved.caveats)
+    collected.caveats.extend(saved.recalled())
     collected.server_version = saved.server_version
     collected.namespace = saved.namespace or collected.namespace
     collected.cluster.unread |= saved.unread
-    collected.cluster.is_whole = True
+    collected.cluster.is_whole |= saved.whole

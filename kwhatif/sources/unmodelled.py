@@ -1,4 +1,4 @@
-"""What manifests hold or name that no rule here reads, as caveats: autoscalers, service accounts, other tools' files."""
+"""What manifests hold or name that no rule reads, as caveats: autoscalers, service accounts, unknown kinds."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 def gate(session: Session, question: Question) -> Report:
     """Apply everything, and place the pods one after another, in the order of the queue."""
-    caveats = dict.fromkeys((*_old(session, question.book), *session.caveats, *question.caveats))
+    caveats = dict.fromkeys((*session.caveats, *question.caveats))
     problems = list(question.problems)
     snapshot = session.snapshot.fork()
     cluster = snapshot.cluster
@@ -74,6 +74,7 @@ def gate(session: Session, question: Question) -> Report:
     caveats.update(dict.fromkeys(session.left_out(cluster, decisions)))
     if not judged and not problems:
         caveats[NothingJudged()] = None
+    caveats.update(dict.fromkeys(_old(session, question.book)))
     policy = judge(
         question.book,
         judged,

@@ -28,7 +28,7 @@ HOUR = 3600
 class Session:
     """Everything that answering needs. Questions do not change it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that is known about how the cluster was read
         self,
         cluster: Cluster,
         *,
@@ -68,9 +68,9 @@ class Session:
 
     def schedule(self, pods: Sequence[Pod], command: str = "schedule", caveats: Sequence[Caveat] = ()) -> Report:
         """Judge every pod on the same snapshot, each as if it were the next in the queue."""
-        said = dict.fromkeys((*self.stale(), *self.caveats, *caveats))
+        said = dict.fromkeys((*self.caveats, *caveats))
         decisions = tuple(self.decide(PodInfo(pod), said) for pod in pods)
-        said |= dict.fromkeys(self.left_out(self.cluster, decisions))
+        said |= dict.fromkeys((*self.left_out(self.cluster, decisions), *self.stale()))
         return self.report(command, decisions, said)
 
     def stale(self, limit: int = HOUR) -> Iterator[Caveat]:

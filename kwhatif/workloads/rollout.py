@@ -30,6 +30,7 @@ from kwhatif.workloads.rolling.stateful_set import update_stateful_set
 from kwhatif.workloads.rolling.update import Rollout, Update
 from kwhatif.workloads.template import has_images
 
+
 def plan_update(workload: Workload, cluster: Cluster, rollout: Rollout = "final") -> Update:
     """What applying the workload changes.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.caveat import Caveat, ObjectsTwice
+from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.sources.decode import Batch
 
 

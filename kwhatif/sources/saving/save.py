@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.model.caveat import NoImages
+from kwhatif.model.caveat import Caveat, NoImages
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model, ObjectMeta
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
@@ -58,7 +59,8 @@ def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymiz
         server_version=collected.server_version,
         namespace=collected.namespace,
         unread=dict(cluster.unread),
-        caveats=tuple(caveats),
+        whole=cluster.is_whole,
+        caveats=_as_data(caveats),
     )
     if anonymize:
         anonymizer = Anonymizer(objects)
@@ -66,10 +68,14 @@ def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymiz
         about = replace(
             about,
             namespace=anonymizer.name(about.namespace),
-            caveats=tuple(map(anonymizer.caveat, about.caveats)),
+            caveats=_as_data(map(anonymizer.caveat, caveats)),
             anonymized=True,
         )
     return [about, *objects]
+
+
+def _as_data(caveats: Iterable[Caveat]) -> tuple[dict[str, Any], ...]:
+    return tuple(map(msgspec.to_builtins, caveats))
 
 
 def _sorted(cluster: Cluster) -> Iterator[Any]:
