@@ -25,7 +25,7 @@ class Program:
         #: The fields that are selected of variables, each with the variable first: `("workload", "replicas")`.
         self.paths = frozenset(filter(None, map(_path, walk(checked.root))))
         #: The one that the whole expression is; empty where it is something else.
-        self.root = _path(checked.root)
+        self.root = () if checked.root.select_expr.test_only else _path(checked.root)
         self._program = engine.load(checked)
 
     def evaluate(self, data: Mapping[str, Any]) -> Any:
