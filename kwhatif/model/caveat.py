@@ -98,9 +98,15 @@ class NoLimits(Lacking, tag="no-limits", kw_only=True):
 class NoStorage(Lacking, tag="no-storage", kw_only=True):
     """Volumes, claims or storage classes are not known: answers about pods with volumes cannot be trusted."""
 
+    #: Most pods have no volumes, and a pod whose claim is not known does not fit.
+    warns: ClassVar[bool | None] = False
+
 
 class NoDevices(Lacking, tag="no-devices", kw_only=True):
     """Devices or device claims could not be read: answers about pods that claim devices cannot be trusted."""
+
+    #: A pod whose claim or devices are not known does not fit: no answer looks better than it is.
+    warns: ClassVar[bool | None] = False
 
 
 class DanglingReference(_Caveat, tag="dangling-reference", kw_only=True):

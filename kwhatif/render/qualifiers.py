@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from kwhatif.model.caveat import (
     AdmissionNotAsked,
     AutoscalerNotModelled,
     Caveat,
+    CollectionFailed,
     ExtenderNotAsked,
+    ImagesNotCompared,
     NoBudgets,
+    NoDevices,
+    NoImages,
+    NoLimits,
+    NoNamespaces,
     NoNodes,
     NoPods,
     NoPriorityClasses,
+    NoServices,
+    NoStorage,
     NotBuilt,
     NothingJudged,
+    NoWorkloads,
+    ObjectsTwice,
     PluginNotModelled,
     PodSecurityNotChecked,
+    RecordedChanges,
+    SchedulerConfigLeftOut,
+    SomeNamespaces,
     StaleSnapshot,
+    UndatedSnapshot,
     UnjudgedKind,
     UnknownPriorityClass,
+    UnknownQuotaScope,
+    VersionNotRead,
 )
 from kwhatif.render.amounts import duration, plural, some
 from kwhatif.report import Decision, Report
@@ -62,25 +78,20 @@ def _concerns(caveat: Caveat, decision: Decision) -> bool:
             return False  # the verdict itself says it
         case NoPriorityClasses():
             return decision.outcome in ("Preempts", "Unschedulable")
+        case NoWorkloads() | ImagesNotCompared():
+            return False  # about updates, which a decision by itself is not
     return True
 
 
-def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of caveat, nothing else
+def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of caveat, nothing else
+    """A few words; those that a policy alone makes warnings of have their code."""
     match caveat:
-        case NoBudgets():
-            return "no budget is known"
-        case NoPods():
-            return "no pod is known, so every node counts as empty"
-        case NoNodes():
-            return "no node is known"
-        case NoPriorityClasses():
-            return "no priority class is known"
         case UnknownPriorityClass(name=name):
             return f"priority class {name} is not known"
+        case CollectionFailed(resources=resources):
+            return f"some {resources} are not known"
         case StaleSnapshot(age=age):
             return f"the cluster is as of {duration(age)} ago"
-        case NothingJudged():
-            return "nothing was judged"
         case NotBuilt(file=file):
             return f"{file} is not built"
         case UnjudgedKind(object=name):
@@ -89,10 +100,34 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per
             return f"Pod Security of {some([name for name, _ in namespaces])} is not checked"
         case AutoscalerNotModelled(target=target):
             return f"the autoscaler of {target} is not modelled"
-        case AdmissionNotAsked():
-            return "admission webhooks are not asked"
+        case UnknownQuotaScope(quota=quota):
+            return f"quota {quota} has a scope that is not known"
         case ExtenderNotAsked(extender=extender):
             return f"extender {extender} was not asked"
         case PluginNotModelled(plugin=plugin):
             return f"plugin {plugin} is not modelled"
-    return caveat.code.replace("-", " ")
+    return _CONSTANT.get(type(caveat)) or caveat.code.replace("-", " ")
+
+
+_CONSTANT: Mapping[type, str] = {
+    NoNodes: "no node is known",
+    NoPods: "no pod is known, so every node counts as empty",
+    NoBudgets: "no budget is known",
+    NoPriorityClasses: "no priority class is known",
+    NoNamespaces: "no namespace is known",
+    NoServices: "no service is known",
+    NoWorkloads: "which workloads run is not known",
+    NoLimits: "limits and quotas are not known",
+    NoStorage: "volumes are not known",
+    NoDevices: "devices are not known",
+    NoImages: "images are not known",
+    ImagesNotCompared: "images are not compared",
+    VersionNotRead: "some objects are of a version that is not read",
+    SomeNamespaces: "only some namespaces are known",
+    ObjectsTwice: "some objects are there twice",
+    SchedulerConfigLeftOut: "the scheduler's configuration is not applied",
+    RecordedChanges: "recorded changes are not applied",
+    UndatedSnapshot: "the age of the dump is not known",
+    NothingJudged: "nothing was judged",
+    AdmissionNotAsked: "admission webhooks are not asked",
+}
