@@ -409,6 +409,27 @@ class OneOfEqualPods(_Caveat, tag="one-of-equal-pods", kw_only=True):
     count: int
 
 
+class ClaimUnbound(_Caveat, tag="claim-unbound", kw_only=True):
+    """A new claim stays without a volume: nobody makes one for it, and none that exists fits."""
+
+    claim: str
+    #: "": it has none.
+    storage_class: str
+    is_known: bool = True
+    #: Classes with a name much like that.
+    near: tuple[str, ...] = ()
+
+
+class VolumeProvisioned(_Caveat, tag="volume-provisioned", kw_only=True):
+    """A new claim is bound at once, as its class says: its provisioner is taken to make the volume."""
+
+    claim: str
+    storage_class: str
+    provisioner: str
+    #: Whether every node reaches the volume; else the class says from where.
+    everywhere: bool = True
+
+
 Caveat = (
     NoNodes
     | NoPods
@@ -459,6 +480,8 @@ Caveat = (
     | UnknownController
     | OrderedPodPending
     | OneOfEqualPods
+    | ClaimUnbound
+    | VolumeProvisioned
 )
 
 

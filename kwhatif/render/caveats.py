@@ -15,6 +15,7 @@ from kwhatif.model.caveat import (
     BudgetComputed,
     BudgetNotComputed,
     Caveat,
+    ClaimUnbound,
     CollectionFailed,
     DanglingReference,
     ExtenderBinds,
@@ -59,6 +60,7 @@ from kwhatif.model.caveat import (
     UnknownPriorityClass,
     UnknownQuotaScope,
     VersionNotRead,
+    VolumeProvisioned,
     WorkloadNotInDump,
 )
 from kwhatif.render.amounts import duration, plural, some
@@ -265,9 +267,14 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
                 " answer takes it as running"
             )
         case OneOfEqualPods(workload=workload, count=count):
+            return f"{workload} makes {count} equal pods, of which one is judged alone"
+        case ClaimUnbound():
+            return _unbound(caveat)
+        case VolumeProvisioned(claim=claim, storage_class=storage_class, provisioner=provisioner):
+            reach = "within reach of every node" if caveat.everywhere else "where its allowedTopologies let it be"
             return (
-                f"{workload} makes {count} equal pods, of which one is judged; `kwhatif gate` places them one after"
-                " another"
+                f"PersistentVolumeClaim {claim} is bound at once, as StorageClass {storage_class} says: {provisioner}"
+                f" is taken to provision its volume, {reach}"
             )
     assert_never(caveat)
 
@@ -324,6 +331,16 @@ def _autoscaler(caveat: AutoscalerNotModelled) -> str:
         f"HorizontalPodAutoscaler {caveat.name}{bounds} is not modelled: {target} counts with the replicas that it"
         " names, or has"
     )
+
+
+def _unbound(caveat: ClaimUnbound) -> str:
+    start = f"PersistentVolumeClaim {caveat.claim} stays unbound:"
+    if not caveat.storage_class:
+        return f"{start} it has no storage class, and no volume without one fits it"
+    if caveat.is_known:
+        return f"{start} no volume of StorageClass {caveat.storage_class} fits it"
+    hint = f" (did you mean {' or '.join(caveat.near)}?)" if caveat.near else ""
+    return f"{start} there is no StorageClass {caveat.storage_class}{hint}"
 
 
 def _deed(caveat: ExtenderOddity, oddity: Oddity) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kwhatif.model.caveat import (
     AdmissionNotAsked,
@@ -38,49 +38,68 @@ from kwhatif.model.caveat import (
     VersionNotRead,
 )
 from kwhatif.render.amounts import duration, plural, some
-from kwhatif.report import Decision, Report
+from kwhatif.report import Decision, Report, WorkloadRow
 
 #: So many things are named; what is beyond them is counted.
 _MOST = 2
 
 
-def qualifier(report: Report, decision: Decision | None = None) -> str:
+def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: True) -> str:
     """What the verdict depends on: `no pod is known; the cluster is as of 3h ago`; "" if nothing.
 
     Args:
-        report: a gate's counts only what its policy warns of.
-        decision: only what concerns this one.
+        report: a gate's counts only what its policy warns of, or fails on.
+        concerns: whether a caveat is about what the verdict is about, see `about_pod` and `about_workload`.
     """
-    words = list(dict.fromkeys(map(_words, _that_count(report, decision))))
+    words = list(dict.fromkeys(_words(caveat) for caveat in _that_count(report) if concerns(caveat)))
     shown = words[:_MOST]
     if len(words) > _MOST:
-        shown.append(f"{plural(len(words) - _MOST, 'more caveat')}")
+        shown.append(plural(len(words) - _MOST, "more caveat"))
     return "; ".join(shown)
 
 
-def _that_count(report: Report, decision: Decision | None) -> Iterator[Caveat]:
-    caveats: Iterable[Caveat]
-    if report.policy is not None:
-        findings = (finding for finding in report.policy.findings if finding.suppressed is None)
-        caveats = (finding.caveat for finding in findings if finding.caveat is not None)
-    else:
-        caveats = (caveat for caveat in report.caveat_details if caveat.level == "warn")
-    for caveat in caveats:
-        if decision is None or _concerns(caveat, decision):
-            yield caveat
+def _that_count(report: Report) -> Iterator[Caveat]:
+    if report.policy is None:
+        yield from (caveat for caveat in report.caveat_details if caveat.level == "warn")
+        return
+    for finding in report.policy.findings:
+        if finding.caveat is not None and finding.suppressed is None:
+            yield finding.caveat
 
 
-def _concerns(caveat: Caveat, decision: Decision) -> bool:
-    if caveat.pods:
-        return decision.pod in caveat.pods
-    match caveat:
-        case NoBudgets() | NoNodes():
-            return False  # the verdict itself says it
-        case NoPriorityClasses():
-            return decision.outcome in ("Preempts", "Unschedulable")
-        case NoWorkloads() | ImagesNotCompared():
-            return False  # about updates, which a decision by itself is not
-    return True
+def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
+    """Whether a caveat concerns the pod, and the sentence about it does not say so already."""
+
+    def concerns(caveat: Caveat) -> bool:
+        if caveat.pods:
+            return decision.pod in caveat.pods
+        match caveat:
+            case NoBudgets() | NoNodes():
+                return False  # the sentence says it
+            case NoPriorityClasses():
+                return decision.outcome in ("Preempts", "Unschedulable")
+            case NoWorkloads() | ImagesNotCompared() | AutoscalerNotModelled():
+                return False  # about workloads
+        return True
+
+    return concerns
+
+
+def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[[Caveat], bool]:
+    """Whether a caveat concerns the workload, or one of its pods."""
+    pods = {decision.pod for decision in decisions}
+
+    def concerns(caveat: Caveat) -> bool:
+        if caveat.pods:
+            return not pods.isdisjoint(caveat.pods)
+        match caveat:
+            case NoBudgets():
+                return row.preempting > 0
+            case NoPriorityClasses():
+                return row.preempting + row.unschedulable > 0
+        return caveat.subject in ("", row.name)
+
+    return concerns
 
 
 def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of caveat, nothing else

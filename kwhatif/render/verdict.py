@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from kwhatif.model.caveat import NoBudgets
 from kwhatif.render.amounts import plural, some
-from kwhatif.render.qualifiers import qualifier
+from kwhatif.render.gate import sign_of
+from kwhatif.render.qualifiers import about_pod, about_workload, qualifier
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, text
-from kwhatif.report import CandidateRow, Decision, Report
+from kwhatif.report import CandidateRow, Decision, Report, WorkloadRow
 
 _SIGNS = {
     "Placed": ("✔", GOOD),
@@ -24,7 +27,7 @@ _SIGNS = {
 def verdict(decision: Decision, report: Report) -> Text:
     """Sign, pod, and what becomes of it."""
     sign, style = _SIGNS[decision.outcome]
-    doubt = qualifier(report, decision)
+    doubt = qualifier(report, about_pod(decision))
     if doubt and decision.outcome == "Placed":
         sign, style = "!", WARN
     return Text.assemble(
@@ -32,9 +35,19 @@ def verdict(decision: Decision, report: Report) -> Text:
     )
 
 
+def workload_verdict(row: WorkloadRow, report: Report, decisions: Sequence[Decision]) -> Text:
+    """Sign, workload, what becomes of its pods, and what that depends on."""
+    sign, style = sign_of(row)
+    doubt = qualifier(report, about_workload(row, decisions))
+    if doubt and style == GOOD:
+        sign, style = "!", WARN
+    message = f"{row.message}; but {doubt}" if doubt else row.message
+    return Text.assemble((sign, style), " ", text(row.name, STRONG), ": ", text(message, style))
+
+
 def sentence_about(decision: Decision, report: Report) -> str:
     """What becomes of the pod, and what that depends on."""
-    doubt = qualifier(report, decision)
+    doubt = qualifier(report, about_pod(decision))
     return f"{_fate(decision, report)}; but {doubt}" if doubt else _fate(decision, report)
 
 
@@ -65,6 +78,8 @@ def _placed(decision: Decision, report: Report) -> str:
         if len(ties) == 1
         else f"lands on one of {plural(len(ties), 'node')} that score equally: {some(ties, 5)}"
     )
+    if decision.detail != "full":
+        return where
     if feasible == 1:
         return f"{where}, the only one of {plural(report.snapshot.nodes, 'node')} that it fits on"
     best = "" if len(ties) > 1 else ", the best"

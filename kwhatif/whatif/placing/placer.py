@@ -10,21 +10,23 @@ from kwhatif.framework.attempt import Attempt, attempt, held_back
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.caveat import Caveat
 from kwhatif.preemption.disruption import disrupt
+from kwhatif.report import Decision
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
 from kwhatif.whatif.caveats import caveats_of
 from kwhatif.whatif.decide import ignored
 from kwhatif.whatif.placing.placement import Placement, placement_of
 from kwhatif.whatif.placing.replicas import difference
-from kwhatif.whatif.placing.rows import in_full
 from kwhatif.whatif.placing.run import Move, Run
 
-Wanted = Callable[[Placement], bool]
+#: From a whole attempt to a decision that says why.
+Describe = Callable[[Attempt], Decision]
+#: Whether the placement is to have such a decision, and how it is made.
+Wanted = Callable[[Placement], Describe | None]
 
 
-def _nowhere(placement: Placement) -> bool:
+def _nowhere(placement: Placement) -> None:
     del placement
-    return False
 
 
 class Placer:
@@ -55,7 +57,7 @@ class Placer:
 
         Args:
             pod: the pod, as the API server would store it.
-            in_detail: whether the placement is to have its full decision.
+            in_detail: whether the placement is to have a decision that says why, and how that is made.
         """
         name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
         profile = self._profiles.get(name)
@@ -65,9 +67,10 @@ class Placer:
         if self.snapshot.withdraw(pod.key):
             self._run = None
         placement, result = self._judge(profile, pod)
-        if in_detail(placement):
-            full = in_full(result or attempt(profile, pod, self.snapshot))
-            placement = replace(placement, decision=full)
+        describe = in_detail(placement)
+        if describe is not None:
+            decision = describe(result or attempt(profile, pod, self.snapshot))
+            placement = replace(placement, decision=decision)
         self._move_on(placement, result)
         return placement
 

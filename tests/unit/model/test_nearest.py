@@ -12,7 +12,7 @@ from kwhatif.model.nearest import nearest
     [
         ("acelerator", ["zone", "accelerator", "hostname"], ["accelerator"]),
         ("deployment", ["Deployment", "DaemonSet"], ["Deployment"]),
-        ("chekout/web", ["checkout/web", "catalog/web", "ml/trainer"], ["checkout/web", "catalog/web"]),
+        ("chekout/web", ["checkout/web", "catalog/web", "ml/trainer"], ["checkout/web"]),
         ("x", ["zone", "accelerator"], []),
         ("x", [], []),
     ],

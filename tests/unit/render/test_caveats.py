@@ -15,6 +15,7 @@ from kwhatif.model.caveat import (
     BudgetComputed,
     BudgetNotComputed,
     Caveat,
+    ClaimUnbound,
     CollectionFailed,
     DanglingReference,
     ExtenderBinds,
@@ -58,6 +59,7 @@ from kwhatif.model.caveat import (
     UnknownPriorityClass,
     UnknownQuotaScope,
     VersionNotRead,
+    VolumeProvisioned,
     WorkloadNotInDump,
     merged,
 )
@@ -254,8 +256,25 @@ SENTENCES: dict[Caveat, str] = {
         "StatefulSet a/db: db-1 is pending in the cluster, and until it runs no other pod is made or replaced: the"
         " answer takes it as running"
     ),
+    ClaimUnbound(claim="a/c", storage_class=""): (
+        "PersistentVolumeClaim a/c stays unbound: it has no storage class, and no volume without one fits it"
+    ),
+    ClaimUnbound(claim="a/c", storage_class="slow"): (
+        "PersistentVolumeClaim a/c stays unbound: no volume of StorageClass slow fits it"
+    ),
+    ClaimUnbound(claim="a/c", storage_class="fats", is_known=False, near=("fast",)): (
+        "PersistentVolumeClaim a/c stays unbound: there is no StorageClass fats (did you mean fast?)"
+    ),
+    VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io"): (
+        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: x.io is taken to provision its volume,"
+        " within reach of every node"
+    ),
+    VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io", everywhere=False): (
+        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: x.io is taken to provision its volume,"
+        " where its allowedTopologies let it be"
+    ),
     OneOfEqualPods(workload="Deployment a/b", count=3): (
-        "Deployment a/b makes 3 equal pods, of which one is judged; `kwhatif gate` places them one after another"
+        "Deployment a/b makes 3 equal pods, of which one is judged alone"
     ),
 }
 

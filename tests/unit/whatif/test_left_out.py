@@ -16,11 +16,14 @@ from kwhatif.model.caveat import (
     StaleSnapshot,
     UnknownQuotaScope,
 )
-from kwhatif.model.cluster import Cluster
+from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
 from kwhatif.model.workload import Service
-from kwhatif.report import Report
+from kwhatif.report import Report, SourceRow
+from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 from tests.builders import budget, cluster, namespace, node, pod, selector
 
@@ -34,9 +37,14 @@ def dump(*objects: object) -> Cluster:
     return made
 
 
+def report_of(session: Session, candidate: Pod) -> Report:
+    applied = Applied(candidate, SourceRow(file="pod.yaml", object=f"Pod {key_of(candidate)}"))
+    return judge(session, Question(applied=(applied,), admission=False)).report(session, "schedule")
+
+
 def asked(of: Cluster, cpu: str = "1", **spec: object) -> Report:
     candidate = pod("new").requests(cpu=cpu).spec(**spec).build()
-    return Session(of).schedule([candidate])
+    return report_of(Session(of), candidate)
 
 
 def codes(report: Report) -> list[str]:
@@ -107,6 +115,6 @@ def test_a_quota_of_a_scope_that_is_not_known() -> None:
 def test_what_was_read_more_than_an_hour_ago_is_old(age: int | None, is_old: bool) -> None:
     moment = "2026-01-01T00:00:00Z"
     session = Session(cluster(node("n1")), age=age, taken_at=moment)
-    report = session.schedule([pod("new").build()])
+    report = report_of(session, pod("new").build())
     assert report.snapshot.taken_at == moment
     assert report.caveat_details == ((StaleSnapshot(taken_at=moment, age=age or 0),) if is_old else ())
