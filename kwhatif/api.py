@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
+from kwhatif.model.meta import parse_time
 from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.render.caveats import sentences, worded
 from kwhatif.report import Report
@@ -198,13 +199,9 @@ def _session(
     return session
 
 
-def _age(taken_at: str, now: datetime | None) -> int | None:
-    """In seconds; None where the time is not valid."""
-    try:
-        taken = datetime.fromisoformat(taken_at)
-    except ValueError:
-        return None
-    return int(((now or datetime.now(UTC)) - taken).total_seconds())
+def _age(taken_at: str, now: datetime | None) -> int:
+    """In seconds."""
+    return int((now or datetime.now(UTC)).timestamp()) - parse_time(taken_at) // 1_000_000_000
 
 
 def _check(session: object, manifests: Sequence[object], function: str) -> None:

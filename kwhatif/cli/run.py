@@ -103,10 +103,10 @@ def print_data(text: str, output: str) -> None:
 
 def _moment(report: Report) -> int:
     """What ages are counted to: when the dump was taken, else now."""
-    from datetime import datetime
+    from kwhatif.model.meta import parse_time
 
     taken = report.snapshot.taken_at
-    return int(datetime.fromisoformat(taken).timestamp()) if taken else now()
+    return parse_time(taken) // 1_000_000_000 if taken else now()
 
 
 def now() -> int:

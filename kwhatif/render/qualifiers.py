@@ -51,11 +51,17 @@ def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: Tru
         report: a gate's counts only what its policy warns of, or fails on.
         concerns: whether a caveat is about what the verdict is about, see `about_pod` and `about_workload`.
     """
-    words = list(dict.fromkeys(_words(caveat) for caveat in _that_count(report) if concerns(caveat)))
+    found = sorted(filter(concerns, _that_count(report)), key=_urgency)
+    words = list(dict.fromkeys(map(_words, found)))
     shown = words[:_MOST]
     if len(words) > _MOST:
         shown.append(plural(len(words) - _MOST, "more caveat"))
     return "; ".join(shown)
+
+
+def _urgency(caveat: Caveat) -> int:
+    """Nothing else matters where nothing was judged; and the age comes last."""
+    return -isinstance(caveat, NothingJudged) + isinstance(caveat, StaleSnapshot)
 
 
 def _that_count(report: Report) -> Iterator[Caveat]:
@@ -71,6 +77,8 @@ def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
     """Whether a caveat concerns the pod, and the sentence about it does not say so already."""
 
     def concerns(caveat: Caveat) -> bool:
+        if isinstance(caveat, PodSecurityNotChecked):  # of which there may be thousands of pods
+            return decision.pod.partition("/")[0] in dict(caveat.namespaces)
         if caveat.pods:
             return decision.pod in caveat.pods
         match caveat:

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.render.amounts import plural
+from kwhatif.render.caveats import sentences
 from kwhatif.render.gate import gate, queued_before
 from kwhatif.render.nodes import feasible_table, rejected_table
 from kwhatif.render.preemption import candidates_table, story, victims_table
@@ -148,8 +149,8 @@ def _message(decision: Decision) -> Iterator[RenderableType]:
 
 
 def _caveats(report: Report) -> Iterator[RenderableType]:
-    found = {finding.message for finding in report.policy.findings} if report.policy else set()
-    others = [caveat for caveat in report.caveats if caveat not in found]
+    found = {finding.caveat for finding in report.policy.findings} if report.policy else set()
+    others = sentences([caveat for caveat in report.caveat_details if caveat not in found]) if found else report.caveats
     if others:
         yield ""
         yield text("Caveats", STRONG)

@@ -30,23 +30,24 @@ def taken_at(cluster: Cluster, caveats: list[Caveat]) -> str | None:
     """
     if any(isinstance(caveat, NoDates) for caveat in caveats):
         return None
-    saved = [snapshot.taken_at for snapshot in cluster.all(SavedSnapshot).values() if snapshot.taken_at]
+    saved = [snapshot.taken_at for snapshot in cluster.all(SavedSnapshot).values()]
     if saved:
-        return min(saved, key=_moment)  # of several the oldest
+        return min(filter(_is_time, saved), default=None)  # of several the oldest
     nodes = cluster.all(Node).values()
     reports = [condition.last_heartbeat_time for node in nodes for condition in node.status.conditions]
     if not any(reports):
         return None
     made = [obj.metadata.creation_timestamp for objects in (nodes, cluster.all(Pod).values()) for obj in objects]
-    return max((time for time in {*reports, *made} if time), key=_moment)
+    newest = sorted({time for time in (*reports, *made) if time}, reverse=True)
+    return next(filter(_is_time, newest), None)
 
 
-def _moment(time: str) -> int:
-    """Times that are not valid are told elsewhere."""
+def _is_time(text: str) -> bool:
+    """Whether it is a time as the API server writes it; such texts sort as their times do."""
     try:
-        return parse_time(time)
+        return len(text) == len("2026-01-31T12:00:00Z") and parse_time(text) > 0
     except ValueError:
-        return 0
+        return False
 
 
 def not_read(skipped: Counter[str]) -> Iterator[Caveat]:

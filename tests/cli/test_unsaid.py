@@ -91,7 +91,8 @@ class TestWhatADumpLacks:
             0,
             "! The gate passes, but no pod is known, so every node counts as empty: 1 workload, 1 pod; 1 warning",
         )
-        assert asked("gate small.yaml --strict", NODE).code == 1
+        strict = asked("gate small.yaml --strict", NODE)
+        assert (strict.code, "Caveats" in strict.stdout) == (1, False)
         assert asked(f"gate small.yaml {policy(caveats={'no-pods': 'fail'})}", NODE).code == 1
         let = asked(f"gate small.yaml {policy(caveats={'no-*': 'pass'})} --strict", NODE)
         assert (let.code, first(let)) == (0, "✔ The gate passes: 1 workload, 1 pod")
@@ -139,6 +140,14 @@ class TestAge:
         ran = asked(f"gate small.yaml {policy(snapshot={'maxAge': '1h'})}", by_hand, OLD)
         assert (ran.code, "the age of the dump is not known" in first(ran)) == (0, True)
         assert json.loads(asked("gate small.yaml -o json", by_hand, OLD).stdout)["snapshot"]["takenAt"] is None
+
+    @pytest.mark.parametrize("time", ["yesterday", "2026-11-21T07:10:00", "2026-13-41T00:00:00Z", ""])
+    def test_a_time_that_is_none_is_not_known(self, time: str) -> None:
+        write(small=SMALL.replace("100m", "0"))
+        saved = f"apiVersion: kwhatif.dev/v1\nkind: SavedSnapshot\nmetadata: {{name: s}}\ntakenAt: '{time}'\n"
+        ran = asked("schedule small.yaml -o json", saved, NODE, OLD)
+        assert json.loads(ran.stdout)["snapshot"]["takenAt"] is None
+        assert asked("schedule small.yaml", saved, NODE, OLD).code == 0
 
     def test_what_is_saved_of_a_dump_is_as_old_as_the_dump(self) -> None:
         asked("snapshot save saved.json")
@@ -207,7 +216,7 @@ class TestNothingJudged:
         Path("k/kustomization.yaml").write_text("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n")
         ran = asked("gate k")
         assert ran.code == 0
-        assert first(ran).startswith("! The gate passes, but k/kustomization.yaml is not built; nothing was judged: ")
+        assert first(ran).startswith("! The gate passes, but nothing was judged; k/kustomization.yaml is not built: ")
         assert asked(f"gate k {policy(caveats={'not-built': 'fail'})}").code == 1
 
 
