@@ -88,7 +88,7 @@ FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="LIST",
-        help="What makes the exit code 1: none, or any of unschedulable,preemption,pdb-violation,caveats.",
+        help="What makes the exit code 1: none, or any of unschedulable,preemption,budget-violation,caveats,CODE.",
         autocompletion=_complete_fail_on,
     ),
 ]

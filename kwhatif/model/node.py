@@ -33,6 +33,7 @@ class NodeCondition(Model):
 
     type: str = ""
     status: str = ""
+    last_heartbeat_time: str | None = None
 
 
 class NodeStatus(Model):

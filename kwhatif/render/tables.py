@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.render.amounts import plural, seconds
+from kwhatif.render.caveats import sentences
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.gate import gate, queued_before
 from kwhatif.render.node_names import NodeNames, nodes_in
@@ -62,7 +63,7 @@ def _judged(report: Report, detail: Detail) -> Iterator[RenderableType]:
         if number and not brief:
             yield ""
         if row is not None:
-            yield workload_verdict(row, decisions, detail.names)
+            yield workload_verdict(row, report, decisions, detail.names)
         if row is None or not brief:
             yield from _pods(decisions, report, detail, brief=brief)
     if hidden:
@@ -150,8 +151,10 @@ def _message(decision: Decision) -> Iterator[RenderableType]:
 
 
 def _caveats(report: Report) -> Iterator[RenderableType]:
-    if report.caveats:
+    found = {finding.caveat for finding in report.policy.findings} if report.policy else set()
+    others = sentences([caveat for caveat in report.caveat_details if caveat not in found]) if found else report.caveats
+    if others:
         yield ""
         yield text("Caveats", STRONG)
-        for caveat in report.caveats:
+        for caveat in others:
             yield indented(text(f"• {caveat}", WARN))

@@ -14,6 +14,7 @@ from kwhatif.admission.new_pod import admit_replicas, stored_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.model.caveat import UnknownController
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import LabelSelector, ObjectMeta, controller_of
@@ -119,9 +120,7 @@ class Planner:
         if not running:
             return Update("new", added=added)
         name = f"{resource.kind} {key_of(resource)}"
-        return Update(
-            "changed", running, added, caveat=f"{name}: its controller is not known, so all its pods count as replaced"
-        )
+        return Update("changed", running, added, caveat=UnknownController(workload=name))
 
     def admit(self, applied: Applied, groups: Iterable[Group]) -> Iterator[Candidate]:
         """The pods of these groups, created one after another."""

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
@@ -56,7 +57,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     pending_in: str | None = None
     #: What is known to be wrong with the manifests, and left out of them.
     problems: Sequence[ProblemRow] = ()
-    caveats: Sequence[str] = ()
+    caveats: Sequence[Caveat] = ()
+    #: How old what was read may be, in seconds; None: an hour.
+    max_age: int | None = None
 
 
 class Judged(NamedTuple):
@@ -77,7 +80,7 @@ class Answer(msgspec.Struct, kw_only=True):
     others: list[Decision]
     #: About pods that were pending already, and came first.
     earlier: list[Decision]
-    caveats: dict[str, None]
+    caveats: dict[Caveat, None]
     problems: list[ProblemRow]
     #: With everything that was applied.
     cluster: Cluster
@@ -119,6 +122,9 @@ class _Judging:
         is_alone = question.alone or not question.admission
         judged, others, earlier = self._each_alone() if is_alone else self._one_after_another()
         self._caveats.update(self._planner.claims.caveats)
+        decisions = [*(decision for each in judged for decision in each.decisions), *others]
+        left_out = self._session.left_out(self._cluster, decisions)
+        self._caveats.update(dict.fromkeys((*left_out, *self._session.stale(question.max_age))))
         return Answer(
             alone=is_alone,
             judged=judged,
