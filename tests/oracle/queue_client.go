@@ -201,6 +201,9 @@ func (w *queueWorld) provision(claim *corev1.PersistentVolumeClaim) string {
 		driver = found.Provisioner
 	}
 	name := "pvc-" + claim.Namespace + "-" + claim.Name
+	if w.objects[storeKey{"PersistentVolume", "", name}] != nil {
+		return name // of an earlier claim of this name
+	}
 	filesystem := corev1.PersistentVolumeFilesystem
 	w.showAtOnce(&corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
