@@ -15,7 +15,7 @@ from kwhatif.model.originals import Originals
 from kwhatif.model.saved import SavedSnapshot
 from kwhatif.sources.collected import Collected, LoadedCluster
 from kwhatif.sources.decode import Batch, ObjectDecoder
-from kwhatif.sources.files import READ_ONCE, STDIN, Input, find_inputs, matches, read_inputs
+from kwhatif.sources.files import READ_ONCE, STDIN, Given, Input, find_inputs, matches, read_inputs
 from kwhatif.sources.foreign import ForeignDump, find_foreign, find_piped
 from kwhatif.sources.foreign.exports import read_file
 from kwhatif.sources.inflate import MAX_TEXT, Unreadable
@@ -26,6 +26,7 @@ from kwhatif.sources.progress import Progress, Teller
 from kwhatif.sources.read import open_list
 from kwhatif.sources.registry import Registry
 from kwhatif.sources.validate import STORED, validate_batch
+from kwhatif.sources.validate_values import are_times
 
 _CHUNK = 1 << 20
 
@@ -91,6 +92,9 @@ def _sort_out(paths: Sequence[str], piped: bytes, problems: Problems) -> tuple[l
     foreign: list[ForeignDump] = []
     others: list[str] = []
     for path in chain.from_iterable(matches(pattern, problems) for pattern in paths):
+        if isinstance(path, Given):
+            others.append(path)
+            continue
         if path == "-" and any(dump.path == STDIN for dump in foreign):
             problems.add(STDIN, *READ_ONCE)
             continue
@@ -159,3 +163,6 @@ def _recall(saved: SavedSnapshot, collected: Collected) -> None:
     collected.server_version = saved.server_version
     collected.namespace = saved.namespace or collected.namespace
     collected.cluster.unread |= saved.unread
+    # Of several, the latest: no claim can have waited for longer than until then.
+    if are_times([saved.taken_at]):
+        collected.cluster.taken_at = max(collected.cluster.taken_at, saved.taken_at)
