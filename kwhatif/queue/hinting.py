@@ -57,6 +57,8 @@ class QueueingHints:
         self._cluster = cluster
         self._matching: dict[tuple[str, ClusterEvent], tuple[Registration, ...]] = {}
         self._interest: dict[ClusterEvent, bool] = {}
+        #: Answers of one plugin alone.
+        self._single: dict[tuple[str, QueueingHint], Answers] = {}
         self._by_plugin: dict[str, set[ClusterEvent]] = {}
         for entry in (entry for entries in registrations.values() for entry in entries):
             self._by_plugin.setdefault(entry.plugin, set()).add(entry.event)
@@ -97,8 +99,12 @@ class QueueingHints:
         matching = self._matching_of(scheduler_name, occurrence.event)
         return [entry for entry in matching if entry.plugin in rejectors]
 
-    def _ask(self, asked: Iterable[Registration], info: QueuedPodInfo, occurrence: Occurrence) -> Answers:
+    def _ask(self, asked: Sequence[Registration], info: QueuedPodInfo, occurrence: Occurrence) -> Answers:
         _, old, new = occurrence
+        if len(asked) == 1:  # as mostly
+            plugin, _, hint, _ = asked[0]
+            said = QUEUE if hint is None else hint(info.pod_info, old, new, self._cluster)
+            return self._single.setdefault((plugin, said), {plugin: said})
         answers: dict[str, QueueingHint] = {}
         for plugin, _, hint, _ in asked:
             if answers.get(plugin) is not QUEUE:
@@ -111,6 +117,8 @@ class QueueingHints:
         if not info.unschedulable_plugins and not info.pending_plugins:
             return QueueingStrategy.AFTER_BACKOFF
         best = QueueingStrategy.SKIP
+        if QUEUE not in answers.values():
+            return best
         for plugin, hint in answers.items():
             if hint is QUEUE:
                 pending = plugin in info.pending_plugins

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kwhatif.model.pod import Pod
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.snapshot.pod_info import PodInfo
 
 #: The pod of a key as the API has it, or None.
@@ -67,3 +68,13 @@ class Nominator:
             self._pods[node_name] = refs
         else:
             del self._pods[node_name]
+
+
+def pod_lister(cluster: Cluster) -> PodLister:
+    """The pods that the scheduler's informer has: those that have ended are not among them."""
+
+    def lister(key: str) -> Pod | None:
+        pod = cluster.get(Pod, key)
+        return None if pod is None or is_terminal(pod) else pod
+
+    return lister

@@ -6,40 +6,22 @@ pod groups and asynchronous API calls are off. Times are nanoseconds since the e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
 from kwhatif.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, ClusterEvent, pod_events
-from kwhatif.framework.hints import Registration
-from kwhatif.framework.status import Code, Status
+from kwhatif.framework.status import Code
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.pod import Pod
 from kwhatif.queue.active_queue import ActiveQueue, InFlightEvent
-from kwhatif.queue.backoff_queue import SECOND, BackoffQueue
+from kwhatif.queue.backoff_queue import BackoffQueue
 from kwhatif.queue.hinting import Answers, Occurrence, QueueingHints, QueueingStrategy
-from kwhatif.queue.nominator import Nominator, PodLister
+from kwhatif.queue.nominator import Nominator, pod_lister
+from kwhatif.queue.profiles import QueueOptions, QueueProfile
 from kwhatif.queue.queued_pod import QueuedPodInfo
 from kwhatif.queue.unschedulable_pods import UnschedulablePods
 from kwhatif.snapshot.pod_info import PodInfo
-
-#: A PreEnqueue plugin: its name, and what it says of a pod.
-PreEnqueue = tuple[str, Callable[[PodInfo], Status]]
-
-
-class QueueProfile(NamedTuple):
-    """What the queue has to know of one profile."""
-
-    registrations: Sequence[Registration] = ()
-    pre_enqueue: Sequence[PreEnqueue] = ()
-
-
-class QueueOptions(NamedTuple):
-    """`podInitialBackoffSeconds`, `podMaxBackoffSeconds` and `--pod-max-in-unschedulable-pods-duration`."""
-
-    initial_backoff: int = 1 * SECOND
-    max_backoff: int = 10 * SECOND
-    max_in_unschedulable_pods: int = 300 * SECOND
 
 
 class Witness(Protocol):
@@ -217,7 +199,6 @@ class SchedulingQueue:
                     moved.extend((info, strategy) for info in chosen)
         self._tell(occurrence, seen)
         for info, strategy in moved:
-            self.unschedulable.delete(info.key)
             self._requeue(info, strategy)
         self.active.add_event_if_any_in_flight(InFlightEvent(event, old, new))
 
@@ -248,7 +229,6 @@ class SchedulingQueue:
         late = [info for info in self.unschedulable if info.timestamp < oldest and not info.gated]
         self._tell(occurrence, {info.key: self._hints.answers(info, occurrence) for info in late})
         for info in late:
-            self.unschedulable.delete(info.key)
             self._requeue(info, QueueingStrategy.AFTER_BACKOFF)
         if late:
             self.active.add_event_if_any_in_flight(InFlightEvent(UNSCHEDULABLE_TIMEOUT, None, None))
@@ -295,20 +275,13 @@ class SchedulingQueue:
         QUIRK: who has objected counts as a rejector until the next attempt, even when it no longer objects.
         """
         profile = self._profiles.get(info.pod_info.pod.spec.scheduler_name, QueueProfile())
-        for name, pre_enqueue in sorted(profile.pre_enqueue, key=lambda entry: entry[0] != info.gating_plugin):
+        checks = profile.pre_enqueue
+        if info.gating_plugin:
+            checks = sorted(checks, key=lambda entry: entry[0] != info.gating_plugin)
+        for name, pre_enqueue in checks:
             status = pre_enqueue(info.pod_info)
             if status.code is not Code.SUCCESS:
                 info.unschedulable_plugins.add(name)
                 info.gating_plugin = name
                 return
         info.gating_plugin = ""
-
-
-def pod_lister(cluster: Cluster) -> PodLister:
-    """The pods that the scheduler's informer has: those that have ended are not among them."""
-
-    def lister(key: str) -> Pod | None:
-        pod = cluster.get(Pod, key)
-        return None if pod is None or is_terminal(pod) else pod
-
-    return lister

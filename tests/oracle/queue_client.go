@@ -159,9 +159,14 @@ func (w *queueWorld) update(obj runtime.Object) (runtime.Object, error) {
 			w.completeClaim(obj.Namespace, obj.Name, volume)
 		}
 	case *resourcev1.ResourceClaim:
+		claim, err := stored(obj) // times are written in whole seconds
+		if err != nil {
+			return nil, err
+		}
 		w.writing.Lock()
 		defer w.writing.Unlock()
-		w.put(obj)
+		w.put(claim)
+		return claim, nil
 	default:
 		return nil, fmt.Errorf("an update of a %T", obj)
 	}
@@ -201,6 +206,9 @@ func (w *queueWorld) provision(claim *corev1.PersistentVolumeClaim) string {
 		driver = found.Provisioner
 	}
 	name := "pvc-" + claim.Namespace + "-" + claim.Name
+	if w.objects[storeKey{"PersistentVolume", "", name}] != nil {
+		return name // of an earlier claim of this name
+	}
 	filesystem := corev1.PersistentVolumeFilesystem
 	w.showAtOnce(&corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

@@ -61,8 +61,13 @@ def run(task: Task) -> Result:
     ]
     result = Result(task.family, 0, 0, Counter(), Counter(), [])
     agree = operations = 0
-    for name, one, wanted in zip(names, scripts, judge(scripts), strict=True):
+    for name, one, first in zip(names, scripts, judge(scripts), strict=True):
+        wanted = first
         problem = _compare(one, wanted)
+        for _ in range(3):  # the scheduler's goroutines race: kwhatif has to give one of its answers
+            if problem:
+                wanted = judge([one])[0]
+                problem = _compare(one, wanted)
         if problem:
             result.disagreements.append((name, one, problem))
             continue

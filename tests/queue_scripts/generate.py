@@ -129,7 +129,7 @@ def _node(w: Writer) -> None:
     if w.family == "features":
         status["declaredFeatures"] = sorted(rng.sample(FEATURES, rng.randint(0, 1))) or ["Nothing"]
     w.create("Node", name, meta={"labels": labels}, spec=spec, status=status)
-    if w.family in ("volumes", "mixed") and w.chance(80):
+    if w.family in ("volumes", "mixed") and w.chance(100 if w.theme == "limits" else 80):
         volumes.csi_node(w, name)
 
 
@@ -323,7 +323,8 @@ def _pod(w: Writer) -> None:
     if w.chance(5):
         spec["preemptionPolicy"] = "Never"
     node = w.pick("Node")
-    if node is not None and "schedulingGates" not in spec and (not w.started or w.chance(15)):
+    bound = 35 if w.family in ("ports", "interpod", "spread") or w.theme == "limits" else 15
+    if node is not None and "schedulingGates" not in spec and (not w.started or w.chance(bound)):
         spec["nodeName"] = node[2]
     raw = w.create("Pod", name, namespace, meta={"labels": labels, "uid": f"uid-{name}"}, spec=spec)
     if not w.started:
@@ -332,14 +333,20 @@ def _pod(w: Writer) -> None:
         devices.after_pod(w, raw)
 
 
-def _patch_pod(w: Writer) -> None:
+def _patch_pod(w: Writer) -> None:  # noqa: PLR0912 - one branch for each kind of change
     key, rng = w.pick("Pod"), w.rng
     if key is None:
         return
+    if w.family in ("unschedulable", "taints", "gates", "features") and w.chance(70):  # most others have found a node
+        key = [one for one in w.objects if one[0] == "Pod"][-rng.choice([1, 1, 2, 3]) :][0]
     spec = w.objects[key]["spec"]
     roll = rng.random() * 100
     if w.family == "gates" and w.chance(60):
         roll = 70
+    elif w.family == "interpod" and w.chance(60):
+        roll = 10
+    elif w.family == "unschedulable" and w.chance(60):
+        roll = 40
     if roll < 35:
         label = rng.choice(["app", "app", "tier", "x"])
         value = rng.choice([*LABELS[label], None]) if label != "app" else rng.choice(LABELS[label])
@@ -356,7 +363,8 @@ def _patch_pod(w: Writer) -> None:
             w.patch(key, {"spec": {"tolerations": [*now, new]}})
     elif roll < 65:
         old = spec["containers"][0]
-        resources = {**old["resources"], "requests": {**old["resources"]["requests"], **_requests(w)}}
+        name, amount = rng.choice(list(_requests(w).items()))
+        resources = {**old["resources"], "requests": {**old["resources"]["requests"], name: amount}}
         if "limits" in old["resources"]:
             return
         w.patch(key, {"spec": {"containers": [{**old, "resources": resources}]}})
@@ -421,23 +429,34 @@ _COMMON: list[Weighted] = [
     (4, _node),
     (2, _delete_node),
 ]
+#: Few attempts, many events: the pods that wait are asked again and again.
+_FOCUSED: list[Weighted] = [
+    (12, _pod),
+    (14, _schedule),
+    (4, _advance),
+    (3, _patch_node),
+    (3, _patch_pod),
+    (3, _delete_pod),
+    (1, lambda w: w.add(op="finish")),
+    (1, _node),
+]
 _MORE: dict[str, list[Weighted]] = {
-    "volumes": [(40, volumes.operation)],
+    "volumes": [(40, volumes.operation), (6, _delete_pod)],
     "dra": [(35, devices.operation)],
     "mixed": [(8, volumes.operation), (8, devices.operation)],
     "deletes": [(15, _delete_pod)],
     "updates": [(20, _patch_pod)],
-    "unschedulable": [(10, _patch_pod)],
+    "unschedulable": [(30, _patch_pod)],
     "taints": [(10, _patch_pod)],
     "resources": [(15, _patch_node), (10, _patch_pod)],
-    "nodeaffinity": [(25, _patch_node), (5, _node)],
-    "features": [(10, _patch_node), (5, _node), (5, _patch_pod)],
+    "nodeaffinity": [(40, _patch_node), (6, _node)],
+    "features": [(25, _patch_node), (6, _node), (15, _patch_pod)],
     "gates": [(12, _patch_pod)],
     "inflight": [(15, _schedule)],
     "backoff": [(10, _advance), (10, _schedule)],
-    "spread": [(8, _node), (8, _delete_node), (10, _patch_pod)],
-    "interpod": [(10, _patch_pod), (6, _delete_pod)],
-    "ports": [(25, _delete_pod)],
+    "spread": [(8, _node), (6, _delete_node), (24, _patch_node), (20, _patch_pod), (14, _delete_pod), (6, _schedule)],
+    "interpod": [(24, _patch_pod), (16, _delete_pod), (10, _patch_node), (4, _node)],
+    "ports": [(40, _delete_pod)],
 }
 FAMILIES = (
     "resources", "nodeaffinity", "taints", "unschedulable", "ports", "interpod", "spread", "volumes", "gates",
@@ -451,8 +470,9 @@ WEIGHTS = {
     "ports": 3,
     "dra": 5,
     "nodeaffinity": 3,
-    "unschedulable": 2,
+    "unschedulable": 6,
     "features": 1,
+    "resources": 2,
 }
 
 
@@ -465,13 +485,17 @@ def script(family: str, seed: int) -> Raw:
         volumes.cluster(w)
     if family in ("dra", "mixed"):
         devices.cluster(w)
-    for _ in range(w.rng.choice([1, 2, 2, 3])):
+    for _ in range(1 if family == "ports" else w.rng.choice([1, 2, 2, 3])):
         _node(w)
     if family != "gates":
         for _ in range(w.rng.randint(0, 4)):
             _pod(w)
     w.started = True
-    choices = [*_COMMON, *_MORE.get(family, [])]
+    choices = [*(_FOCUSED if family in FOCUSED else _COMMON), *_MORE.get(family, [])]
+    if family in FOCUSED:
+        for _ in range(8):
+            _pod(w)
+        w.add(op="schedule", until="idle")
     while len(w.operations) < 60:
         w.rng.choices([step for _, step in choices], [weight for weight, _ in choices])[0](w)
     return {"config": {}, "cluster": w.cluster, "operations": w.operations}

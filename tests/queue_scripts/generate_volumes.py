@@ -16,7 +16,7 @@ MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 SIZES = {"c1": "1Gi", "c2": "2Gi", "c3": "3Gi", "c4": "5Gi"}
 CLAIMS = list(SIZES)
 #: What a script is about: it decides what most claims are like.
-THEMES = ["limits", "zones", "binding", "exclusive", "any"]
+THEMES = ["limits", "limits", "zones", "zones", "binding", "binding", "exclusive", "any"]
 
 
 def cluster(w: Writer) -> None:
@@ -30,7 +30,7 @@ def cluster(w: Writer) -> None:
 
 
 def csi_node(w: Writer, node: str) -> None:
-    count = w.rng.choice([0, 1, 1]) if w.theme == "limits" else w.rng.choice([1, 2, 50])
+    count = w.rng.choice([0, 0, 0, 1]) if w.theme == "limits" else w.rng.choice([2, 50, 50])
     drivers = [
         {"name": DRIVER, "nodeID": node, "allocatable": {"count": count}},
         {"name": GCE, "nodeID": node, "allocatable": {"count": count}},
@@ -41,7 +41,9 @@ def csi_node(w: Writer, node: str) -> None:
 
 def trait(w: Writer, spec: Raw) -> None:
     rng = w.rng
-    if w.chance(40 if w.theme in ("exclusive", "limits") else 10):
+    if w.theme == "limits" and w.chance(30):
+        return
+    if w.chance({"exclusive": 40, "limits": 25}.get(w.theme, 5)):
         spec["volumes"] = [{"name": "v", "gcePersistentDisk": {"pdName": rng.choice(["pd1", "pd2"])}}]
         return
     names = rng.sample(CLAIMS, rng.choice([1, 1, 2]))
@@ -51,7 +53,7 @@ def trait(w: Writer, spec: Raw) -> None:
 
 
 def operation(w: Writer) -> None:
-    w.rng.choice(_OPERATIONS)(w)
+    w.rng.choice(_OF_THEME.get(w.theme, _ALL) if w.chance(85) else _ALL)(w)
 
 
 # --- objects -----------------------------------------------------------------------------------------------
@@ -110,6 +112,15 @@ def add_claim(w: Writer) -> None:
 def drop_claim(w: Writer) -> None:
     if key := w.pick("PersistentVolumeClaim"):
         w.delete(key)
+
+
+def renew_claim(w: Writer) -> None:
+    """Gone, and there again."""
+    if key := w.pick("PersistentVolumeClaim", "d"):
+        w.delete(key)
+        if w.chance(50):
+            w.add(op="advance", seconds=2)
+        _make_claim(w, key[2])
 
 
 def note_claim(w: Writer) -> None:
@@ -186,18 +197,16 @@ def detach(w: Writer) -> None:
         w.delete(key)
 
 
-_OPERATIONS = [
-    *(
-        add_claim,
-        add_claim,
-        drop_claim,
-        note_claim,
-        add_volume,
-        change_volume,
-        change_volume,
-        change_limit,
-        change_limit,
-    ),
-    *(migrate, change_driver, change_driver, change_capacity, change_capacity, add_class, drop_class, change_class),
-    *(attach, detach, detach),
+_ALL = [
+    *(add_claim, add_claim, drop_claim, note_claim, add_volume, change_volume, change_limit, migrate, change_driver),
+    *(change_capacity, add_class, drop_class, change_class, attach, detach),
 ]
+_OF_THEME = {
+    "limits": [change_limit, change_limit, change_limit, renew_claim, renew_claim, attach, detach, detach],
+    "zones": [*(change_volume, change_volume, note_claim, note_claim), *(drop_class, add_class) * 3, add_claim],
+    "binding": [
+        *(change_driver, change_driver, change_driver, change_capacity, change_capacity, change_class, change_class),
+        *(migrate, migrate, change_capacity, note_claim, add_claim),
+    ],
+    "exclusive": [add_claim, drop_claim, note_claim],
+}

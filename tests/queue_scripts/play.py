@@ -9,8 +9,8 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import parse_time
 from kwhatif.queue.backoff_queue import SECOND
 from kwhatif.queue.hinting import Answers, Occurrence
+from kwhatif.queue.profiles import QueueOptions
 from kwhatif.queue.queued_pod import QueuedPodInfo
-from kwhatif.queue.scheduling_queue import QueueOptions
 from tests.queue_scripts.api import Api, stamp
 from tests.queue_scripts.scheduler import Scheduler
 

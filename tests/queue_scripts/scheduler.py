@@ -17,13 +17,15 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.resource import ResourceClaim
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
+from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.queue.event_handlers import EventHandlers
 from kwhatif.queue.failure import FailedAttempt, handle_failure
+from kwhatif.queue.nominator import pod_lister
 from kwhatif.queue.preempting import Preempting
-from kwhatif.queue.profiles import queue_profile
+from kwhatif.queue.profiles import QueueOptions, queue_profile
 from kwhatif.queue.queued_pod import QueuedPodInfo
-from kwhatif.queue.scheduling_queue import QueueOptions, SchedulingQueue, Witness, pod_lister
+from kwhatif.queue.scheduling_queue import SchedulingQueue, Witness
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
 from tests.queue_scripts.api import Api, Watch, mirror, stamp
@@ -112,6 +114,8 @@ class Scheduler:
             victims = [pod for pod in outcome.candidates[0].pods if not pod.terminating]
             if victims:
                 self.preempting.start(info.uid)
+        if found is not None and "deallocation of ResourceClaim completed" in found.status.message:
+            self._deallocate(result)
         during()
         rejectors = () if result.failed else sorted(result.cycle.unschedulable_plugins)
         reason = "SchedulerError" if result.failed else "Unschedulable"
@@ -127,6 +131,13 @@ class Scheduler:
         if victims:
             tried["victims"] = self._preempt(info, nominated or "", victims, fail == "evict")
         return tried
+
+    def _deallocate(self, result: Attempt) -> None:
+        """A claim that nobody uses, and that is in the way, is given up."""
+        claims = result.cycle.compiled["DynamicResources"]
+        assert isinstance(claims, ClaimFilter)
+        given_up = {"status": {"allocation": None, "reservedFor": None, "devices": None}}
+        self.api.patch("ResourceClaim", min(claims.idle & claims.unavailable), given_up)
 
     def _handle_failure(self, info: QueuedPodInfo, failed: FailedAttempt, reason: str, message: str) -> None:
         pod = handle_failure(self.queue, info, failed, self.lister)

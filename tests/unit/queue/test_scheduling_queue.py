@@ -11,8 +11,10 @@ from kwhatif.framework.status import SUCCESS, unresolvable
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import PodStatus
 from kwhatif.queue.backoff_queue import SECOND
+from kwhatif.queue.nominator import pod_lister
 from kwhatif.queue.preempting import Preempting
-from kwhatif.queue.scheduling_queue import QueueOptions, QueueProfile, SchedulingQueue, pod_lister
+from kwhatif.queue.profiles import QueueOptions, QueueProfile
+from kwhatif.queue.scheduling_queue import SchedulingQueue
 from kwhatif.snapshot.pod_info import PodInfo
 from tests.builders import node, pod
 
