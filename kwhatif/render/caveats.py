@@ -119,7 +119,8 @@ def inventory_worded(inventory: Inventory) -> Inventory:
 
 def besides_findings(report: Report) -> Sequence[str]:
     """The caveats that are not among the findings already."""
-    found = {finding.caveat for finding in report.policy.findings} if report.policy else set()
+    findings = report.policy.findings if report.policy else ()
+    found = {finding.caveat for finding in findings if finding.caveat is not None}
     if not found:
         return report.caveats
     return sentences([caveat for caveat in report.caveat_details if caveat not in found])

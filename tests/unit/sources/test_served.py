@@ -102,7 +102,7 @@ def test_kinds_that_scheduling_does_not_read_are_no_news(version: str, kind: str
 
 def test_a_version_that_a_cluster_must_turn_on_is_a_caveat() -> None:
     (caveat,) = read(("scheduling.k8s.io/v1alpha2", "Workload"), ("v1", "Pod")).caveats
-    assert caveat == (
+    assert sentence(caveat) == (
         "Workload in scheduling.k8s.io/v1alpha2, 1 object: served only by clusters that turn this version on"
     )
 
