@@ -19,7 +19,7 @@ from kwhatif.model.pod import (
     ResourceRequirements,
     TopologySpreadConstraint,
 )
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.session import Session
 
 TITLE = "The engine, on a snapshot that is loaded"

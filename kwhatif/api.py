@@ -186,8 +186,8 @@ def preempt(session: Session, *manifests: PathLike, namespace: str | None = None
 
 
 def _judge(session: Session, candidates: Candidates, command: str) -> Report:
-    with session.having(candidates.claims), rare_garbage_collection():
-        return session.schedule(candidates.pods, command, candidates.caveats)
+    with rare_garbage_collection():
+        return session.having(candidates.claims).schedule(candidates.pods, command, candidates.caveats)
 
 
 def gate(

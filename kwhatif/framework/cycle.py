@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from kwhatif.framework.diagnosis import fit_error, reasons_histogram
 from kwhatif.framework.extender import ExtenderError
@@ -11,9 +12,10 @@ from kwhatif.framework.filters import ByShape, NamedFilter, Refusal, run_filters
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads, by_claims
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, Code, Status, Verdict, unresolvable
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.model.cluster import KubernetesObject
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 #: Pseudo-plugin under which nodes that an extender refused are recorded (`framework.ExtenderName`).
 EXTENDER = "Extender"
@@ -30,7 +32,7 @@ class Cycle:
     others' statuses by name. Nodes in neither share `absent`.
     """
 
-    def __init__(self, profile: Profile, pod: PodInfo, snapshot: Snapshot) -> None:
+    def __init__(self, profile: Profile, pod: PodInfo, snapshot: State) -> None:
         self.profile = profile
         self.pod = pod
         self.snapshot = snapshot
@@ -201,7 +203,7 @@ class Cycle:
 
     def _nominated_node_fits(self) -> bool:
         """The fast path: a nominated node that still fits is the only one looked at."""
-        node = self.snapshot.by_name.get(self.pod.pod.status.nominated_node_name)
+        node = self.snapshot.node(self.pod.pod.status.nominated_node_name)
         if node is None:
             return False
         objection = self.check(node, self.filters)
@@ -229,10 +231,10 @@ class Cycle:
 
     # --- what came of it -----------------------------------------------------------------------------
 
-    def reserve(self, node: NodeInfo) -> None:
-        """The pod goes to the node: plugins record in the snapshot what their Filter found there."""
-        for name, _ in self.filters:
-            self.compiled[name].reserve(node, self.snapshot)
+    def reserve(self, node: NodeInfo) -> tuple[KubernetesObject, ...]:
+        """The pod goes to the node: the objects that this changes, by what the plugins' Filter found there."""
+        reserved = (self.compiled[name].reserve(node, self.snapshot) for name, _ in self.filters)
+        return tuple(chain.from_iterable(reserved))
 
     def verdict_of(self, node_name: str) -> Verdict | None:
         """Why the node is out; None for one that is feasible (or that nobody recorded anything about)."""

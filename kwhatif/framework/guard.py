@@ -5,16 +5,17 @@ It also sees to it that they return what the cycle expects: a wrong type would f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn, Self, TypeVar
 
 from kwhatif.errors import KwhatifError, PluginFailed
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.plugin import Domains, NodeFilter, NodeScorer, PostFilterResult
 from kwhatif.framework.status import Status
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.model.cluster import KubernetesObject
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 T = TypeVar("T")
 
@@ -70,15 +71,15 @@ def unguarded(plugin: object) -> object:
     return plugin.inner if isinstance(plugin, GuardedPlugin) else plugin
 
 
-def _pre_enqueue(plugin: Any) -> Callable[[PodInfo, Snapshot], Status]:
-    def pre_enqueue(pod: PodInfo, snapshot: Snapshot) -> Status:
+def _pre_enqueue(plugin: Any) -> Callable[[PodInfo, State], Status]:
+    def pre_enqueue(pod: PodInfo, snapshot: State) -> Status:
         return CallSite(plugin.name, "PreEnqueue", pod.key).call(plugin.pre_enqueue, pod, snapshot, returns=Status)
 
     return pre_enqueue
 
 
-def _pre_filter(plugin: Any) -> Callable[[PodInfo, Snapshot], NodeFilter | Status]:
-    def pre_filter(pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+def _pre_filter(plugin: Any) -> Callable[[PodInfo, State], NodeFilter | Status]:
+    def pre_filter(pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         site = CallSite(plugin.name, "PreFilter", pod.key)
         result: NodeFilter | Status = site.call(plugin.pre_filter, pod, snapshot, returns=(NodeFilter, Status))
         return result if isinstance(result, Status) else _guard_filter(result, site)
@@ -86,8 +87,8 @@ def _pre_filter(plugin: Any) -> Callable[[PodInfo, Snapshot], NodeFilter | Statu
     return pre_filter
 
 
-def _pre_score(plugin: Any) -> Callable[[PodInfo, Snapshot, Sequence[NodeInfo]], NodeScorer | Status]:
-    def pre_score(pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+def _pre_score(plugin: Any) -> Callable[[PodInfo, State, Sequence[NodeInfo]], NodeScorer | Status]:
+    def pre_score(pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         site = CallSite(plugin.name, "PreScore", pod.key)
         result: NodeScorer | Status = site.call(plugin.pre_score, pod, snapshot, nodes, returns=(NodeScorer, Status))
         return result if isinstance(result, Status) else _GuardedScorer(result, site._replace(point="Score"))
@@ -141,9 +142,9 @@ class _GuardedFilter(NodeFilter):
         site = self._site._replace(point="Filter (fork)")
         return type(self)(site.call(self._inner.fork, returns=NodeFilter), self._site)
 
-    def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:
+    def reserve(self, node: NodeInfo, snapshot: State) -> Iterable[KubernetesObject]:
         site = self._site._replace(point="Reserve", node=node.name)
-        site.call(self._inner.reserve, node, snapshot, returns=object)
+        return site.call(lambda: tuple(self._inner.reserve(node, snapshot)), returns=tuple)
 
     def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains | None:
         return _follow(self._inner, self._site, pod, node, amount)

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self, runtime_
 import msgspec
 
 from kwhatif.framework.status import SUCCESS, Status
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.pod_row import PodRow
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.model.cluster import KubernetesObject
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.pod_row import PodRow
+from kwhatif.state.state import State
 
 if TYPE_CHECKING:
     from kwhatif.framework.cycle import Cycle
@@ -135,8 +136,10 @@ class NodeFilter:
         del scope
         return False
 
-    def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:
-        """The pod goes to the node: record in `snapshot` what later cycles must see (claims that are now bound…)."""
+    def reserve(self, node: NodeInfo, snapshot: State) -> Iterable[KubernetesObject]:
+        """The pod goes to the node: the objects as later cycles must see them (claims that are now bound…)."""
+        del node, snapshot
+        return ()
 
     def turn_to(self, other: NodeFilter) -> bool:
         """Be the filter of another pod, that `other` was compiled for, whose claims are the only difference.
@@ -228,7 +231,7 @@ class Plugin(Protocol):
 class PreEnqueuePlugin(Plugin, Protocol):
     """Decides whether a pod may enter the queue at all."""
 
-    def pre_enqueue(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
         """SUCCESS, or why the pod stays out."""
 
 
@@ -236,7 +239,7 @@ class PreEnqueuePlugin(Plugin, Protocol):
 class FilterPlugin(Plugin, Protocol):
     """PreFilter and Filter. Called once per cycle, before any node is looked at."""
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """The pod compiled for asking nodes; or SKIP, a rejection of the pod everywhere, or an error.
 
         SKIP_FOR_NOW in place of SKIP says that the plugin may have something to check once the next replica asks.
@@ -250,7 +253,7 @@ class FilterPlugin(Plugin, Protocol):
 class ScorePlugin(Plugin, Protocol):
     """PreScore and Score. Called once per cycle, with the nodes that passed every filter."""
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """The pod compiled for scoring nodes; or SKIP (contributes nothing), SKIP_FOR_NOW, or an error.
 
         Where PreScore is disabled, `without_pre_score` is called in place of this, if there is one.

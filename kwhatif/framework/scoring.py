@@ -9,7 +9,7 @@ import msgspec
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, ScorePlugin
 from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, Code, Status, error
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
 
 
 class InvalidScore(CycleError):

@@ -9,9 +9,9 @@ from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.status import Status
 from kwhatif.model.int64 import from_float, wrap
 from kwhatif.model.pod import PodSpec
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 _MB = 1024 * 1024
 #: What counts as a small image, and, per container, as a large one.
@@ -76,7 +76,7 @@ class ImageLocality:
 
     name: ClassVar[str] = "ImageLocality"
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Never SKIP: the plugin has no PreScore upstream."""
         del nodes
         spec = pod.pod.spec

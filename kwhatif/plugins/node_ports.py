@@ -9,9 +9,9 @@ from kwhatif.framework.evidence import PortConflict
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unschedulable
 from kwhatif.matching.ports import HostPort, conflicts
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
 
@@ -43,12 +43,12 @@ class NodePorts:
 
     name: ClassVar[str] = "NodePorts"
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP for a pod without host ports."""
         del snapshot
         return _PortsFree(pod.ports) if pod.ports else SKIP
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error('reading "PreFilterNodePorts" from cycleState: not found')

@@ -30,10 +30,10 @@ from kwhatif.matching.requests import (
 )
 from kwhatif.model.int64 import wrap
 from kwhatif.model.meta import Model
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.pod_row import PodRow
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.pod_row import PodRow
+from kwhatif.state.state import State
 
 
 class NodeResourcesFitArgs(Model):
@@ -56,7 +56,7 @@ class NodeResourcesFit:
         self._resources = args.scoring_strategy.resources or DEFAULT_RESOURCES
         self._scorer = compile_strategy(args.scoring_strategy)
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter:
         """Compile the pod's request. It waits for a node, so a resize cannot be under way: the spec alone counts."""
         cpu, memory, ephemeral, scalars = to_resources(pod_requests(pod.pod))
         checked = tuple((name, amount) for name, amount in scalars if amount > 0 and not self._ignores(name))
@@ -65,12 +65,12 @@ class NodeResourcesFit:
         # QUIRK: (types.go, SetMaxResource) what wrapped around below zero is not asked for.
         return _Room(Resources(max(0, cpu), max(0, memory), max(0, ephemeral), checked), backed)
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer:
         """Compile the pod's request for scoring.
 
         QUIRK: (resource_allocation.go) the score of Fit knows no pod-level resources, although its filter does.

@@ -8,9 +8,9 @@ from kwhatif.framework.evidence import CordonedNode
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT, tolerated
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 CORDONED = unresolvable("node(s) were unschedulable", CordonedNode())
 
@@ -27,7 +27,7 @@ class NodeUnschedulable:
 
     name: ClassVar[str] = "NodeUnschedulable"
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP when no node is cordoned or the pod does not mind."""
         if not any(node.spec.unschedulable for node in snapshot.shapes.representatives):
             return SKIP

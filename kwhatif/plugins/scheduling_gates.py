@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kwhatif.framework.status import SUCCESS, Status, unresolvable
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class SchedulingGates:
@@ -14,7 +14,7 @@ class SchedulingGates:
 
     name: ClassVar[str] = "SchedulingGates"
 
-    def pre_enqueue(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
         """SUCCESS, or the gates that the pod waits for, in the order of the spec."""
         del snapshot
         gates = pod.pod.spec.scheduling_gates

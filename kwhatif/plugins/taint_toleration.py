@@ -11,9 +11,9 @@ from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from kwhatif.matching.tolerations import PREFER_NO_SCHEDULE, first_untolerated, tolerated
 from kwhatif.model.pod import Toleration
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class _Tolerates(NodeFilter):
@@ -54,7 +54,7 @@ class TaintToleration:
 
     name: ClassVar[str] = "TaintToleration"
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP when the pod tolerates the taints of all nodes."""
         tolerations = pod.pod.spec.tolerations
         shapes = snapshot.shapes.representatives
@@ -62,12 +62,12 @@ class TaintToleration:
             return SKIP
         return _Tolerates(tolerations)
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Never SKIP: nodes without taints score 100."""
         del snapshot, nodes
         return _FewestTaints(pod.pod.spec.tolerations)
 
-    def without_pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> Status:
+    def without_pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> Status:
         """Score fails: it relies on what PreScore left behind."""
         del pod, snapshot, nodes
         return error('failed to read "PreScoreTaintToleration" from cycleState: not found')

@@ -13,9 +13,9 @@ from kwhatif.matching.volumes import READ_WRITE_ONCE_POD, claim_not_found
 from kwhatif.model.disks import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.volume import Volume
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 DISK_CONFLICT = "node(s) had no available disk"
 CLAIM_IN_USE = (
@@ -92,7 +92,7 @@ class VolumeRestrictions:
     name: ClassVar[str] = "VolumeRestrictions"
     reads_claims: ClassVar[bool] = True
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Find the pod's disks, and who uses its exclusive claims."""
         if not pod.pod.spec.volumes:
             return SKIP
@@ -110,7 +110,7 @@ class VolumeRestrictions:
             return SKIP_FOR_NOW if exclusive else SKIP
         return _RestrictionsFilter(disks, claims, users)
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter:
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter:
         """Filter looks at the disks, and then fails: it relies on what PreFilter left behind."""
         del snapshot
         return _RestrictionsFilter(_disks(pod), _NotLookedAt(), 1)
@@ -119,7 +119,7 @@ class VolumeRestrictions:
 class _ExclusiveClaims:
     """The pod's ReadWriteOncePod claims, as they stand in the snapshot."""
 
-    def __init__(self, namespace: str, names: frozenset[str], snapshot: Snapshot) -> None:
+    def __init__(self, namespace: str, names: frozenset[str], snapshot: State) -> None:
         self.names = names
         self._namespace = namespace
         self._snapshot = snapshot
@@ -128,8 +128,7 @@ class _ExclusiveClaims:
         """How many of the claims some pod on a node uses."""
         if not self.names:
             return 0
-        used = self._snapshot.used_claims
-        return sum(used[f"{self._namespace}/{name}"] > 0 for name in self.names)
+        return sum(self._snapshot.users_of(f"{self._namespace}/{name}") > 0 for name in self.names)
 
     @cached_property
     def refusal(self) -> Status:

@@ -19,8 +19,8 @@ from kwhatif.framework.status import SUCCESS, Code, Status, Verdict
 from kwhatif.preemption.candidate import Candidate, PutBack
 from kwhatif.preemption.emptied import Emptied
 from kwhatif.preemption.trial import as_node_status, follows_pods, heeds_any
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
 #: So many different questions are remembered on each node.
 _KEPT = 2

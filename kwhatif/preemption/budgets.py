@@ -10,9 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from kwhatif.matching.labels import Labels, Selector, SelectorError, compile_selector
-from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.generation import next_generation
 from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
+
+#: More label values than the pods of a namespace have at a time; forks come and go with others.
+_MANY = 65_536
 
 #: Budgets by `namespace/name`.
 Names = tuple[str, ...]
@@ -81,6 +85,8 @@ class _NamespaceBudgets:
         values = (labels.get(keys[0]),) if len(keys) == 1 else tuple(map(labels.get, keys))
         names = self._by_values.get(values)
         if names is None:
+            if len(self._by_values) >= _MANY:
+                self._by_values.clear()
             names = self._by_values[values] = tuple(budget.name for budget in self._matching(labels))
         if self._disrupted and pod.name in self._disrupted:
             done = {budget.name for budget in self._budgets if pod.name in budget.disrupted}
@@ -93,26 +99,27 @@ class _NamespaceBudgets:
         return (budget for budget in map(self._budgets.__getitem__, sorted(places)) if budget.selector.matches(labels))
 
 
-def _by_namespace(cluster: Cluster) -> Mapping[str, _NamespaceBudgets]:
-    namespaces: dict[str, _NamespaceBudgets] = {}
-    for pdb in cluster.all(PodDisruptionBudget).values():
-        selector = _selector(pdb)
-        if selector is not None:
-            disrupted = frozenset(pdb.status.disrupted_pods) if pdb.status else frozenset()
-            budget = _Budget(key_of(pdb), selector, disrupted)
-            namespaces.setdefault(pdb.metadata.namespace, _NamespaceBudgets()).add(budget)
-    return namespaces
+class _BudgetIndex:
+    """Which pods the budgets of a cluster are about, whatever they allow."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.generation = next_generation()
+        self.namespaces: dict[str, _NamespaceBudgets] = {}
+        for pdb in cluster.all(PodDisruptionBudget).values():
+            selector = _selector(pdb)
+            if selector is not None:
+                budget = _Budget(key_of(pdb), selector, frozenset(_disrupted(pdb)))
+                self.namespaces.setdefault(pdb.metadata.namespace, _NamespaceBudgets()).add(budget)
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _BudgetIndex | None:
+        """The same as long as only what a budget allows is another."""
+        if not isinstance(before, PodDisruptionBudget) or not isinstance(after, PodDisruptionBudget):
+            return None
+        return self if before.spec == after.spec and _disrupted(before).keys() == _disrupted(after).keys() else None
 
 
-def _nothing_known(cluster: Cluster) -> dict[PodInfo, Names]:
-    """Where `Budgets.of` remembers what it found: pods are asked about once per candidate and replica."""
-    del cluster
-    return {}
-
-
-def _epoch(cluster: Cluster) -> object:
-    del cluster
-    return object()
+def _disrupted(pdb: PodDisruptionBudget) -> Mapping[str, object]:
+    return pdb.status.disrupted_pods if pdb.status else {}
 
 
 class Budgets:
@@ -120,23 +127,22 @@ class Budgets:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._namespaces = cluster.derived(_by_namespace, PodDisruptionBudget)
-        self._known = cluster.derived(_nothing_known, PodDisruptionBudget)
+        index = cluster.derived(_BudgetIndex, PodDisruptionBudget)
+        self._namespaces = index.namespaces
+        #: Another number where the budgets are about other pods.
+        self.scope = index.generation
+        #: Another number also where they allow more or less.
+        self.generation = cluster.generation(PodDisruptionBudget)
         #: How many disruptions the budgets allow that were asked about.
-        self._told: dict[str, int] = {}
+        self._allowed: dict[str, int] = {}
 
     def allowed(self, name: str) -> int:
         """How many disruptions the budget allows; one without a status allows none."""
-        allowed = self._told.get(name)
+        allowed = self._allowed.get(name)
         if allowed is None:
             pdb = self._cluster.all(PodDisruptionBudget)[name]
-            allowed = self._told[name] = pdb.status.disruptions_allowed if pdb.status else 0
+            allowed = self._allowed[name] = pdb.status.disruptions_allowed if pdb.status else 0
         return allowed
-
-    @property
-    def epoch(self) -> object:
-        """The same as long as there are the same budgets, whatever they allow."""
-        return self._cluster.derived(_epoch, PodDisruptionBudget)
 
     def selector(self, name: str) -> Selector:
         """What the budget selects; a budget that matches nothing is unknown.
@@ -148,10 +154,11 @@ class Budgets:
 
     def of(self, pod: PodInfo) -> Names:
         """The budgets that a disruption of the pod counts against; a pod without labels matches none."""
-        names = self._known.get(pod)
+        names: Names | None = pod.memos.get(self.scope) if pod.memos else None
         if names is None:
             namespace = self._namespaces.get(pod.namespace) if pod.labels else None
-            names = self._known[pod] = namespace.of(pod) if namespace is not None else ()
+            names = namespace.of(pod) if namespace is not None else ()
+            pod.remember(self.scope, names)
         return names
 
     def split(self, pods: Sequence[PodInfo]) -> Split:
@@ -162,14 +169,15 @@ class Budgets:
         """
         if not self._namespaces:
             return Split((), pods, {}, {}, {})
-        known = self._known.get
+        scope = self.scope
         allowed: dict[str, int] = {}
         used: dict[str, int] = {}
         others: list[PodInfo] = []
         counting: dict[PodInfo, Names] = {}
         broken: dict[PodInfo, Names] = {}
         for pod in pods:
-            names = known(pod)
+            memos = pod.memos
+            names: Names | None = memos.get(scope) if memos else None
             if names is None:
                 names = self.of(pod)
             if names:
@@ -187,20 +195,19 @@ class Budgets:
             others.append(pod)
         return Split(tuple(broken), others, counting, broken, allowed)
 
-    def spend(self, disruptions: Iterable[Names]) -> Iterable[tuple[str, int]]:
-        """The disruptions have happened: the budgets that allow less now, and how much, as the controller writes it."""
+    def spent_by(self, disruptions: Iterable[Names]) -> Iterator[PodDisruptionBudget]:
+        """The budgets that allow less after these disruptions, as the controller writes them."""
         spent: dict[str, int] = {}
         for names in disruptions:
             for name in names:
-                allowed = self.allowed(name)
+                allowed = spent.get(name, self.allowed(name))
                 if allowed > 0:
-                    spent[name] = self._told[name] = allowed - 1
+                    spent[name] = allowed - 1
         for name, allowed in spent.items():
             pdb = self._cluster.all(PodDisruptionBudget)[name]
             assert pdb.status is not None, "what has no status allows nothing"
             status = msgspec.structs.replace(pdb.status, disruptions_allowed=allowed)
-            self._cluster.assume(msgspec.structs.replace(pdb, status=status))
-        return spent.items()
+            yield msgspec.structs.replace(pdb, status=status)
 
 
 def _selector(pdb: PodDisruptionBudget) -> Selector | None:

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from kwhatif.framework.cycle import Cycle
 from kwhatif.preemption import eligibility, ranking
 from kwhatif.preemption.ranking import Rank
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 class Policy:

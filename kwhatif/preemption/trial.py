@@ -9,8 +9,8 @@ from kwhatif.framework.filters import NamedFilter, run_filters
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Code, Verdict, error
 from kwhatif.preemption.emptied import Emptied
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 def follows_pods(plugin: NodeFilter) -> bool:

@@ -16,8 +16,8 @@ from kwhatif.preemption.candidate import NOT_TRIED, Candidate, PutBack
 from kwhatif.preemption.emptied import Emptied, Emptying
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.trial import Trial
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
 NO_VICTIMS = Verdict(unresolvable("No preemption victims found for incoming pod"))
 

@@ -10,11 +10,13 @@ from kwhatif.framework.guard import unguarded
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Code, Status, Verdict
+from kwhatif.model.pod import Pod
 from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.report import Decision, FeasibleRow, PreemptionRow, PreEnqueueRow
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.change import Delete
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from kwhatif.whatif.preemption_rows import preemption_row
 from kwhatif.whatif.rows import owner_of, rejected_rows
 
@@ -23,11 +25,13 @@ from kwhatif.whatif.rows import owner_of, rejected_rows
 NOT_LOOKED_AT = Verdict(Status(Code.UNRESOLVABLE, (), (Note("not looked at"),)))
 
 
-def decide(profile: Profile, pod: PodInfo, snapshot: Snapshot) -> tuple[Decision, Attempt]:
+def decide(profile: Profile, pod: PodInfo, snapshot: State) -> tuple[Decision, Attempt]:
     """What the scheduler would do with the pod, were it pending; it replaces a pod of its name in the snapshot."""
-    with snapshot.without(pod.key):
-        result = attempt(profile, pod, snapshot)
-        return decision_of(result), result
+    if pod.key in snapshot.pods:
+        snapshot = snapshot.fork()
+        snapshot.apply(Delete(Pod, pod.key))
+    result = attempt(profile, pod, snapshot)
+    return decision_of(result), result
 
 
 def ignored(pod: PodInfo, scheduler: str) -> Decision:
@@ -109,4 +113,8 @@ def verdicts_of(result: Attempt) -> dict[str, Verdict]:
     if result.gated or result.failed:
         return {}
     feasible = {node.name for node in cycle.feasible}
-    return {name: cycle.verdict_of(name) or NOT_LOOKED_AT for name in cycle.snapshot.by_name if name not in feasible}
+    return {
+        node.name: cycle.verdict_of(node.name) or NOT_LOOKED_AT
+        for node in cycle.snapshot.nodes
+        if node.name not in feasible
+    }

@@ -16,10 +16,9 @@ from kwhatif.policy.build import Rulebook
 from kwhatif.policy.judge import judge
 from kwhatif.policy.rules import Judged
 from kwhatif.report import Decision, ProblemRow, Report, SourceRow
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.change import Delete
 from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.candidates import Planner
-from kwhatif.whatif.nominations import keep_queued
 from kwhatif.whatif.placing import Placer
 from kwhatif.whatif.queue import Planned, Queue
 from kwhatif.whatif.session import Session
@@ -56,12 +55,7 @@ def gate(session: Session, question: Question) -> Report:
     queue = Queue(planner)
     for workload in _planned(planner, cluster, question, caveats, problems):
         queue.add(workload)
-    for pod in (pod for workload in queue.workloads for pod in workload.removed):
-        snapshot.withdraw(key_of(pod))
-        cluster.remove(pod)
-    if any(isinstance(applied.object, Node) for applied in question.applied):
-        snapshot = Snapshot(cluster)
-        keep_queued(snapshot, session.profiles)
+    snapshot.apply(*(Delete.of(pod) for workload in queue.workloads for pod in workload.removed))
     placer = Placer(session.profiles, snapshot)
     queue.place_all(placer)
     caveats.update(placer.caveats)

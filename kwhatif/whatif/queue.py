@@ -12,7 +12,7 @@ from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
 from kwhatif.report import Decision, Outcome, UpdateKind
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.placing import Placement, Placer, in_short

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
@@ -12,8 +12,9 @@ from kwhatif.model.originals import SessionOriginals
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.report import Decision, Report, SchedulerInfo, SnapshotInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.change import Upsert
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from kwhatif.whatif.caveats import caveats_of
 from kwhatif.whatif.decide import decide, ignored
 from kwhatif.whatif.nominations import keep_queued
@@ -32,8 +33,9 @@ class Session:
         namespace: str = "default",
         originals: SessionOriginals | None = None,
     ) -> None:
-        self.cluster = cluster
-        self.snapshot = Snapshot(cluster)
+        self.snapshot = State(cluster)
+        #: The objects of the snapshot.
+        self.cluster = self.snapshot.cluster
         #: Scheduler name -> profile.
         self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
         keep_queued(self.snapshot, self.profiles)
@@ -61,17 +63,21 @@ class Session:
         decisions = tuple(self.decide(PodInfo(pod), said) for pod in pods)
         return self.report(command, decisions, said)
 
-    @contextmanager
-    def having(self, objects: Iterable[KubernetesObject]) -> Iterator[None]:
-        """For the duration, the cluster has these objects as well; those that it has already stay as they are."""
+    def fork(self) -> Session:
+        """A session on a fork of the snapshot: what changes there does not change this one."""
+        other = copy(self)
+        other.snapshot = self.snapshot.fork()
+        other.cluster = other.snapshot.cluster
+        return other
+
+    def having(self, objects: Iterable[KubernetesObject]) -> Session:
+        """A session whose cluster has these objects as well; those that it has already stay as they are."""
         new = [obj for obj in objects if self.cluster.get(type(obj), key_of(obj)) is None]
-        for obj in new:
-            self.cluster.add(obj)
-        try:
-            yield
-        finally:
-            for obj in new:
-                self.cluster.remove(obj)
+        if not new:
+            return self
+        other = self.fork()
+        other.snapshot.apply(*map(Upsert, new))
+        return other
 
     def pending_pods(self) -> list[Pod]:
         """The cluster's pending pods in queue order: highest priority first, then the oldest (`PrioritySort`)."""

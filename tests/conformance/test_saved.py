@@ -51,8 +51,7 @@ def session(source: Collected, case: Path) -> Session:
 def report(source: Collected, case: Path) -> Json:
     asked = session(source, case)
     found = read_candidates([str(case / "pod.yaml")], asked.cluster, stdin=io.BytesIO(), default_namespace="default")
-    with asked.having(found.claims):
-        return json.loads(asked.schedule(found.pods, caveats=found.caveats).to_json())
+    return json.loads(asked.having(found.claims).schedule(found.pods, caveats=found.caveats).to_json())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")

@@ -14,8 +14,8 @@ from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import PodAffinityTerm
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from kwhatif.whatif.placing import Placement, Placer
 from tests.builders import (
     HOSTNAME,
@@ -197,20 +197,24 @@ def as_plain(placement: Placement) -> Plain:
     )
 
 
-def contents(snapshot: Snapshot) -> object:
+def contents(snapshot: State) -> object:
     """Everything that placing could have changed."""
     return (
         {info.name: ([each.key for each in info.pods], info.cpu, set(info.used_ports())) for info in snapshot.nodes},
         {name: [each.key for each in pods] for name, pods in snapshot.nominated.items() if pods},
         sorted(snapshot.pods),
         sorted(snapshot.pending),
-        +snapshot.used_claims,
+        {
+            f"{pod.namespace}/{name}": snapshot.users_of(f"{pod.namespace}/{name}")
+            for pod in snapshot.pods.values()
+            for name in pod.claim_names
+        },
     )
 
 
 def compare(world: World) -> None:
     """Place the pods of the world both ways."""
-    session, by_itself = Snapshot(world.cluster), Snapshot(world.cluster.fork())
+    session, by_itself = State(world.cluster), State(world.cluster.fork())
     before = contents(session)
     placer = Placer({DEFAULT_SCHEDULER: PROFILE}, session.fork())
     expected = plain.place(PROFILE, by_itself, world.pods)

@@ -16,9 +16,9 @@ from kwhatif.plugins.dynamic_resources.claims import extended_resources, user_cl
 from kwhatif.plugins.dynamic_resources.deallocation import what_is_done
 from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
 from kwhatif.plugins.dynamic_resources.scoring import Preference, prefers
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 __all__ = ["DynamicResources", "DynamicResourcesArgs"]
 
@@ -48,12 +48,12 @@ class DynamicResources:
         self.args = args or DynamicResourcesArgs()
         self._tries = int(parse_duration(self.args.filter_timeout) * _STEPS_PER_NANOSECOND) or None
 
-    def pre_enqueue(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
         """The pod waits until all its claims exist."""
         found = user_claims(pod, snapshot.cluster)
         return found if isinstance(found, Status) else SUCCESS
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Find the claims, and check that what they ask for exists at all."""
         cluster = snapshot.cluster
         claims = user_claims(pod, cluster)
@@ -68,7 +68,7 @@ class DynamicResources:
                 return problem
         return ClaimFilter(pod, claims, extended, snapshot, self._tries)
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error("not found")
@@ -83,7 +83,7 @@ class DynamicResources:
             return PostFilterResult(unschedulable("no new claims to deallocate"))
         return PostFilterResult(unschedulable(what_is_done(compiled, cycle)))
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """SKIP unless there is a choice between alternatives; upstream scores every node 0 then."""
         del nodes
         compiled = self.pre_filter(pod, snapshot) if pod.pod.spec.resource_claims else SKIP

@@ -8,7 +8,7 @@ from kwhatif.framework.plugin import NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.model.resource import AllocationResult, ResourceClaim
 from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
 
 #: So many alternatives a request may have (`FirstAvailableDeviceRequestMaxSize`).
 _MAX_ALTERNATIVES = 8

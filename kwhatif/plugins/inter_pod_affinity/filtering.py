@@ -11,9 +11,9 @@ from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulabl
 from kwhatif.framework.tally import Tally
 from kwhatif.matching.labels import Labels
 from kwhatif.plugins.inter_pod_affinity.incoming import Incoming
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -182,7 +182,7 @@ class AffinityFilter(NodeFilter):
         return (*counts, *(min(tally.nonzero, 2) for _, tally in self._wanted))
 
 
-def compile_filter(pod: PodInfo, snapshot: Snapshot) -> AffinityFilter | None:
+def compile_filter(pod: PodInfo, snapshot: State) -> AffinityFilter | None:
     """Count all pods that matter to the pod, or that it matters to; None when there are none and it asks for none."""
     incoming = Incoming(pod, snapshot.cluster)
     heeded: set[str] = set()
@@ -208,7 +208,7 @@ def compile_filter(pod: PodInfo, snapshot: Snapshot) -> AffinityFilter | None:
     return AffinityFilter(incoming, wanted, refused, existing, snapshot.shapes.unfixed, heeded)
 
 
-def _existing(pod: PodInfo, incoming: Incoming, snapshot: Snapshot, heeded: set[str]) -> dict[str, Counts]:
+def _existing(pod: PodInfo, incoming: Incoming, snapshot: State, heeded: set[str]) -> dict[str, Counts]:
     """The pods whose own anti-affinity speaks of the pod, by key and domain; adds their nodes to `heeded`."""
     existing: dict[str, Counts] = {}
     for others, pods in snapshot.index.terms_about(pod.namespace):
@@ -218,10 +218,11 @@ def _existing(pod: PodInfo, incoming: Incoming, snapshot: Snapshot, heeded: set[
     return {key: counts for key, counts in existing.items() if counts}
 
 
-def _add(counts: Counts, key: str, pods: Mapping[str, int], snapshot: Snapshot) -> None:
+def _add(counts: Counts, key: str, pods: Mapping[str, int], snapshot: State) -> None:
     """Count pods, given by node name, in the domains of their nodes; nodes without the key have none."""
     by_name = snapshot.by_name
     for node_name, number in pods.items():
-        value = by_name[node_name].labels.get(key)
+        node = by_name.get(node_name)
+        value = None if node is None else node.labels.get(key)
         if value is not None:
             counts[value] = counts.get(value, 0) + number

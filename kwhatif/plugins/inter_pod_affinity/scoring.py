@@ -9,9 +9,9 @@ from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, Status
 from kwhatif.matching.affinity import AffinityTerms, WeightedTerms
 from kwhatif.model.cluster import Cluster
 from kwhatif.plugins.inter_pod_affinity.incoming import accepts_namespace
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 #: Sums of weights by topology key and value.
 Scores = dict[str, dict[str, int]]
@@ -109,7 +109,7 @@ class Preferences:
                 yield term.topology_key, weight
 
 
-def compile_scorer(pod: PodInfo, snapshot: Snapshot, hard_weight: int) -> AffinityScorer | Status:
+def compile_scorer(pod: PodInfo, snapshot: State, hard_weight: int) -> AffinityScorer | Status:
     """Sum up all preferences of the pod about others and of others about it; SKIP when there are none."""
     scores: Scores = {}
     preferences = Preferences(pod, snapshot.cluster, hard_weight)
@@ -127,11 +127,12 @@ def compile_scorer(pod: PodInfo, snapshot: Snapshot, hard_weight: int) -> Affini
     return AffinityScorer(scores, preferences, snapshot.shapes.unfixed)
 
 
-def _add(scores: Scores, key: str, weight: int, pods: Mapping[str, int], snapshot: Snapshot) -> None:
+def _add(scores: Scores, key: str, weight: int, pods: Mapping[str, int], snapshot: State) -> None:
     """Add the weight of the pods, given by node name, to the domains of their nodes."""
     by_name = snapshot.by_name
     for node_name, number in pods.items():
-        value = by_name[node_name].labels.get(key)
+        node = by_name.get(node_name)
+        value = None if node is None else node.labels.get(key)
         if value is not None:
             domains = scores.setdefault(key, {})
             domains[value] = domains.get(value, 0) + weight * number

@@ -10,9 +10,9 @@ from kwhatif.framework.plugin import NO_DOMAINS, Domains, NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from kwhatif.framework.tally import Tally
 from kwhatif.plugins.pod_topology_spread.constraints import Constraint, Eligibility, Matches, has_all
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 SKEWED = "node(s) didn't match pod topology spread constraints"
 NO_LABEL = f"{SKEWED} (missing required label)"
@@ -196,7 +196,7 @@ class SpreadFilter(NodeFilter):
         return tuple(stance)
 
 
-def compile_filter(pod: PodInfo, snapshot: Snapshot, constraints: Sequence[Constraint]) -> SpreadFilter:
+def compile_filter(pod: PodInfo, snapshot: State, constraints: Sequence[Constraint]) -> SpreadFilter:
     """Count the matching pods in every domain of every constraint (`calPreFilterState`)."""
     matches = Matches(pod, constraints)
     eligibility = Eligibility(pod, constraints, snapshot.shapes.unfixed)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NO_DOMAINS, Domains, NodeScorer
 from kwhatif.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Eligibility, Matches, has_all
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class _Rule(NamedTuple):
@@ -153,7 +153,7 @@ def round_half_away(number: float) -> int:
 
 
 def compile_scorer(
-    pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo], constraints: Sequence[Constraint], *, require_all: bool
+    pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo], constraints: Sequence[Constraint], *, require_all: bool
 ) -> SpreadScorer:
     """Count the matching pods in the domains of the feasible nodes, and weigh the constraints (`initPreScoreState`).
 
@@ -203,7 +203,7 @@ def _by_domain(key: str, on_node: Mapping[str, int], eligible: Iterable[NodeInfo
 
 
 def _by_host(
-    index: int, on_node: dict[str, int], matches: Matches, snapshot: Snapshot, scored: Iterable[NodeInfo]
+    index: int, on_node: dict[str, int], matches: Matches, snapshot: State, scored: Iterable[NodeInfo]
 ) -> dict[str, int]:
     """Matching pods per node, eligible or not. An extender may bring NodeInfos of its own, with other pods on them."""
     for node in scored:

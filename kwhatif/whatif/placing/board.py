@@ -16,7 +16,7 @@ from kwhatif.framework.filters import NamedFilter
 from kwhatif.framework.plugin import NodeScorer, Reads
 from kwhatif.framework.scoring import Scores, weighted
 from kwhatif.framework.status import Code
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
 from kwhatif.whatif.placing.order import Order, all_ties
 
 

@@ -10,7 +10,7 @@ from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.status import Code, Verdict
 from kwhatif.preemption.candidate import Candidate, Preemption, Victim
 from kwhatif.report import Decision, Outcome
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 class Placement(msgspec.Struct, frozen=True):

@@ -8,9 +8,11 @@ from msgspec.structs import replace
 
 from kwhatif.framework.attempt import Attempt, attempt, held_back
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.model.pod import Pod
 from kwhatif.preemption.disruption import disrupt
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from kwhatif.whatif.caveats import caveats_of
 from kwhatif.whatif.decide import ignored
 from kwhatif.whatif.placing.placement import Placement, placement_of
@@ -32,11 +34,10 @@ class Placer:
     A replica of the pod before it costs next to nothing; see `Run`.
     """
 
-    def __init__(self, profiles: Mapping[str, Profile], snapshot: Snapshot) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], snapshot: State) -> None:
         self._profiles = profiles
         #: Moves on with every pod: give a fork of one that is still needed.
         self.snapshot = snapshot
-        snapshot.remembers = object()
         #: What the decisions leave out, in the order in which it was noticed.
         self.caveats: dict[str, None] = {}
         self._run: Run | None = None
@@ -61,8 +62,7 @@ class Placer:
         if profile is None:
             decision = ignored(pod, name)
             return Placement(pod, "Ignored", message=decision.message, decision=decision)
-        if self.snapshot.withdraw(pod.key):
-            self._run = None
+        self._make_way_for(pod)
         placement, result = self._judge(profile, pod)
         if in_detail(placement):
             full = in_full(result or attempt(profile, pod, self.snapshot))
@@ -72,12 +72,16 @@ class Placer:
 
     def take_back(self, pod: PodInfo) -> None:
         """A pod that was taken to be gone is there after all."""
-        node = pod.pod.spec.node_name
-        if node:
-            self.snapshot.assume(pod, node)
-        else:
-            self.snapshot.wait(pod, pod.pod.status.nominated_node_name)
+        self.snapshot.apply(Upsert(pod.pod))
         self._run = None
+
+    def _make_way_for(self, pod: PodInfo) -> None:
+        """Take a pod of that name out; a run goes on if no cycle can notice."""
+        there = self.snapshot.pods.get(pod.key)
+        if there is not None:
+            if there.pod.spec.node_name in self.snapshot.by_name or there.pod.status.nominated_node_name:
+                self._run = None
+            self.snapshot.apply(Delete(Pod, pod.key))
 
     def _judge(self, profile: Profile, pod: PodInfo) -> tuple[Placement, Attempt | None]:
         """What becomes of the pod, and the whole attempt where one was made."""
@@ -102,18 +106,15 @@ class Placer:
     def _move_on(self, placement: Placement, result: Attempt | None) -> None:
         snapshot, pod, node = self.snapshot, placement.pod, placement.node
         if node is None:
-            snapshot.wait(pod, _nomination(placement, result))
+            snapshot.apply(Upsert(pod.pod), Nominate(pod.key, _nomination(placement, result) or None))
             return
         victims = placement.victims
-        for victim in victims:
-            snapshot.forget(victim.pod, node)
+        snapshot.apply(*(Evict(victim.pod.key, "PreemptionByScheduler") for victim in victims))
         spent = disrupt(snapshot, victims)
-        for other in placement.cleared_nominations:
-            snapshot.drop_nomination(other)
-        if self._run is not None:
-            self._run.reserve(snapshot.by_name[node])
-        bound = PodInfo(replace(pod.pod, spec=replace(pod.pod.spec, node_name=node)))
-        snapshot.assume(bound, node)
+        reserved = self._run.reserve(snapshot.by_name[node]) if self._run is not None else ()
+        cleared = (Nominate(other.key, None) for other in placement.cleared_nominations)
+        snapshot.apply(*cleared, Bind(pod.pod, node, tuple(reserved)))
+        bound = snapshot.pods[pod.key]
         self._moves.append(Move(node, bound, tuple(victim.pod for victim in victims), spent))
 
 

@@ -15,10 +15,11 @@ from kwhatif.framework.cycle import CycleError
 from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads, by_claims
 from kwhatif.framework.scoring import Scores, score_nodes
+from kwhatif.model.cluster import KubernetesObject
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.disruption import Spent
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.placing.board import Board
 from kwhatif.whatif.placing.placement import Placement
 from kwhatif.whatif.placing.replicas import SAME, Difference, labels_read
@@ -79,10 +80,9 @@ class Run:
             self._is_over = True
             return None
 
-    def reserve(self, node: NodeInfo) -> None:
-        """The pod that was placed last goes to the node."""
-        if self._reserves:
-            self._cycle.reserve(node)
+    def reserve(self, node: NodeInfo) -> Sequence[KubernetesObject]:
+        """The pod that was placed last goes to the node: the objects that this changes."""
+        return self._cycle.reserve(node) if self._reserves else ()
 
     def _bears(self, pod: PodInfo, differs: Difference) -> bool:
         """Whether no rule minds the difference between the pods."""
@@ -100,7 +100,7 @@ class Run:
 
     def _are_unused(self, claims: Collection[str]) -> bool:
         snapshot, namespace = self._cycle.snapshot, self._cycle.pod.namespace
-        return not claims or not any(snapshot.used_claims[f"{namespace}/{name}"] for name in claims)
+        return not claims or not any(snapshot.users_of(f"{namespace}/{name}") for name in claims)
 
     def _next(self, pod: PodInfo) -> Placement | None:
         if self._failure is not None:

@@ -20,8 +20,8 @@ from kwhatif.preemption.disruption import Spent
 from kwhatif.preemption.evaluator import cleared_nominations
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.victims import VictimSearch
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.placing.cell import Cell
 from kwhatif.whatif.placing.order import all_ties
 from kwhatif.whatif.placing.placement import Placement

@@ -15,8 +15,8 @@ from kwhatif.framework.plugin import NodeFilter, NodeScorer, Plugin, PostFilterR
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unschedulable
 from kwhatif.plugins.default_preemption import DefaultPreemption
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod, snapshot
 
 Answer = Callable[..., Any]

@@ -32,9 +32,9 @@ from kwhatif.model.resource import (
 )
 from kwhatif.model.resource_slice import Device, ResourcePool, ResourceSlice, ResourceSliceSpec
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.pod_row import PodRow
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.pod_row import PodRow
+from kwhatif.state.state import State
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
 
 GPU = "nvidia.com/gpu"
@@ -51,7 +51,7 @@ def small(**amounts: str) -> NodeBuilder:
     return node().allocatable({"cpu": "2", "memory": "4Gi", "pods": "3"}).allocatable(amounts)
 
 
-def fit(asked: dict[str, str], made: Snapshot) -> NodeFilter:
+def fit(asked: dict[str, str], made: State) -> NodeFilter:
     return NodeResourcesFit().pre_filter(pod("asking").requests(asked).info(), made)
 
 

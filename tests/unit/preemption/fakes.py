@@ -11,9 +11,9 @@ from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from kwhatif.preemption.candidate import Candidate
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from tests.builders import PodBuilder
 
 
@@ -34,7 +34,7 @@ class Cpu:
 
     name: ClassVar[str] = "NodeResourcesFit"
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter:
         return CpuFilter(pod)
 
 
@@ -65,7 +65,7 @@ class RivalFilter(NodeFilter):
 class Rivals:
     name: ClassVar[str] = "Rivals"
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter:
         return RivalFilter({node.name: sum("rival" in other.labels for other in node.pods) for node in snapshot.nodes})
 
 
@@ -89,7 +89,7 @@ class Asked:
         self.name = name
         self.filter = AskedFilter(answer, reads)
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         return self.filter
 
 
@@ -110,7 +110,7 @@ class FakeExtender:
         return True
 
     def preempt(
-        self, pod: PodInfo, victims: Mapping[str, ExtenderVictims], snapshot: Snapshot
+        self, pod: PodInfo, victims: Mapping[str, ExtenderVictims], snapshot: State
     ) -> Mapping[str, ExtenderVictims]:
         self.seen = victims
         answer: Mapping[str, ExtenderVictims] = self.reply(victims)
@@ -126,7 +126,7 @@ def broken(message: str) -> Callable[..., Any]:
     return reply
 
 
-def cycle_of(snapshot: Snapshot, pod: PodBuilder, *plugins: Any, extenders: Sequence[Any] = ()) -> Cycle:
+def cycle_of(snapshot: State, pod: PodBuilder, *plugins: Any, extenders: Sequence[Any] = ()) -> Cycle:
     """The cycle of the pod after its nodes were filtered; with `Cpu` alone when no plugin is named."""
     used = plugins or (Cpu(),)
     cycle = Cycle(Profile(pre_filter=used, filter=used, extenders=tuple(extenders)), pod.info(), snapshot)

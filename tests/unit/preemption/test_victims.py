@@ -11,7 +11,7 @@ from kwhatif.preemption.budgets import Budgets, BudgetUse
 from kwhatif.preemption.candidate import Candidate
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.victims import NO_VICTIMS, VictimSearch
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
 from tests.builders import NodeBuilder, PodBuilder, budget, node, pod, selector, snapshot
 from tests.unit.preemption.fakes import Asked, Cpu, Rivals, cycle_of, told
 

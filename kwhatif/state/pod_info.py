@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from kwhatif.matching.affinity import AffinityTerms, affinity_terms
 from kwhatif.matching.pod_resources import PodResources, pod_resources
 from kwhatif.matching.ports import HostPort, host_ports
 from kwhatif.model.meta import parse_time
 from kwhatif.model.pod import Pod
+
+#: How much is found out about a pod: its budgets, its volumes, and both for a fork where they are others.
+_MEMOS = 4
 
 
 class PodInfo:
@@ -30,6 +34,8 @@ class PodInfo:
         # preemption asks for ports and terms of a hundred thousand pods.
         self._ports: tuple[HostPort, ...] | None = None
         self._affinity_terms: AffinityTerms | None = None
+        #: What was found out about the pod, by the generation of what that depends on.
+        self.memos: dict[int, Any] | None = None
         start_time = pod.status.start_time
         #: When the kubelet acknowledged the pod, nanoseconds since the epoch.
         self.start_time = parse_time(start_time) if start_time else None
@@ -87,6 +93,16 @@ class PodInfo:
             and affinity.pod_anti_affinity is not None
             and bool(affinity.pod_anti_affinity.required)
         )
+
+    def remember(self, generation: int, found: object) -> None:
+        """Keep what was found out in `memos`, and forget what is likely to be out of date."""
+        if self.memos is None or len(self.memos) >= _MEMOS:
+            self.memos = {}
+        self.memos[generation] = found
+
+    def __getstate__(self) -> dict[str, object]:
+        """What was found out stays behind."""
+        return self.__dict__ | {"memos": None}
 
     def __repr__(self) -> str:
         """For people and failing tests."""
