@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from kwhatif.matching.ports import HostPort
 from kwhatif.matching.requests import PODS, Resources, stored_amounts, to_resources
 from kwhatif.model.node import Node, Taint
 from kwhatif.model.quantity import value
-from kwhatif.state.images import images_on
 from kwhatif.state.pod_info import PodInfo
 
 
@@ -66,8 +66,8 @@ class NodeInfo:
         self.wide = self.allocatable.is_wide
         #: `allocatable.pods`; a node that does not state it takes none.
         self.allowed_pods = value(allocatable.get(PODS, 0))
-        #: Names of the images that it has; the state knows their sizes.
-        self.images = images_on(node)
+        #: Names of the images that it has, where a state counts them; the state knows their sizes.
+        self.images: AbstractSet[str] = frozenset()
         self.pods: list[PodInfo] = []
         self.with_affinity: list[PodInfo] = []
         self.with_required_anti_affinity: list[PodInfo] = []

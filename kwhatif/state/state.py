@@ -16,7 +16,7 @@ from kwhatif.model.node import Node
 from kwhatif.model.overlay import Overlay
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Touched, Upsert
-from kwhatif.state.images import ImageStates, add_images, remove_images
+from kwhatif.state.images import ImageStates, add_images, images_on, remove_images
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.node_tree import NodeTree
 from kwhatif.state.pod_index import PodIndex
@@ -67,6 +67,7 @@ class State:
     def _info(self, node: Node) -> NodeInfo:
         info = NodeInfo(node, self._shapes.number(node))
         self._shapes.count(info.shape, 1)
+        info.images = images_on(node)
         info.owner = self._mark
         info.generation = next_generation()
         return info

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from kwhatif.model.node import Node
 from kwhatif.model.overlay import Overlay
 from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.state.images import ImageStates, add_images
+from kwhatif.state.images import ImageStates, add_images, images_on
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
@@ -78,8 +78,9 @@ def _check_nodes(state: State) -> None:
 def _check_node(node: NodeInfo, state: State) -> None:
     """The node is what its object and its pods come to."""
     fresh = NodeInfo(node.node, state.shapes.number(node.node)).with_pods(node.pods)
-    for name in (*_SUMS, "allocatable", "allowed_pods", "labels", "taints", "unschedulable", "shape", "images"):
+    for name in (*_SUMS, "allocatable", "allowed_pods", "labels", "taints", "unschedulable", "shape"):
         assert getattr(node, name) == getattr(fresh, name), f"{node}: {name}"
+    assert node.images == images_on(node.node)
     assert {name: amount for name, amount in node.scalars.items() if amount} == {
         name: amount for name, amount in fresh.scalars.items() if amount
     }

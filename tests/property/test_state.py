@@ -81,7 +81,7 @@ pods = st.builds(
     st.sampled_from(APPS),
     st.sampled_from(["", *NODES]),
     st.sampled_from(["300m", "1", "1500m"]),
-    st.sampled_from(["", "", "port", "claim", "anti", "prefers", "terminating", "finished", "nominated"]),
+    st.sampled_from(["", "", "port", "claim", "claim", "anti", "prefers", "terminating", "finished", "nominated"]),
 )
 budgets = st.builds(
     lambda name, allowed, app: budget(name, allowed, selector(app=app)),
@@ -163,7 +163,7 @@ class Known:
 class Histories(RuleBasedStateMachine):
     """Changes on one of several states, each forked from another; all are checked after every step."""
 
-    @initialize(some_nodes=st.lists(nodes, max_size=4), some_pods=st.lists(pods, max_size=8))
+    @initialize(some_nodes=st.lists(nodes, min_size=1, max_size=4), some_pods=st.lists(pods, max_size=8))
     def start(self, some_nodes: list[Node], some_pods: list[Pod]) -> None:
         self.now = Known(snapshot(*some_nodes, *some_pods))
         self.now.nominated = {

@@ -51,7 +51,8 @@ def place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[Pl
         if plain.node is None:
             nominated = result.post_filter.nominated if result.post_filter else None
             kept = pod.pod.status.nominated_node_name if nominated is None else nominated
-            snapshot.apply(Upsert(pod.pod), Nominate(pod.key, None if result.gated else kept))
+            waiting = replace(pod.pod, spec=replace(pod.pod.spec, node_name=""))
+            snapshot.apply(Upsert(waiting), Nominate(pod.key, None if result.gated else kept))
         else:
             settle(result, plain.node, snapshot)
         placed.append(plain)

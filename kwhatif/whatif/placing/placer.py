@@ -106,7 +106,9 @@ class Placer:
     def _move_on(self, placement: Placement, result: Attempt | None) -> None:
         snapshot, pod, node = self.snapshot, placement.pod, placement.node
         if node is None:
-            snapshot.apply(Upsert(pod.pod), Nominate(pod.key, _nomination(placement, result) or None))
+            # It is judged as if it were pending, and stays so, even where its manifest names a node.
+            waiting = replace(pod.pod, spec=replace(pod.pod.spec, node_name=""))
+            snapshot.apply(Upsert(waiting), Nominate(pod.key, _nomination(placement, result) or None))
             return
         victims = placement.victims
         snapshot.apply(*(Evict(victim.pod.key, "PreemptionByScheduler") for victim in victims))
