@@ -118,6 +118,28 @@ class _BudgetIndex:
         return self if before.spec == after.spec and _disrupted(before).keys() == _disrupted(after).keys() else None
 
 
+class _Allowances:
+    """How many disruptions every budget allows; one without a status allows none."""
+
+    def __init__(self, by_name: Mapping[str, int]) -> None:
+        self.by_name = by_name
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> _Allowances:
+        """Those of the cluster."""
+        return cls({name: _allowed(pdb) for name, pdb in cluster.all(PodDisruptionBudget).items()})
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Allowances | None:
+        """With the one that has changed."""
+        if not isinstance(before, PodDisruptionBudget) or not isinstance(after, PodDisruptionBudget):
+            return None
+        return _Allowances({**self.by_name, key_of(after): _allowed(after)})
+
+
+def _allowed(pdb: PodDisruptionBudget) -> int:
+    return pdb.status.disruptions_allowed if pdb.status else 0
+
+
 def _disrupted(pdb: PodDisruptionBudget) -> Mapping[str, object]:
     return pdb.status.disrupted_pods if pdb.status else {}
 
@@ -133,16 +155,8 @@ class Budgets:
         self.scope = index.generation
         #: Another number also where they allow more or less.
         self.generation = cluster.generation(PodDisruptionBudget)
-        #: How many disruptions the budgets allow that were asked about.
-        self._allowed: dict[str, int] = {}
-
-    def allowed(self, name: str) -> int:
-        """How many disruptions the budget allows; one without a status allows none."""
-        allowed = self._allowed.get(name)
-        if allowed is None:
-            pdb = self._cluster.all(PodDisruptionBudget)[name]
-            allowed = self._allowed[name] = pdb.status.disruptions_allowed if pdb.status else 0
-        return allowed
+        #: How many disruptions each budget allows, by `namespace/name`.
+        self.allowed = cluster.derived(_Allowances.of, PodDisruptionBudget).by_name
 
     def selector(self, name: str) -> Selector:
         """What the budget selects; a budget that matches nothing is unknown.
@@ -170,6 +184,7 @@ class Budgets:
         if not self._namespaces:
             return Split((), pods, {}, {}, {})
         scope = self.scope
+        allows = self.allowed
         allowed: dict[str, int] = {}
         used: dict[str, int] = {}
         others: list[PodInfo] = []
@@ -185,7 +200,7 @@ class Budgets:
                 over: Names = ()
                 for name in names:
                     if name not in allowed:
-                        allowed[name], used[name] = self.allowed(name), 0
+                        allowed[name], used[name] = allows[name], 0
                     used[name] += 1
                     if used[name] > allowed[name]:
                         over += (name,)
@@ -200,7 +215,7 @@ class Budgets:
         spent: dict[str, int] = {}
         for names in disruptions:
             for name in names:
-                allowed = spent.get(name, self.allowed(name))
+                allowed = spent.get(name, self.allowed[name])
                 if allowed > 0:
                     spent[name] = allowed - 1
         for name, allowed in spent.items():
