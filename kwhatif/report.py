@@ -6,7 +6,8 @@ these types by `make generated`.
 
 from __future__ import annotations
 
-from typing import Literal
+import json
+from typing import Any, Literal
 
 import msgspec
 
@@ -19,7 +20,8 @@ KUBERNETES_VERSION = "1.36"
 Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored", "Waits"]
 FindingLevel = Literal["fail", "warn"]
 PolicyVerdict = Literal["pass", "warn", "fail"]
-UpdateKind = Literal["new", "unchanged", "scaled", "changed"]
+#: `restarted`: an object of the cluster that was asked for by name; all its pods start anew.
+UpdateKind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
 
 
 class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
@@ -172,12 +174,25 @@ class Decision(_Row, kw_only=True):
     preemption: PreemptionRow | None = None
     source: SourceRow | None = None
     changes: tuple[ChangeRow, ...] = ()
+    #: How much of the evidence is here: all of it (`full`), of nodes and candidates that say the same a few (`few`), or
+    #: only what becomes of the pod (`short`), since a pod of the same workload with the same outcome has the rest.
+    detail: Literal["full", "few", "short"] = "full"
 
     @property
     def victims(self) -> tuple[VictimRow, ...]:
         """The pods that this decision evicts."""
         chosen = self.preemption.chosen if self.outcome == "Preempts" and self.preemption else None
         return chosen.victims if chosen else ()
+
+
+class QueuedRow(_Row, kw_only=True):
+    """A pod that was pending already and is taken before the last of the report's pods: what it takes is gone then."""
+
+    pod: str
+    priority: int = 0
+    outcome: Outcome
+    node: str | None = None
+    victims: tuple[str, ...] = ()
 
 
 class WorkloadRow(_Row):
@@ -249,14 +264,27 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     changes: tuple[ChangeRow, ...] = ()
     caveats: tuple[str, ...] = ()
     decisions: tuple[Decision, ...] = ()
-    #: Of a gate only, by the order of the manifests.
+    #: Every pod is judged as if it were the only one; else each sees what those before it have taken.
+    alone: bool = False
+    #: By the order of the manifests; none where every pod is judged alone.
     workloads: tuple[WorkloadRow, ...] = ()
+    #: The cluster's own pending pods that come before the last of these, in the order of the queue.
+    queued_before: tuple[QueuedRow, ...] = ()
     policy: PolicyRow | None = None
     problems: tuple[ProblemRow, ...] = ()
 
-    def to_json(self) -> bytes:
-        """The report as compact JSON."""
-        return msgspec.json.encode(self)
+    def to_json(self, indent: int = 0) -> str:
+        """What `-o json` prints: on one line, or with that many blanks for each level."""
+        try:
+            encoded = msgspec.json.encode(self)
+        except UnicodeEncodeError:  # a file's name that is not UTF-8
+            return json.dumps(msgspec.to_builtins(self), indent=indent or None)
+        return (msgspec.json.format(encoded, indent=indent) if indent else encoded).decode()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as dicts, lists, strings, numbers, booleans and None."""
+        made: dict[str, Any] = json.loads(self.to_json())
+        return made
 
 
 def report_schema() -> dict[str, object]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from kwhatif.sources.collected import Collected
 from kwhatif.sources.dump import collect_dump
+from kwhatif.sources.given import Source, named_inputs
 from kwhatif.sources.saving import save
 from kwhatif.whatif.inventory import Inventory, inventory
 
@@ -21,7 +22,7 @@ PathLike = str | Path
 
 def save_snapshot(
     file: PathLike,
-    *paths: PathLike,
+    *paths: Source,
     images: bool = False,
     anonymize: bool = False,
     strict: bool = False,
@@ -53,7 +54,7 @@ def save_snapshot(
 
 
 def describe(
-    *paths: PathLike, strict: bool = False, progress: Progress | None = None, **live: Unpack[LiveArguments]
+    *paths: Source, strict: bool = False, progress: Progress | None = None, **live: Unpack[LiveArguments]
 ) -> Inventory:
     """What dumps (without any: the live cluster) hold, and what an answer about them would lack.
 
@@ -67,9 +68,9 @@ def describe(
     return inventory(loaded.cluster, loaded.sources, [str(caveat) for caveat in loaded.caveats])
 
 
-def _collect(paths: tuple[PathLike, ...], progress: Progress | None, live: LiveArguments) -> Collected:
+def _collect(paths: tuple[Source, ...], progress: Progress | None, live: LiveArguments) -> Collected:
     if paths:
-        return collect_dump([str(path) for path in paths], stdin=sys.stdin.buffer, progress=progress)
+        return collect_dump(named_inputs(paths, "dump"), stdin=sys.stdin.buffer, progress=progress)
     from kwhatif.sources.live import LiveOptions, read_live
 
     return read_live(LiveOptions.of(**live), progress)

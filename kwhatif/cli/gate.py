@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Filenames, Manifests, Namespace, Quiet, named
+from kwhatif.cli.options import (
+    Color,
+    ColorOption,
+    Filenames,
+    Manifests,
+    Namespace,
+    Quiet,
+    Templates,
+    named,
+    one_of,
+    template_paths,
+)
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
 from kwhatif.cli.run import Style, now, print_report
 from kwhatif.errors import ExitCode, InputError, Problem
@@ -51,15 +62,10 @@ Rollouts = Annotated[
     RolloutOption,
     typer.Option("--rollout", help="Judge updates by their end state, or while old pods are still there."),
 ]
-Templates = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--pod-template-path",
-        metavar="KIND=PATH",
-        help="Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
-    ),
+GateOutputOption = Annotated[
+    GateOutput,
+    typer.Option("--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(GateOutput)}."),
 ]
-GateOutputOption = Annotated[GateOutput, typer.Option("--output", "-o", help="How to print the answer.")]
 
 
 @reads_cluster
@@ -81,40 +87,27 @@ def gate(
     \b
     Examples:
       kwhatif gate manifests/ --from cluster.yaml
-      helm template shop ./chart | kwhatif gate - --from cluster.yaml --rollout surge
-      kwhatif gate manifests/ --from cluster.yaml --report junit=kwhatif.xml --report sarif=kwhatif.sarif
+      helm template shop ./chart | kwhatif gate - --from cluster.yaml
+      kwhatif gate manifests/ --from cluster.yaml --report junit=junit.xml
     """
     import kwhatif
 
     pods = named(manifests, filename)
     files = parse_reports(report or ())
-    try:
+    with template_paths():
         answer = kwhatif.gate(
-            cluster.load(lenient=True),
+            cluster.load(manifests=pods, lenient=True),
             *pods,
-            policy=policy or _found_policy(),
+            policy=policy,
             rollout=rollout.value,
             namespace=namespace,
             template_paths=pod_template_path or (),
             strict=cluster.strict,
             today=_today(),
         )
-    except ValueError as wrong:
-        raise typer.BadParameter(str(wrong), param_hint="--pod-template-path") from wrong
     write_reports(answer, files)
     print_report(answer, Style(output.value, color, quiet))
     _exit(answer)
-
-
-def _found_policy() -> str | None:
-    """The policy of the repository that we are in, as it would be named here."""
-    from os.path import relpath
-    from pathlib import Path
-
-    from kwhatif.sources.policy import find_policy
-
-    found = find_policy(Path.cwd())
-    return None if found is None else relpath(found)
 
 
 def _today() -> date:

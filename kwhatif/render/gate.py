@@ -51,7 +51,7 @@ def _verdict(report: Report, found: Sequence[Issue]) -> Text:
 def _workloads(rows: Sequence[WorkloadRow]) -> Table:
     made = table("", "WORKLOAD", "MANIFEST", "PLACED", "RESULT", right=("PLACED",))
     for row in rows:
-        sign, style = _sign(row)
+        sign, style = sign_of(row)
         made.add_row(
             text(sign, style),
             text(row.name),
@@ -62,10 +62,19 @@ def _workloads(rows: Sequence[WorkloadRow]) -> Table:
     return made
 
 
-def _sign(row: WorkloadRow) -> tuple[str, str]:
+def sign_of(row: WorkloadRow) -> tuple[str, str]:
+    """Sign and style of what becomes of the workload."""
     if row.unschedulable or row.denied:
         return "✘", BAD
     return ("!", WARN) if row.placed < row.replicas else ("✔", GOOD)
+
+
+def queued_before(report: Report) -> Iterator[Text]:
+    """That pods which were pending already have taken room first."""
+    count = sum(row.node is not None for row in report.queued_before)
+    if count:
+        were = "pod that was" if count == 1 else "pods that were"
+        yield text(f"{count:,} {were} pending already {'is' if count == 1 else 'are'} placed first", FAINT)
 
 
 def _findings(found: Sequence[Issue]) -> Table:

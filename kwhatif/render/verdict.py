@@ -5,8 +5,9 @@ from __future__ import annotations
 from rich.text import Text
 
 from kwhatif.render.amounts import plural, some
+from kwhatif.render.gate import sign_of
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, text
-from kwhatif.report import CandidateRow, Decision, Report
+from kwhatif.report import CandidateRow, Decision, Report, WorkloadRow
 
 _SIGNS = {
     "Placed": ("✔", GOOD),
@@ -25,6 +26,12 @@ def verdict(decision: Decision, report: Report) -> Text:
     return Text.assemble(
         (sign, style), " ", text(decision.pod, STRONG), " ", text(sentence_about(decision, report), style)
     )
+
+
+def workload_verdict(row: WorkloadRow) -> Text:
+    """Sign, workload, and what becomes of its pods."""
+    sign, style = sign_of(row)
+    return Text.assemble((sign, style), " ", text(row.name, STRONG), ": ", text(row.message, style))
 
 
 def sentence_about(decision: Decision, report: Report) -> str:
@@ -55,6 +62,8 @@ def _placed(decision: Decision, report: Report) -> str:
         if len(ties) == 1
         else f"lands on one of {plural(len(ties), 'node')} that score equally: {some(ties, 5)}"
     )
+    if decision.detail != "full":
+        return where
     if feasible == 1:
         return f"{where}, the only one of {plural(report.snapshot.nodes, 'node')} that it fits on"
     best = "" if len(ties) > 1 else ", the best"

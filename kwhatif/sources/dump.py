@@ -15,7 +15,7 @@ from kwhatif.model.originals import Originals
 from kwhatif.model.saved import SavedSnapshot
 from kwhatif.sources.collected import Collected, LoadedCluster
 from kwhatif.sources.decode import Batch, ObjectDecoder
-from kwhatif.sources.files import READ_ONCE, STDIN, Input, find_inputs, matches, read_inputs
+from kwhatif.sources.files import READ_ONCE, STDIN, Given, Input, find_inputs, matches, read_inputs
 from kwhatif.sources.foreign import ForeignDump, find_foreign, find_piped
 from kwhatif.sources.foreign.exports import read_file
 from kwhatif.sources.inflate import MAX_TEXT, Unreadable
@@ -91,6 +91,9 @@ def _sort_out(paths: Sequence[str], piped: bytes, problems: Problems) -> tuple[l
     foreign: list[ForeignDump] = []
     others: list[str] = []
     for path in chain.from_iterable(matches(pattern, problems) for pattern in paths):
+        if isinstance(path, Given):
+            others.append(path)
+            continue
         if path == "-" and any(dump.path == STDIN for dump in foreign):
             problems.add(STDIN, *READ_ONCE)
             continue

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from glob import glob, has_magic
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Self
 
 from kwhatif.sources.inflate import Unreadable, inflate
 from kwhatif.sources.problems import Problems
@@ -23,6 +23,19 @@ _PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 STDIN = "standard input"
 #: What is wrong where it is named again.
 READ_ONCE = ("is named more than once", "it can be read only once")
+
+
+class Given(str):
+    """A text that the caller has at hand, in the place of a path; as a string it is its name."""
+
+    __slots__ = ("data",)
+
+    data: bytes
+
+    def __new__(cls, name: str, data: bytes) -> Self:  # noqa: D102
+        made = super().__new__(cls, name)
+        made.data = data
+        return made
 
 
 class Input(NamedTuple):
@@ -39,7 +52,9 @@ def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> li
     inputs: list[Input] = []
     seen: set[str] = set()
     for path in paths:
-        if path != "-":
+        if isinstance(path, Given):
+            inputs.append(Input(str(path), partial(bytes, path.data)))
+        elif path != "-":
             named = {name: os.path.normpath(name) for name in _expand(path, problems)}
             inputs.extend(Input(name, partial(_read, name), name) for name, file in named.items() if file not in seen)
             seen.update(named.values())
@@ -64,7 +79,7 @@ def read_inputs(inputs: Sequence[Input], problems: Problems) -> Iterator[tuple[s
 
 def matches(path: str, problems: Problems) -> list[str]:
     """The paths that a glob matches, sorted; any other path is itself."""
-    if not has_magic(path) or Path(path).exists():
+    if isinstance(path, Given) or not has_magic(path) or Path(path).exists():
         return [path]
     found = sorted(glob(path, recursive=True))  # noqa: PTH207 - Path.glob knows no absolute patterns
     if not found:

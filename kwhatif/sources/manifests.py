@@ -17,7 +17,7 @@ from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.documents import Document, documents
 from kwhatif.sources.files import find_inputs, read_inputs
-from kwhatif.sources.kinds import KINDS, POD_KINDS, group_of
+from kwhatif.sources.kinds import KINDS, group_of
 from kwhatif.sources.origin import Manifest
 from kwhatif.sources.outline import Outline, outlines
 from kwhatif.sources.problems import Problems
@@ -40,25 +40,6 @@ class ManifestSet(NamedTuple):
     kinds: tuple[str, ...] = ()
 
 
-def read_manifests(
-    paths: Sequence[str], *, stdin: BinaryIO, default_namespace: str, originals: Originals | None = None
-) -> list[Manifest]:
-    """Read files, directories, globs or "-"; objects that name no namespace get `default_namespace`.
-
-    `originals` keeps the JSON of pods.
-
-    Raises:
-        InputError: with every problem of every file; also when no object is a pod or makes pods.
-    """
-    found = read_manifest_set(paths, stdin=stdin, default_namespace=default_namespace, originals=originals)
-    problems = list(found.problems)
-    if not problems and not any(isinstance(manifest.object, POD_KINDS) for manifest in found.manifests):
-        problems.append(_no_pod(paths, found.kinds))
-    if problems:
-        raise InputError(problems)
-    return list(found.manifests)
-
-
 def read_manifest_set(
     paths: Sequence[str],
     *,
@@ -67,7 +48,10 @@ def read_manifest_set(
     originals: Originals | None = None,
     custom_kinds: Collection[str] = (),
 ) -> ManifestSet:
-    """The same, with the problems beside what is fine; custom resources of `custom_kinds` are read, too.
+    """Read files, directories, globs or "-"; objects that name no namespace get `default_namespace`.
+
+    What is wrong stands beside what is fine; custom resources of `custom_kinds` are read, too. `originals` keeps the
+    JSON of pods.
 
     Raises:
         InputError: nothing could be read, or there is no object in what was.
@@ -82,11 +66,12 @@ def read_manifest_set(
             reader.read(document)
     kinds = reader.kinds()
     if not was_read or not (kinds or problems):
-        raise InputError(problems.found or [_no_pod(paths, kinds)])
+        raise InputError(problems.found or [no_pod(paths, kinds)])
     return ManifestSet(tuple(reader.manifests), problems.found, tuple(reader.caveats), kinds)
 
 
-def _no_pod(paths: Sequence[str], kinds: Sequence[str]) -> Problem:
+def no_pod(paths: Sequence[str], kinds: Sequence[str]) -> Problem:
+    """What is wrong where no object is a pod or makes pods."""
     found = f"found only {', '.join(kinds)}" if kinds else "found no object at all"
     return Problem(", ".join(paths) or "the input", f"holds no pod: {found}", hint="give a Pod, Deployment, Job, …")
 

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied
-from kwhatif.admission.new_claim import admit_claim
-from kwhatif.admission.new_pod import admit_replicas
+from kwhatif.admission.new_pod import admit_replicas, stored_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
@@ -23,13 +22,15 @@ from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import Deployment, ReplicaSet
 from kwhatif.report import ChangeRow
 from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.claims import NewClaims
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.ephemeral import ephemeral_claims
-from kwhatif.workloads.expand import Workload, named
+from kwhatif.workloads.expand import Workload, expand, named
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import pods_controlled_by
 from kwhatif.workloads.replicas import HASH_LABEL, free_names
 from kwhatif.workloads.resource_claims import with_resource_claims
+from kwhatif.workloads.restart import restart, unstarted
 from kwhatif.workloads.rolling.update import Rollout, Update
 from kwhatif.workloads.rollout import plan_update
 from kwhatif.workloads.stand_ins import uid_of
@@ -46,14 +47,24 @@ class Candidate(msgspec.Struct, frozen=True):
 class Planner:
     """Turns workloads into candidates, one after another; the cluster and what quotas allow move on with each."""
 
-    def __init__(self, cluster: Cluster, rollout: Rollout, template_paths: Mapping[str, Sequence[str]]) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        rollout: Rollout,
+        template_paths: Mapping[str, Sequence[str]],
+        *,
+        admission: bool = True,
+    ) -> None:
         self._cluster = cluster
         self._rollout = rollout
         self._template_paths = template_paths
+        #: Otherwise pods are taken as the API server has stored them.
+        self._admission = admission
         #: Names of candidates, by namespace.
         self._names: dict[str, set[str]] = {}
         #: What is used of quotas so far.
         self.usage = QuotaUsage(cluster)
+        self.claims = NewClaims(cluster, self.usage, admission=admission)
 
     def plan(self, applied: Applied) -> Update:
         """What applying the workload changes; quotas no longer count the pods that go.
@@ -64,7 +75,10 @@ class Planner:
         obj = applied.object
         if not isinstance(obj, CustomResource):
             obj = named(cast("Workload", obj), self._cluster)
-        update = self._custom(obj) if isinstance(obj, CustomResource) else self._known(obj)
+        if isinstance(obj, CustomResource):
+            update = self._custom(obj)
+        else:
+            update = restart(obj, self._cluster) if applied.anew else self._known(obj)
         if update.denied is not None:
             return update
         for pod in update.removed:
@@ -72,6 +86,22 @@ class Planner:
         if not isinstance(obj, Pod | CustomResource):
             self._cluster.add(default_object(obj))
         return update
+
+    def expand(self, applied: Applied) -> Update:
+        """The pods that would be made of the workload beside those that are there; nothing is removed.
+
+        Raises:
+            TemplatePathError: a custom resource has no pod template where it should have one.
+        """
+        obj = applied.object
+        if isinstance(obj, CustomResource):
+            return self._custom(obj)
+        workload = named(cast("Workload", obj), self._cluster)
+        if isinstance(workload, Pod):
+            return Update("new", added=expand(unstarted(workload) if applied.anew else workload, self._cluster))
+        denied = check_workload(workload, self._cluster) if self._admission else None
+        self._cluster.add(default_object(workload))
+        return Update("new", added=expand(workload, self._cluster), denied=denied)
 
     def _known(self, workload: Workload) -> Update:
         denied = None if isinstance(workload, Pod) else check_workload(workload, self._cluster)
@@ -95,6 +125,12 @@ class Planner:
 
     def admit(self, applied: Applied, groups: Iterable[Group]) -> Iterator[Candidate]:
         """The pods of these groups, created one after another."""
+        if isinstance(applied.object, Pod) and (applied.anew or not self._admission):
+            for group in groups:
+                for candidate in map(self._stored, group.pods()):
+                    self.usage.charge(candidate.pod)  # it gave back what it had used
+                    yield candidate
+            return
         for group in groups:
             if isinstance(applied.object, Deployment):
                 self._add_replica_set(applied.object, group.pod)
@@ -102,7 +138,22 @@ class Planner:
             if refusal:
                 yield from (Candidate(pod, refusal=refusal) for pod in group.pods())
                 continue
-            yield from self._admit_group(self._named(group))
+            if self._admission:
+                yield from self._admit_group(self._named(group))
+            else:
+                yield from map(self._stored, group.pods())
+
+    def admit_one(self, applied: Applied, group: Group) -> Candidate:
+        """The first pod of the group, as if it were the only one to be created: quotas do not count it afterwards."""
+        one = Group(group.pod, group.names[:1], group.claims)
+        (candidate,) = self.admit(applied, [one])
+        if self._admission and not candidate.refusal:
+            self.usage.release(candidate.pod)
+        return candidate
+
+    def _stored(self, pod: Pod) -> Candidate:
+        stored = stored_pod(pod, self._cluster)
+        return Candidate(pod, refusal=stored.message) if isinstance(stored, Denied) else Candidate(stored)
 
     def take_back(self, pod: Pod) -> None:
         """A pod stays that was taken to be removed."""
@@ -138,9 +189,7 @@ class Planner:
         meta = pod.metadata
         pod = replace(pod, metadata=replace(meta, uid=uid_of("Pod", meta.namespace, meta.name)))
         for claim in ephemeral_claims(pod, self._cluster):
-            admitted = admit_claim(claim, self._cluster, self.usage)
-            if isinstance(admitted, Admitted):  # else the pod waits for its claim, and the scheduler says so
-                self._cluster.add(admitted.object)
+            self.claims.create(claim)  # of one that is refused, the scheduler says that the pod waits for it
         if pod.spec.resource_claims:
             pod, claims = with_resource_claims(pod, self._cluster)
             for made in claims:
@@ -149,14 +198,8 @@ class Planner:
 
     def _refused_claim(self, claims: Iterable[PersistentVolumeClaim]) -> str:
         """Make the claims; the first refusal, if there is one."""
-        refusal = ""
-        for claim in claims:
-            admitted = admit_claim(claim, self._cluster, self.usage)
-            if isinstance(admitted, Admitted):
-                self._cluster.add(admitted.object)
-            else:
-                refusal = refusal or admitted.message
-        return refusal
+        refusals = [refusal.message for refusal in map(self.claims.create, claims) if refusal is not None]
+        return refusals[0] if refusals else ""
 
     def _add_replica_set(self, deployment: Deployment, pod: Pod) -> None:
         """The scheduler reads the selector of the set that controls a pod, so a new one must be there."""

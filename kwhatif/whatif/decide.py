@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.evidence import Note
 from kwhatif.framework.guard import unguarded
-from kwhatif.framework.profile import Profile
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Code, Status, Verdict
+from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
 from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.preemption.candidate import Preemption
@@ -17,12 +20,30 @@ from kwhatif.report import Decision, FeasibleRow, PreemptionRow, PreEnqueueRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+from kwhatif.whatif.candidates import Candidate
+from kwhatif.whatif.caveats import caveats_of
 from kwhatif.whatif.preemption_rows import preemption_row
 from kwhatif.whatif.rows import owner_of, rejected_rows
 
 #: A node that nobody looked at, because the pod's nominated node fits, or that an extender dropped without a word.
 #: Upstream's default for such nodes (`NewDefaultNodeToStatus`) has no reason.
 NOT_LOOKED_AT = Verdict(Status(Code.UNRESOLVABLE, (), (Note("not looked at"),)))
+
+
+def decide_alone(
+    candidate: Candidate, profiles: Mapping[str, Profile], snapshot: State, caveats: dict[str, None]
+) -> Decision:
+    """The decision about a pod as if it were the next in the queue; what it leaves out is added to `caveats`."""
+    if candidate.refusal:
+        return denied(candidate)
+    pod = PodInfo(candidate.pod)
+    name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
+    profile = profiles.get(name)
+    if profile is None:
+        return ignored(pod, name)
+    decision, result = decide(profile, pod, snapshot)
+    caveats.update(dict.fromkeys(caveats_of(result)))
+    return replace(decision, changes=candidate.changes)
 
 
 def decide(profile: Profile, pod: PodInfo, snapshot: State) -> tuple[Decision, Attempt]:
@@ -44,6 +65,21 @@ def ignored(pod: PodInfo, scheduler: str) -> Decision:
         scheduler_name=scheduler,
         outcome="Ignored",
         message=f"no profile is named {scheduler}: this scheduler leaves the pod alone",
+    )
+
+
+def denied(candidate: Candidate) -> Decision:
+    """The API server refuses the pod."""
+    pod = candidate.pod
+    return Decision(
+        pod=key_of(pod),
+        owner=owner_of(pod),
+        priority=pod.spec.priority or 0,
+        priority_class_name=pod.spec.priority_class_name,
+        scheduler_name=pod.spec.scheduler_name or DEFAULT_SCHEDULER,
+        outcome="Denied",
+        message=candidate.refusal,
+        changes=candidate.changes,
     )
 
 

@@ -37,23 +37,23 @@ def rows(arguments: str, stdin: str = "") -> dict[str, str]:
 
 def test_a_rendered_chart_passes_through_standard_input() -> None:
     assert rows("-", (FIXTURES / "charts" / "ingress-nginx.yaml").read_text()) == {
-        "Deployment platform/edge-ingress-nginx-controller": "all 2 placed on 2 nodes",
-        "Job platform/edge-ingress-nginx-admission-create": "placed on general-a1",
-        "Job platform/edge-ingress-nginx-admission-patch": "placed on general-a1",
+        "Deployment platform/edge-ingress-nginx-controller": "all 2 pods fit on 2 nodes",
+        "Job platform/edge-ingress-nginx-admission-create": "fits on general-a1",
+        "Job platform/edge-ingress-nginx-admission-patch": "fits on general-a1",
     }
 
 
 def test_a_rendered_chart_with_pods_on_every_node_and_a_claim() -> None:
     assert rows("-", (FIXTURES / "charts" / "prometheus.yaml").read_text()) == {
-        "DaemonSet platform/metrics-prometheus-node-exporter": "all 12 placed on 12 nodes",
-        "Deployment platform/metrics-kube-state-metrics": "placed on general-a1",
-        "Deployment platform/metrics-prometheus-server": "placed on general-a1",
+        "DaemonSet platform/metrics-prometheus-node-exporter": "all 12 pods fit on 12 nodes",
+        "Deployment platform/metrics-kube-state-metrics": "fits on general-a1",
+        "Deployment platform/metrics-prometheus-server": "fits on general-a1",
     }
 
 
 def test_the_order_of_documents_does_not_matter_for_what_takes_effect_before_pods() -> None:
     documents = (FIXTURES / "manifests" / "reports.yaml").read_text().split("---\n")
-    assert rows("-", "---\n".join(reversed(documents))) == {"CronJob reports/nightly": "all 2 placed on 2 nodes"}
+    assert rows("-", "---\n".join(reversed(documents))) == {"CronJob reports/nightly": "all 2 pods fit on 2 nodes"}
 
 
 def test_manifests_may_be_files_directories_globs_and_standard_input_at_once() -> None:
@@ -230,7 +230,9 @@ def test_what_the_dump_lacks_fails_a_strict_gate_too() -> None:
 # --- snapshots as the cluster's stand-in -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("options", "web"), [("--images", "all 2 placed on 2 nodes"), ("", "all 2 placed on 2 nodes")])
+@pytest.mark.parametrize(
+    ("options", "web"), [("--images", "all 2 pods fit on 2 nodes"), ("", "all 2 pods fit on 2 nodes")]
+)
 def test_on_a_saved_snapshot_an_update_is_still_no_addition(options: str, web: str, tmp_path: Path) -> None:
     saved = tmp_path / "cluster.json.gz"
     run(f"kwhatif snapshot save {saved} {options} {DEMO}")

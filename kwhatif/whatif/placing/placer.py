@@ -10,6 +10,7 @@ from kwhatif.framework.attempt import Attempt, attempt, held_back
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.disruption import disrupt
+from kwhatif.report import Decision
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -17,15 +18,16 @@ from kwhatif.whatif.caveats import caveats_of
 from kwhatif.whatif.decide import ignored
 from kwhatif.whatif.placing.placement import Placement, placement_of
 from kwhatif.whatif.placing.replicas import difference
-from kwhatif.whatif.placing.rows import in_full
 from kwhatif.whatif.placing.run import Move, Run
 
-Wanted = Callable[[Placement], bool]
+#: From a whole attempt to a decision that says why.
+Describe = Callable[[Attempt], Decision]
+#: Whether the placement is to have such a decision, and how it is made.
+Wanted = Callable[[Placement], Describe | None]
 
 
-def _nowhere(placement: Placement) -> bool:
+def _nowhere(placement: Placement) -> None:
     del placement
-    return False
 
 
 class Placer:
@@ -55,7 +57,7 @@ class Placer:
 
         Args:
             pod: the pod, as the API server would store it.
-            in_detail: whether the placement is to have its full decision.
+            in_detail: whether the placement is to have a decision that says why, and how that is made.
         """
         name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
         profile = self._profiles.get(name)
@@ -64,9 +66,10 @@ class Placer:
             return Placement(pod, "Ignored", message=decision.message, decision=decision)
         self._make_way_for(pod)
         placement, result = self._judge(profile, pod)
-        if in_detail(placement):
-            full = in_full(result or attempt(profile, pod, self.snapshot))
-            placement = replace(placement, decision=full)
+        describe = in_detail(placement)
+        if describe is not None:
+            decision = describe(result or attempt(profile, pod, self.snapshot))
+            placement = replace(placement, decision=decision)
         self._move_on(placement, result)
         return placement
 
@@ -107,7 +110,8 @@ class Placer:
         snapshot, pod, node = self.snapshot, placement.pod, placement.node
         if node is None:
             # It is judged as if it were pending, and stays so, even where its manifest names a node.
-            waiting = replace(pod.pod, spec=replace(pod.pod.spec, node_name=""))
+            spec = pod.pod.spec
+            waiting = replace(pod.pod, spec=replace(spec, node_name="")) if spec.node_name else pod.pod
             snapshot.apply(Upsert(waiting), Nominate(pod.key, _nomination(placement, result) or None))
             return
         victims = placement.victims

@@ -53,6 +53,7 @@ def in_short(placement: Placement) -> Decision:
         if is_placed
         else (),
         preemption=preemption,
+        detail="short",
     )
 
 
@@ -68,7 +69,7 @@ def in_full(result: Attempt) -> Decision:
         few = replace(tried, candidates=tried.candidates[:FEW], rejected=_few_of_each(tried.rejected))
         result = replace(result, post_filter=replace(found, outcome=few))
     decision = decision_of(result, _few_of_each(verdicts_of(result)))
-    return decision if ties is None else replace(decision, ties=ties)
+    return replace(decision, ties=decision.ties if ties is None else ties, detail="few")
 
 
 def _best_few(scores: Scores) -> Scores:

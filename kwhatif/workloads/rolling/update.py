@@ -13,7 +13,7 @@ from kwhatif.workloads.expansion import Expansion
 
 #: `final`: the end state. `surge`: the moment with the most pods, while old ones are still there.
 Rollout = Literal["final", "surge"]
-Kind = Literal["new", "unchanged", "scaled", "changed"]
+Kind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
 
 _PERCENT = re.compile(r"(\d+)%")
 

@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kwhatif.admission.candidate import admit_candidate
-from kwhatif.admission.priority import PriorityClasses
+from kwhatif.admission.new_pod import stored_pod
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.node import Node
@@ -20,7 +19,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PriorityClass
 from kwhatif.sources.dump import read_cluster
 from kwhatif.sources.extender.objects import WholeObjects
-from kwhatif.sources.manifests import read_manifests
+from kwhatif.sources.manifests import read_manifest_set
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod
 
@@ -51,10 +50,11 @@ def sent(tmp_path: Path, manifest: str) -> dict[str, Any]:
     path = tmp_path / "pod.yaml"
     path.write_text(manifest)
     candidates = Originals()
-    (read,) = read_manifests([str(path)], stdin=io.BytesIO(), default_namespace="shop", originals=candidates)
+    found = read_manifest_set([str(path)], stdin=io.BytesIO(), default_namespace="shop", originals=candidates)
+    (read,) = found.manifests
     assert isinstance(read.object, Pod)
-    classes = PriorityClasses([PriorityClass(metadata=ObjectMeta(name="high"), value=1000)])
-    admitted = admit_candidate(read.object, classes)
+    classes = Cluster([PriorityClass(metadata=ObjectMeta(name="high"), value=1000)])
+    admitted = stored_pod(read.object, classes)
     assert isinstance(admitted, Pod)
     return WholeObjects(SessionOriginals(Originals(), candidates)).candidate(PodInfo(admitted))
 

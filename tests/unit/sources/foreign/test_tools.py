@@ -84,7 +84,7 @@ def test_its_decisions_are_those_of_the_cluster(tool: Tool, tmp_path: Path) -> N
 
 def decisions(session: kwhatif.api.Session, pods: list[Path]) -> list[dict]:
     """Decisions, with the order in which pods began instead of the times."""
-    report = kwhatif.preempt(session, *pods).to_json().decode()
+    report = kwhatif.preempt(session, *pods).to_json()
     times = sorted(set(re.findall(TIME, report)))
     return json.loads(re.sub(TIME, lambda match: f"time {times.index(match[0])}", report))["decisions"]
 
