@@ -9,9 +9,10 @@ from kwhatif.framework.diagnosis import fit_error, reasons_histogram
 from kwhatif.framework.extender import ExtenderError
 from kwhatif.framework.extender_calls import ExtenderCalls
 from kwhatif.framework.filters import ByShape, NamedFilter, Refusal, run_filters
+from kwhatif.framework.incremental import Rebindable
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads, by_claims
 from kwhatif.framework.profile import Profile
-from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, Code, Status, Verdict, unresolvable
+from kwhatif.framework.status import SKIP, SKIP_UNTIL_PLACED, Code, Status, Verdict, unresolvable
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -41,8 +42,8 @@ class Cycle:
         self.compiled: dict[str, NodeFilter] = {}
         #: Plugins whose PreFilter was called: a later one's is not when one before it stops the cycle.
         self.asked: set[str] = set()
-        #: Some plugin said SKIP_FOR_NOW.
-        self.skipped_for_now = False
+        #: Some plugin said SKIP_UNTIL_PLACED.
+        self.skipped_until_placed = False
         #: The filters to ask, in Filter order.
         self.filters: list[NamedFilter] = []
         self.node_set: frozenset[str] | None = None
@@ -92,16 +93,16 @@ class Cycle:
         if isinstance(result, Status):
             if result.code is Code.ERROR:
                 raise CycleError(f'running PreFilter plugin "{plugin.name}": {result.message}')
-            self.skipped_for_now |= result is SKIP_FOR_NOW
+            self.skipped_until_placed |= result is SKIP_UNTIL_PLACED
         else:
             self.compiled[plugin.name] = result
         return result
 
-    def turn_to(self, pod: PodInfo) -> bool:
-        """Be the cycle of another pod, whose claims are the only difference, where nodes get the same answers.
+    def rebind(self, pod: PodInfo) -> bool:
+        """Be the cycle of another pod, which differs in its claims alone, where nodes get the same answers.
 
         Returns:
-            Whether they do, see `NodeFilter.turn_to`. If not, the cycle is worthless.
+            Whether they do, see `Rebindable.rebind`. If not, the cycle is worthless.
         """
         if self.pre_filter_message:
             return False
@@ -113,7 +114,7 @@ class Cycle:
             if isinstance(after, Status):
                 if before is not None or after is not SKIP:
                     return False
-            elif before is None or not before.turn_to(after):
+            elif not isinstance(before, Rebindable) or not before.rebind(after):
                 return False
         self.pod = pod
         return True
@@ -141,7 +142,7 @@ class Cycle:
         if not isinstance(result, Status):
             self.compiled[plugin.name] = result
         elif result.code is Code.SKIP:
-            self.skipped_for_now |= result is SKIP_FOR_NOW
+            self.skipped_until_placed |= result is SKIP_UNTIL_PLACED
         else:
             self.compiled[plugin.name] = Refusal(result)
 

@@ -7,11 +7,12 @@ from typing import ClassVar
 import msgspec
 
 from kwhatif.framework.cycle import Cycle
+from kwhatif.framework.incremental import PostFilterKind
 from kwhatif.framework.plugin import PostFilterResult
 from kwhatif.framework.status import Status
 from kwhatif.model.meta import Model
 from kwhatif.preemption.evaluator import Evaluator
-from kwhatif.preemption.policy import Policy
+from kwhatif.preemption.policy import EvictsByPolicy, Policy
 
 
 class DefaultPreemptionArgs(Model):
@@ -21,7 +22,7 @@ class DefaultPreemptionArgs(Model):
     min_candidate_nodes_absolute: int = 100
 
 
-class DefaultPreemption:
+class DefaultPreemption(EvictsByPolicy):
     """Evicts pods of lower priority where that makes room.
 
     A plugin with rules of its own is a subclass with another `name` and `policy`. Its PreEnqueue upstream only keeps a
@@ -30,9 +31,15 @@ class DefaultPreemption:
 
     name: ClassVar[str] = "DefaultPreemption"
     policy: Policy = Policy()
+    post_filter_kind: ClassVar[PostFilterKind] = PostFilterKind.EVALUATES
 
     def __init__(self, args: DefaultPreemptionArgs | None = None) -> None:
         self.args = args or DefaultPreemptionArgs()
+
+    def sufficient_candidates(self, tried: int) -> int:
+        """As the arguments say (`calculateNumCandidates`)."""
+        args = self.args
+        return max(tried * args.min_candidate_nodes_percentage // 100, args.min_candidate_nodes_absolute)
 
     def post_filter(self, cycle: Cycle) -> PostFilterResult:
         """Nominate the pod to the node where it costs least to make room."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from kwhatif.framework.incremental import ScoresByShape
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.status import Status
 from kwhatif.model.int64 import from_float, wrap
@@ -41,9 +42,8 @@ def image_score(total: int, containers: int) -> int:
     return MAX_NODE_SCORE * (min(total, largest) - _MIN_THRESHOLD) // (largest - _MIN_THRESHOLD)
 
 
-class _NothingAnywhere(NodeScorer):
+class _NothingAnywhere(ScoresByShape, NodeScorer):
     reads = Reads.SHAPE
-    by_shape = True
 
     def score(self, node: NodeInfo) -> int:
         del node

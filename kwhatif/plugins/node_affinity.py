@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from kwhatif.framework.evidence import UnmatchedSelector
+from kwhatif.framework.incremental import NormalizesByRange, ScoresByShape
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
@@ -57,9 +58,8 @@ class _Selected(NodeFilter):
         return SUCCESS
 
 
-class _Preferred(NodeScorer):
+class _Preferred(ScoresByShape, NormalizesByRange, NodeScorer):
     reads = Reads.NODE
-    normalizes_by_range = True
 
     def __init__(self, terms: Sequence[PreferredTerms], *, by_shape: bool) -> None:
         self._terms = terms

@@ -12,7 +12,8 @@ from functools import cache
 from typing import ClassVar, NamedTuple
 
 from kwhatif.framework.evidence import InsufficientResource
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, Readmission, Reads
+from kwhatif.framework.incremental import Relaxing, Reprieved, Reprieving
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, compile_entries
 from kwhatif.framework.scoring_strategy import ScoringStrategy, compile_strategy
 from kwhatif.framework.status import SUCCESS, Code, Status, error
@@ -85,15 +86,14 @@ class NodeResourcesFit:
         return name in self._ignored or name.partition("/")[0] in self._ignored_groups
 
 
-class _Room(NodeFilter):
+class _Room(Relaxing, Reprieving, NodeFilter):
     """Whether the node has room; every resource that is short is a reason, in upstream's order."""
 
     reads = Reads.PODS
-    monotone = True
 
     def __init__(self, requested: Resources, backed: frozenset[str] = frozenset()) -> None:
         self._cpu, self._memory, self._ephemeral, self._scalars = requested
-        self.question = requested, backed
+        self.signature = requested, backed
         amounts = (CPU, self._cpu), (MEMORY, self._memory), (EPHEMERAL_STORAGE, self._ephemeral), *self._scalars
         self._asked = {name: amount for name, amount in amounts if amount}
         self._about = *self._asked, backed
@@ -106,10 +106,12 @@ class _Room(NodeFilter):
             return self._filter_wide(node)
         return self._judge(node, len(node.pods), node.cpu, node.memory, node.ephemeral, node.scalars)
 
-    def beside(self, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo) -> dict[PodInfo, Status]:
+    def statuses_with(
+        self, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
+    ) -> dict[PodInfo, Status]:
         """As the base class says: on the sums alone."""
         if node.wide:
-            return super().beside(pods, refused, node)
+            return super().statuses_with(pods, refused, node)
         statuses = dict.fromkeys(refused, SUCCESS)
         number, cpu, memory, ephemeral = len(node.pods), node.cpu, node.memory, node.ephemeral
         scalars: Mapping[str, int] = node.scalars
@@ -143,7 +145,7 @@ class _Room(NodeFilter):
                 short.append(InsufficientResource(name, amount, used, allocatable))
         return _refusal(short) if short else SUCCESS
 
-    def readmit(self, row: PodRow, node: NodeInfo) -> Readmission | None:
+    def reprieve_all(self, row: PodRow, node: NodeInfo) -> Reprieved | None:
         """As the base class says: on the sums alone, which is all that `filter` reads of pods."""
         if node.wide or row.wide:
             return None
@@ -160,14 +162,14 @@ class _Room(NodeFilter):
                     stop, cause = fitting, limit
             start = stop + 1
             if start > number:
-                return Readmission(refused, _Scope(self._about, [limit.bounds() for limit in limits]))
+                return Reprieved(refused, _Scope(self._about, [limit.bounds() for limit in limits]))
             refused.append(row.pods[stop])
             if cause is not None:
                 cause.lack = min(cause.lack, cause.sums[start] - cause.most)
             for limit in scarce:
                 limit.most += limit.sums[start] - limit.sums[stop]
 
-    def in_scope(self, scope: object) -> bool:
+    def has_same_answer(self, scope: object) -> bool:
         """Whether the pod requests the same resources, and of each about as much."""
         if not isinstance(scope, _Scope) or scope.about != self._about:
             return False

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kwhatif.framework.evidence import UntoleratedTaint
+from kwhatif.framework.incremental import NormalizesByRange, ScoresByShape
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
@@ -30,10 +31,8 @@ class _Tolerates(NodeFilter):
         return unresolvable("node(s) had untolerated taint(s)", evidence)
 
 
-class _FewestTaints(NodeScorer):
+class _FewestTaints(ScoresByShape, NormalizesByRange, NodeScorer):
     reads = Reads.SHAPE
-    by_shape = True
-    normalizes_by_range = True
 
     def __init__(self, tolerations: Sequence[Toleration]) -> None:
         self._tolerations = [toleration for toleration in tolerations if toleration.effect in ("", PREFER_NO_SCHEDULE)]

@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple, Self
 
 from kwhatif.framework.evidence import VolumeConflict
+from kwhatif.framework.incremental import Selective
 from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, SUCCESS, Status, error, unresolvable, unschedulable
+from kwhatif.framework.status import SKIP, SKIP_UNTIL_PLACED, SUCCESS, Status, error, unresolvable, unschedulable
 from kwhatif.matching.volumes import READ_WRITE_ONCE_POD, claim_not_found
 from kwhatif.model.disks import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
 from kwhatif.model.storage import PersistentVolumeClaim
@@ -107,7 +108,7 @@ class VolumeRestrictions:
         claims = _ExclusiveClaims(pod.namespace, frozenset(exclusive), snapshot)
         users = claims.in_use()
         if not disks and not users:
-            return SKIP_FOR_NOW if exclusive else SKIP
+            return SKIP_UNTIL_PLACED if exclusive else SKIP
         return _RestrictionsFilter(disks, claims, users)
 
     def without_pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter:
@@ -154,7 +155,7 @@ class _NotLookedAt:
     refusal = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
 
 
-class _RestrictionsFilter(NodeFilter):
+class _RestrictionsFilter(Selective, NodeFilter):
     def __init__(self, disks: tuple[_Disk, ...], claims: _ExclusiveClaims | _NotLookedAt, users: int) -> None:
         self.reads = Reads.CLUSTER if claims.names else Reads.PODS
         self._disks = disks
@@ -179,7 +180,7 @@ class _RestrictionsFilter(NodeFilter):
     def fork(self) -> Self:
         return type(self)(self._disks, self._claims, self._users)
 
-    def heeds(self, pod: PodInfo) -> bool:
+    def affected_by(self, pod: PodInfo) -> bool:
         return bool(self._disks) or self._mentions(pod) > 0
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:

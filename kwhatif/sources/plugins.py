@@ -21,8 +21,8 @@ from kwhatif.errors import InputError, KwhatifError, PluginFailed, Problem
 from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import Point
-from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.preemption.guard import GuardedPolicy
+from kwhatif.preemption.policy import EvictsByPolicy
 
 GROUP = "kwhatif.plugins"
 
@@ -152,7 +152,7 @@ def _make(plugin: Any, *arguments: object) -> Plugin:
         raise
     except Exception as failure:
         raise PluginFailed(f"plugin {plugin.name} cannot be made: {type(failure).__name__}: {failure}") from failure
-    if isinstance(made, DefaultPreemption):
+    if isinstance(made, EvictsByPolicy):
         made.policy = GuardedPolicy(made.policy, made.name)
     return cast("Plugin", GuardedPlugin(made))
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.guard import unguarded
 from kwhatif.framework.profile import Profile
-from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.preemption.candidate import Preemption
+from kwhatif.preemption.policy import EvictsByPolicy
 from kwhatif.whatif.extender_caveats import extender_caveats
 
 _MIN_FEASIBLE_NODES = 100
@@ -44,10 +44,8 @@ def _preemption_caveats(result: Attempt) -> Iterator[str]:
         return
     tried = len(outcome.candidates) + len(outcome.rejected)
     for plugin in map(unguarded, result.cycle.profile.post_filter):
-        if isinstance(plugin, DefaultPreemption):
-            enough = max(
-                tried * plugin.args.min_candidate_nodes_percentage // 100, plugin.args.min_candidate_nodes_absolute
-            )
+        if isinstance(plugin, EvictsByPolicy):
+            enough = plugin.sufficient_candidates(tried)
             if len(outcome.candidates) > enough:
                 yield (
                     f"kube-scheduler stops after {enough} preemption candidates, from a random node on; kwhatif"

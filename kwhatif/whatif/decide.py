@@ -14,8 +14,8 @@ from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Code, Status, Verdict
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
-from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.preemption.candidate import Preemption
+from kwhatif.preemption.policy import EvictsByPolicy
 from kwhatif.report import Decision, FeasibleRow, PreemptionRow, PreEnqueueRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
@@ -126,7 +126,7 @@ def _preemption(result: Attempt) -> PreemptionRow | None:
     if isinstance(outcome, Preemption):
         return preemption_row(outcome)
     for plugin in map(unguarded, result.cycle.profile.post_filter):
-        if isinstance(plugin, DefaultPreemption):
+        if isinstance(plugin, EvictsByPolicy):
             refusal = plugin.policy.why_not_eligible(result.cycle)
             return preemption_row(Preemption(eligible=not refusal, message=refusal))
     return None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kwhatif.framework.cycle import Cycle
+from kwhatif.framework.incremental import PostFilterKind
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from kwhatif.model.cluster import Cluster, key_of
@@ -43,6 +44,7 @@ class DynamicResources:
     name: ClassVar[str] = "DynamicResources"
     #: Score fails as well where PreFilter is disabled, and has nothing to score where Filter is.
     scores_what_filter_found: ClassVar[bool] = True
+    post_filter_kind: ClassVar[PostFilterKind] = PostFilterKind.REPORTS
 
     def __init__(self, args: DynamicResourcesArgs | None = None) -> None:
         self.args = args or DynamicResourcesArgs()

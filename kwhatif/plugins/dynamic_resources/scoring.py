@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kwhatif.framework.incremental import NormalizesByRange
 from kwhatif.framework.plugin import NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.model.resource import AllocationResult, ResourceClaim
@@ -19,11 +20,10 @@ def prefers(claims: Sequence[ResourceClaim]) -> bool:
     return any(request.first_available for claim in claims for request in claim.spec.devices.requests)
 
 
-class Preference(NodeScorer):
+class Preference(NormalizesByRange, NodeScorer):
     """8 points for each request that gets its first alternative, 7 for the second, and so on."""
 
     reads = Reads.NODE
-    normalizes_by_range = True
 
     def __init__(self, claims: ClaimFilter) -> None:
         self._claims = claims

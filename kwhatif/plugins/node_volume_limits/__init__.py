@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.framework.evidence import VolumeLimit
+from kwhatif.framework.incremental import Rebindable, Relaxing
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unschedulable
 from kwhatif.matching.csi_migration import in_tree_disk
@@ -95,7 +96,7 @@ def _needs(claim: PersistentVolumeClaim) -> object:
     return claim.spec, claim_class(claim), meta.uid, meta.owner_references
 
 
-class _LimitsFilter(NodeFilter):
+class _LimitsFilter(Relaxing, Rebindable, NodeFilter):
     reads = Reads.PODS
 
     def __init__(self, pod: Pod, snapshot: State) -> None:
@@ -109,7 +110,7 @@ class _LimitsFilter(NodeFilter):
         if not any(self._limits.values()):
             self.reads = Reads.NODE
         # A volume that a pod there has as well is one more without that pod, even if the node is beyond its limit.
-        self.monotone = isinstance(self._new, Status) or all(
+        self.relaxing = isinstance(self._new, Status) or all(
             _is_of_its_own(handle, driver, snapshot) for handle, driver in self._new.items()
         )
 
@@ -125,7 +126,7 @@ class _LimitsFilter(NodeFilter):
             return there.error
         return _judge(new, limits, there)
 
-    def turn_to(self, other: NodeFilter) -> bool:
+    def rebind(self, other: NodeFilter) -> bool:
         """As many volumes of each driver, none of which is anywhere yet, are the same to every node."""
         if not (
             isinstance(other, _LimitsFilter)
@@ -135,7 +136,7 @@ class _LimitsFilter(NodeFilter):
             return False
         self._new = other._new
         self._new_without_csi_node = other._new_without_csi_node
-        self.monotone = other.monotone
+        self.relaxing = other.relaxing
         return True
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.framework.incremental import Rebindable
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status
 from kwhatif.matching.volumes import SELECTED_NODE
@@ -18,7 +19,7 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 
 
-class BindingFilter(NodeFilter):
+class BindingFilter(Rebindable, NodeFilter):
     """The pod's claims against one node after another."""
 
     def __init__(
@@ -51,7 +52,7 @@ class BindingFilter(NodeFilter):
                 return plan.alone if objection is None else objection.and_also(plan)
         return SUCCESS if objection is None else objection.alone
 
-    def turn_to(self, other: NodeFilter) -> bool:
+    def rebind(self, other: NodeFilter) -> bool:
         """Claims of one class that ask for the same are alike, if a volume has to be made for each of them."""
         if not isinstance(other, BindingFilter):
             return False

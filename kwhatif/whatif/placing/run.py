@@ -13,6 +13,7 @@ import msgspec
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.cycle import CycleError
 from kwhatif.framework.guard import GuardedPlugin
+from kwhatif.framework.incremental import NormalizesByRange, apply_pod_change
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads, by_claims
 from kwhatif.framework.scoring import Scores, score_nodes
 from kwhatif.model.cluster import KubernetesObject
@@ -55,7 +56,7 @@ class Run:
         #: What preemption came to, until there is a standing.
         self._found = found if isinstance(found, Preemption) and found.node else None
         self._standing: Standing | None = None
-        self._is_over = not _can_be_kept_up(result) or self._cycle.skipped_for_now
+        self._is_over = not _can_be_kept_up(result) or self._cycle.skipped_until_placed
         #: Node names by label, for near-unique labels.
         self._domains: dict[str, dict[str, list[str]]] = {}
 
@@ -96,7 +97,7 @@ class Run:
         own = [name for name in pod.claim_names if name not in cycle.pod.claim_names]
         if not own:
             return not self._reserves
-        return self._owns_claims and self._are_unused(own) and cycle.turn_to(pod)
+        return self._owns_claims and self._are_unused(own) and cycle.rebind(pod)
 
     def _are_unused(self, claims: Collection[str]) -> bool:
         snapshot, namespace = self._cycle.snapshot, self._cycle.pod.namespace
@@ -120,7 +121,7 @@ class Run:
         names = {move.node}
         for follower in self._followers():
             for pod, amount in (*((pod, -1) for pod in move.left), (move.came, 1)):
-                domains = follower.follow(pod, node, amount)
+                domains = apply_pod_change(follower, pod, node, amount)
                 if domains is None:
                     self._is_over = True
                     return False
@@ -152,7 +153,7 @@ class Run:
         """Where pods evict more than they need, others find room."""
         self._cycle.feasible = [self._cycle.snapshot.by_name[name] for name in feasible]
         self._scores = score_nodes(self._cycle)
-        if not _suit(self._scores) or self._cycle.skipped_for_now:
+        if not _suit(self._scores) or self._cycle.skipped_until_placed:
             raise CycleError("the scores cannot be kept up")
 
     def _nodes_with(self, key: str, value: str) -> list[str]:
@@ -181,5 +182,5 @@ def _can_be_kept_up(result: Attempt) -> bool:
 def _suit(scores: Scores) -> bool:
     """Whether all scorers can be asked about one node of each kind."""
     return scores.scorers is not None and all(
-        scorer.normalizes_by_range or not scorer.normalizes for scorer in scores.scorers.values()
+        isinstance(scorer, NormalizesByRange) or not scorer.normalizes for scorer in scores.scorers.values()
     )

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.extender import ExtenderError, ExtenderVictims
+from kwhatif.framework.incremental import Selective
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
@@ -38,7 +39,7 @@ class Cpu:
         return CpuFilter(pod)
 
 
-class RivalFilter(NodeFilter):
+class RivalFilter(Selective, NodeFilter):
     """No two pods labelled `rival` on one node; counts in state of its own, as InterPodAffinity does."""
 
     reads = Reads.CLUSTER
@@ -52,7 +53,7 @@ class RivalFilter(NodeFilter):
     def fork(self) -> RivalFilter:
         return RivalFilter(dict(self.rivals))
 
-    def heeds(self, pod: PodInfo) -> bool:
+    def affected_by(self, pod: PodInfo) -> bool:
         return "rival" in pod.labels
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:

@@ -6,15 +6,13 @@ from typing import Any
 
 import pytest
 
-from kwhatif.catalog import default_profile
 from kwhatif.errors import PluginFailed
 from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.status import SKIP
-from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.whatif.session import Session
+from tests.asking import each_alone
 from tests.builders import PodBuilder, cluster, node, pod
-from tests.storage import claim
 
 
 class Raises:
@@ -40,23 +38,12 @@ def test_a_plugin_that_raises_leaves_the_session_as_it_was(there: PodBuilder) ->
     session = Session(cluster(node("n1"), there, pod("other").on("n1")), profiles=profiles)
     before, pods = on_nodes(session), dict(session.snapshot.pods)
     with pytest.raises(PluginFailed):
-        session.schedule([pod("web").labels(odd="yes").build()])
+        each_alone(session, [pod("web").labels(odd="yes").build()])
     assert (on_nodes(session), dict(session.snapshot.pods)) == (before, pods)
-    assert session.schedule([pod("web").build()]).decisions[0].node == "n1"
+    assert each_alone(session, [pod("web").build()]).decisions[0].node == "n1"
 
 
 def test_a_pod_is_judged_without_its_namesake() -> None:
     session = Session(cluster(node("n1").allocatable(cpu="2"), pod("web").cpu("2").on("n1")))
-    assert session.schedule([pod("web").cpu("1").build()]).decisions[0].outcome == "Placed"
+    assert each_alone(session, [pod("web").cpu("1").build()]).decisions[0].outcome == "Placed"
     assert on_nodes(session) == {"n1": ["web"]}
-
-
-def test_a_session_that_has_more_objects_is_another_one() -> None:
-    session = Session(cluster(node("n1"), claim("old")), profiles={DEFAULT_SCHEDULER: default_profile()})
-    other = session.having([claim("old", size="9Gi"), claim("new")])
-    assert list(other.cluster.all(PersistentVolumeClaim)) == ["default/old", "default/new"]
-    assert other.cluster.get(PersistentVolumeClaim, "default/old") is session.cluster.get(
-        PersistentVolumeClaim, "default/old"
-    )
-    assert list(session.cluster.all(PersistentVolumeClaim)) == ["default/old"]
-    assert session.having([claim("old")]) is session
