@@ -75,6 +75,10 @@ class GuardedPlugin:
             if hasattr(inner, method):
                 setattr(self, method, guard(inner))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """The methods are guarded again elsewhere."""
+        return type(self), (self.inner,)
+
 
 def unguarded(plugin: object) -> object:
     """The plugin itself, whether or not there is a guard around it."""

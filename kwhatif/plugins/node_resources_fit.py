@@ -51,7 +51,7 @@ class NodeResourcesFit:
     name: ClassVar[str] = "NodeResourcesFit"
 
     def __init__(self, args: NodeResourcesFitArgs | None = None) -> None:
-        args = args or NodeResourcesFitArgs()
+        self.args = args = args or NodeResourcesFitArgs()
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self._resources = args.scoring_strategy.resources or DEFAULT_RESOURCES
@@ -79,6 +79,10 @@ class NodeResourcesFit:
         del nodes
         requests = pod_requests(pod.pod, pod_level=False, missing=MISSING_REQUESTS)
         return self._scorer(compile_entries(self._resources, requests, snapshot.cluster, nonzero=True))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """What is compiled of the arguments is compiled again elsewhere."""
+        return type(self), (self.args,)
 
     def _ignores(self, name: str) -> bool:
         if not is_extended_resource(name):

@@ -28,8 +28,6 @@ class Session:
         originals: SessionOriginals | None = None,
     ) -> None:
         self.snapshot = State(cluster)
-        #: The objects of the snapshot.
-        self.cluster = self.snapshot.cluster
         #: Scheduler name -> profile.
         self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
         keep_queued(self.snapshot, self.profiles)
@@ -40,6 +38,11 @@ class Session:
         #: What is to be said about how the cluster was read.
         self.caveats = tuple(caveats)
         self._sources = tuple(sources)
+
+    @property
+    def cluster(self) -> Cluster:
+        """The objects of the snapshot."""
+        return self.snapshot.cluster
 
     def report(self, command: str, decisions: Sequence[Decision], caveats: Mapping[str, None]) -> Report:
         """The decisions as a report about this session's cluster."""

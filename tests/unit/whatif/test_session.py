@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from kwhatif.catalog import default_profile
 from kwhatif.errors import PluginFailed
 from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.status import SKIP
+from kwhatif.whatif.placing import Placer
 from kwhatif.whatif.session import Session
 from tests.asking import each_alone
-from tests.builders import PodBuilder, cluster, node, pod
+from tests.builders import PodBuilder, budget, cluster, node, pod, selector
 
 
 class Raises:
@@ -47,3 +51,28 @@ def test_a_pod_is_judged_without_its_namesake() -> None:
     session = Session(cluster(node("n1").allocatable(cpu="2"), pod("web").cpu("2").on("n1")))
     assert each_alone(session, [pod("web").cpu("1").build()]).decisions[0].outcome == "Placed"
     assert on_nodes(session) == {"n1": ["web"]}
+
+
+def test_a_session_gives_the_same_answers_in_another_process() -> None:
+    """Profiles are made again of their plugins' arguments; what was found out stays behind."""
+    guarded: Any = GuardedPlugin(Raises())
+    profile = default_profile()
+    with_own = replace(profile, pre_filter=(*profile.pre_filter, guarded), filter=(*profile.filter, guarded))
+    running = pod("a").labels(app="db").cpu("3").on("n1")
+    objects = node("n1"), node("n2").cordoned(), running, budget("db", 0, selector(app="db"))
+    session = Session(cluster(*objects), profiles={DEFAULT_SCHEDULER: with_own})
+    asking = [pod("small").cpu("1").build(), pod("large").cpu("3").priority(9).build()]
+    before = each_alone(session, asking)
+    there: Session = pickle.loads(pickle.dumps(session))
+    assert there.cluster is there.snapshot.cluster
+    assert each_alone(there, asking) == before
+    assert pickle.loads(pickle.dumps(before)) == before
+
+
+def test_what_preemption_found_out_can_be_pickled() -> None:
+    session = Session(cluster(node("n1"), pod("a").cpu("3").on("n1")))
+    asking = pod("large").cpu("3").priority(9).info()
+    placement = Placer(session.profiles, session.snapshot.fork()).place(asking)
+    there = pickle.loads(pickle.dumps(placement))
+    assert there.ties == placement.ties == ("n1",)
+    assert [each.pod.key for each in there.candidate.reprieves] == ["default/a"]
