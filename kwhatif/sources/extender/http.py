@@ -50,6 +50,10 @@ class HTTPExtender:
         self._objects = objects
         self._transport = Transport(config)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Elsewhere, connections are made anew."""
+        return type(self), (self._config, self._objects)
+
     def interested(self, pod: PodInfo) -> bool:
         """Whether a container or an init container asks for a resource that the extender manages."""
         if not self._managed:
