@@ -70,6 +70,9 @@ class Cluster:
         self._generations: dict[type | tuple[type, str], int] = {}
         #: What `derived` remembers, by how it was made.
         self._derived: dict[Callable[[Cluster], Any], _Derived] = {}
+        #: The same for what all forks started from, up to this generation: whichever makes it, makes it for all.
+        self._of_origin: dict[Callable[[Cluster], Any], _Derived] = {}
+        self._origin = 0
         #: Kinds that could not be read; empty for a complete dump. Kind -> why.
         self.unread: dict[str, str] = {}
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
@@ -145,7 +148,12 @@ class Cluster:
         remembered = self._derived.get(build)
         generations = tuple([self._generations.get(kind, 0) for kind in kinds])
         if remembered is None or remembered.generations != generations:
-            remembered = self._derived[build] = _Derived(kinds, generations, build(self))
+            remembered = self._of_origin.get(build)
+            if remembered is None or remembered.generations != generations:
+                remembered = _Derived(kinds, generations, build(self))
+                if max(generations, default=0) <= self._origin:
+                    self._of_origin[build] = remembered
+            self._derived[build] = remembered
         return cast("V", remembered.value)
 
     # --- the whole -----------------------------------------------------------------------------------
@@ -169,6 +177,7 @@ class Cluster:
         other._kinds = {kind: objects.fork() for kind, objects in self._kinds.items()}
         other._generations = self._generations.copy()
         other._derived = self._derived.copy()
+        other._of_origin, other._origin = self._of_origin, self._origin
         other.unread = self.unread.copy()
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
@@ -181,7 +190,7 @@ class Cluster:
 
     def __getstate__(self) -> dict[str, object]:
         """What is derived is made anew elsewhere."""
-        return self.__dict__ | {"_derived": {}}
+        return self.__dict__ | {"_derived": {}, "_of_origin": {}}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

@@ -82,9 +82,9 @@ class PodIndex:
         self._terms_about_any: tuple[AffinityTerms, ...] = ()
         self._label_keys: frozenset[str] = frozenset()
 
-    def fork(self, strays: Mapping[str, Sequence[PodInfo]]) -> PodIndex:
-        """An independent index of the same pods."""
-        other = PodIndex(self.nodes, strays)
+    def fork(self, nodes: Sequence[NodeInfo], strays: Mapping[str, Sequence[PodInfo]]) -> PodIndex:
+        """An independent index of the same pods, which are here now."""
+        other = PodIndex(nodes, strays)
         self._mark = object()
         other._ungrouped = None if self._ungrouped is None else self._ungrouped.fork()
         other._groups = self._groups.fork()

@@ -60,8 +60,7 @@ class State:
         self._pending: Overlay[str, PodInfo] = Overlay()
         self._strays: Overlay[str, tuple[PodInfo, ...]] = Overlay()
         self._nominated: dict[str, tuple[PodInfo, ...]] = {}
-        self._index: PodIndex | None = None
-        self._used_claims: Overlay[str, int] | None = None
+        self._built, self._owns_built = _Built(), True
         self._load()
 
     def _info(self, node: Node) -> NodeInfo:
@@ -138,17 +137,19 @@ class State:
     @property
     def index(self) -> PodIndex:
         """The pods on nodes, by labels and by affinity terms."""
-        if self._index is None:
-            self._index = PodIndex(self.nodes, self._strays)
-        return self._index
+        built = self._built
+        if built.index is None:
+            built.index = PodIndex(self.nodes, self._strays if self._owns_built else self._strays.fork())
+        return built.index
 
     def users_of(self, claim: str) -> int:
         """How many pods on nodes use the PersistentVolumeClaim, `namespace/name` (`PVCRefCounts`)."""
-        if self._used_claims is None:
-            self._used_claims = Overlay()
+        built = self._built
+        if built.used_claims is None:
+            built.used_claims = Overlay()
             for node in self.nodes:
                 self._count_claims(node.pods, 1)
-        return self._used_claims.get(claim, 0)
+        return built.used_claims.get(claim, 0)
 
     # --- forks ---------------------------------------------------------------------------------------
 
@@ -159,19 +160,26 @@ class State:
         other.generation = self.generation
         self._mark, other._mark = object(), object()
         self._owns_nodes = self._owns_tree = other._owns_nodes = other._owns_tree = False
+        if self._owns_built and self._built.index is not None:
+            self._built.index.strays = self._strays.fork()
+        self._owns_built = other._owns_built = False
+        other._built = self._built
         other._tree, other._shapes = self._tree, self._shapes
         other._images = self._images.fork()
         other.nodes, other._places, other._by_name = self.nodes, self._places, None
         other._pods, other._pending, other._strays = self._pods.fork(), self._pending.fork(), self._strays.fork()
         other._nominated = self._nominated
-        other._index = None if self._index is None else self._index.fork(other._strays)
-        other._used_claims = None if self._used_claims is None else self._used_claims.fork()
         return other
 
     def prepare(self) -> None:
-        """Build what is otherwise built when somebody asks for it: what a state has built, its forks need not build."""
+        """Build what is otherwise built when somebody asks for it: forks need not build it then."""
         self.users_of("")
         self.index.build()
+
+    def _own_built(self) -> None:
+        """Nodes or their pods are about to change: forks that have not changed go on with what was built."""
+        if not self._owns_built:
+            self._built, self._owns_built = self._built.fork(self.nodes, self._strays), True
 
     # --- changes -------------------------------------------------------------------------------------
 
@@ -235,6 +243,7 @@ class State:
         node_name = pod.pod.spec.node_name
         if node_name not in self._places:
             raise KeyError(f"pod {change.pod} is not on a node")
+        self._own_built()
         self._own(node_name).remove_pod(pod)
         self._unlist(pod, node_name)
         self.cluster._pop(Pod, change.pod)
@@ -260,6 +269,7 @@ class State:
     # --- pods ----------------------------------------------------------------------------------------
 
     def _upsert_pod(self, pod: Pod, nodes: set[str], kinds: set[tuple[type, str]]) -> None:
+        self._own_built()
         info = PodInfo(pod)
         key, node_name = info.key, pod.spec.node_name
         before = self._pods.get(key)
@@ -292,9 +302,10 @@ class State:
             return
         nodes.add(node_name)
         self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
-        if self._index is not None:
-            self._index.remove(before, node_name)
-            self._index.add(after, node_name)
+        index = self._built.index
+        if index is not None:
+            index.remove(before, node_name)
+            index.add(after, node_name)
         if node_name in self._places:
             self._count_claims((before,), -1)
             self._count_claims((after,), 1)
@@ -315,6 +326,7 @@ class State:
         Not by `NodeInfo.remove_pod`: that would free ports which another pod holds as well, and change the order of
         the others.
         """
+        self._own_built()
         node_name = pod.pod.spec.node_name
         if not node_name:
             nodes.update(self._drop_nomination(pod.key))
@@ -332,13 +344,13 @@ class State:
             self._count_claims((pod,), 1)
         else:
             self._strays.put(node_name, (*self._strays.get(node_name, ()), pod))
-        if self._index is not None:
-            self._index.add(pod, node_name)
+        if self._built.index is not None:
+            self._built.index.add(pod, node_name)
 
     def _unlist(self, pod: PodInfo, node_name: str) -> None:
         self._pods.pop(pod.key)
-        if self._index is not None:
-            self._index.remove(pod, node_name)
+        if self._built.index is not None:
+            self._built.index.remove(pod, node_name)
         if node_name in self._places:
             self._count_claims((pod,), -1)
 
@@ -355,7 +367,7 @@ class State:
             self._strays.pop(node_name)
 
     def _count_claims(self, pods: Sequence[PodInfo], amount: int) -> None:
-        used = self._used_claims
+        used = self._built.used_claims
         if used is None:
             return
         for pod in pods:
@@ -407,8 +419,8 @@ class State:
 
     def _take_nodes(self, nodes: list[NodeInfo]) -> None:
         self.nodes, self._owns_nodes = nodes, True
-        if self._index is not None:
-            self._index.nodes = nodes
+        if self._built.index is not None:
+            self._built.index.nodes = nodes
 
     def _own_tree(self) -> None:
         if not self._owns_tree:
@@ -416,6 +428,7 @@ class State:
             self._places = self._places.copy()
 
     def _upsert_node(self, before: Node | None, node: Node, nodes: set[str]) -> bool:
+        self._own_built()
         self._own_tree()
         name = node.metadata.name
         nodes.add(name)
@@ -443,6 +456,7 @@ class State:
 
     def _delete_node(self, node: Node, nodes: set[str]) -> None:
         """Its pods stay assigned to it until they are deleted."""
+        self._own_built()
         self._own_tree()
         name = node.metadata.name
         nodes.add(name)
@@ -485,6 +499,26 @@ class State:
         validate(self)
 
 
+class _Built:
+    """Indexes of a state's pods, and of its forks' as long as these have not changed: built when somebody asks."""
+
+    __slots__ = ("index", "used_claims")
+
+    def __init__(self) -> None:
+        self.index: PodIndex | None = None
+        #: `namespace/claim` -> how many pods on nodes use it.
+        self.used_claims: Overlay[str, int] | None = None
+
+    def fork(self, nodes: Sequence[NodeInfo], strays: Mapping[str, Sequence[PodInfo]]) -> _Built:
+        """For a state that goes its own way."""
+        other = _Built()
+        if self.index is not None:
+            other.index = self.index.fork(nodes, strays)
+        if self.used_claims is not None:
+            other.used_claims = self.used_claims.fork()
+        return other
+
+
 _APPLY: Mapping[type, Callable[..., bool]] = {
     Upsert: State._upsert,
     Delete: State._delete,
@@ -499,6 +533,8 @@ class _Objects(Cluster):
 
     def __init__(self, state: State, objects: Cluster) -> None:
         objects._fork_into(self)
+        if not isinstance(objects, _Objects):
+            self._of_origin, self._origin = {}, next_generation()
         #: The state has the objects, and goes when the last one who has it lets go of it.
         self._state = weakref.ref(state)
 

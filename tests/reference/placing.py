@@ -19,7 +19,7 @@ from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.preemption.candidate import Candidate, Preemption
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.state import State
+from kwhatif.state.state import State, _Built
 
 
 class Plain(NamedTuple):
@@ -42,7 +42,7 @@ def place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[Pl
     """Place all pods; the snapshot is changed."""
     placed = []
     for pod in sorted(pods, key=lambda pod: -pod.priority):
-        snapshot._index = None
+        snapshot._built, snapshot._owns_built = _Built(), True
         for node in snapshot.nodes:
             node.memos = None
         snapshot.apply(Delete(Pod, pod.key))

@@ -254,6 +254,34 @@ def test_what_a_fork_does_not_change_it_shares() -> None:
     assert fork.by_name["n2"] is not state.by_name["n2"]
 
 
+def test_what_a_fork_builds_others_have_as_well_as_long_as_they_are_the_same() -> None:
+    """Every question is asked on a fork: what one builds must not be built for each."""
+    state = populated()
+    asked, untouched, changed = state.fork(), state.fork(), state.fork()
+    changed.apply(Bind(pod("new").labels(app="web").on("n1").build(), "n1"))
+    asked.apply(Upsert(budget("other", 1, selector())))
+    asked.index.build()
+    assert untouched.index is state.index is asked.index
+    assert changed.index is not state.index
+    asked.apply(Bind("default/waits", "n1"))
+    assert asked.index is not state.index is untouched.index
+    for one in (state, asked, untouched, changed):
+        one.validate()
+
+
+def test_what_is_derived_of_the_objects_of_the_origin_is_derived_once() -> None:
+    def names(found: Cluster) -> list[str]:
+        return list(found.all(Node))
+
+    state = populated()
+    fork, other, changed = state.fork(), state.fork(), state.fork()
+    changed.apply(Upsert(node("n3").build()))
+    assert changed.cluster.derived(names, Node) == ["n1", "n2", "n3"]
+    once = fork.cluster.derived(names, Node)
+    assert other.cluster.derived(names, Node) is once is state.cluster.derived(names, Node)
+    assert state.fork().cluster.derived(names, Node) is once
+
+
 def test_every_namespace_has_a_generation_of_each_kind() -> None:
     state = snapshot(node("n1"))
     fork = state.fork()
