@@ -12,6 +12,7 @@ from kwhatif.framework.filters import ByShape, NamedFilter, Refusal, run_filters
 from kwhatif.framework.incremental import Rebindable
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads, by_claims
 from kwhatif.framework.profile import Profile
+from kwhatif.framework.reference import is_reference
 from kwhatif.framework.status import SKIP, SKIP_UNTIL_PLACED, Code, Status, Verdict, unresolvable
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.state.node_info import NodeInfo
@@ -133,7 +134,7 @@ class Cycle:
                 self._compile_alone(plugin)
             compiled = self.compiled.get(plugin.name)
             if compiled is not None:
-                by_shape = compiled.reads is Reads.SHAPE
+                by_shape = compiled.reads is Reads.SHAPE and not is_reference()
                 self.filters.append((plugin.name, ByShape(compiled) if by_shape else compiled))
 
     def _compile_alone(self, plugin: FilterPlugin) -> None:

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.framework.reference import is_reference
 from kwhatif.framework.status import SUCCESS, Status
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -181,17 +182,14 @@ def post_filter_kind(plugin: object) -> PostFilterKind | None:
 
 def is_relaxing(plugin: NodeFilter) -> bool:
     """See `Relaxing`."""
-    return isinstance(plugin, Relaxing) and plugin.relaxing
-
-
-def is_affected_on(plugin: NodeFilter, node: NodeInfo) -> bool:
-    """See `Selective`."""
-    return not isinstance(plugin, Selective) or plugin.affected_on(node)
+    return isinstance(plugin, Relaxing) and plugin.relaxing and not is_reference()
 
 
 def is_affected(plugin: NodeFilter, node: NodeInfo, pods: Iterable[PodInfo]) -> bool:
     """Whether the filter, a CLUSTER one, may say otherwise when these pods leave the node."""
-    return not isinstance(plugin, Selective) or (plugin.affected_on(node) and any(map(plugin.affected_by, pods)))
+    if is_reference() or not isinstance(plugin, Selective):
+        return True
+    return plugin.affected_on(node) and any(map(plugin.affected_by, pods))
 
 
 def tracks_pods(plugin: NodeFilter) -> bool:
@@ -221,4 +219,4 @@ def class_state(plugin: NodeFilter, node: NodeInfo) -> Hashable:
 
 def scores_by_shape(scorer: NodeScorer) -> bool:
     """See `ScoresByShape`."""
-    return isinstance(scorer, ScoresByShape) and scorer.by_shape
+    return isinstance(scorer, ScoresByShape) and scorer.by_shape and not is_reference()

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.incremental import Reprieving, is_affected, is_relaxing, tracks_pods
 from kwhatif.framework.plugin import Reads
+from kwhatif.framework.reference import is_reference
 from kwhatif.framework.status import SUCCESS, Code, Status, Verdict
 from kwhatif.preemption.candidate import Candidate, PutBack
 from kwhatif.preemption.emptied import Emptied
@@ -102,6 +103,8 @@ class Alone:
 
 def alone_in(cycle: Cycle) -> Alone | None:
     """For the one filter that looks at the pods of a node and at nothing else, if no other can mind a pod less."""
+    if is_reference():
+        return None
     decides: list[tuple[str, Reprieving]] = []
     for name, plugin in cycle.filters:
         if plugin.reads < Reads.PODS:

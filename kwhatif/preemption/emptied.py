@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from kwhatif.framework.cycle import Cycle
+from kwhatif.framework.reference import is_reference
 from kwhatif.preemption.budgets import Budgets, Split
 from kwhatif.preemption.candidate import Candidate
 from kwhatif.preemption.policy import Policy
@@ -69,7 +70,8 @@ class Emptying:
         self._policy = policy
         self._budgets = budgets
         # Nobody knows what a policy of your own looks at.
-        self._key = (budgets.scope, self._pod.priority) if type(policy) is Policy else None
+        is_known = type(policy) is Policy and not is_reference()
+        self._key = (budgets.scope, self._pod.priority) if is_known else None
 
     def of(self, node: NodeInfo) -> Emptied | None:
         """The node without the pods that may be evicted; None when there are none."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.profile import Profile
+from kwhatif.framework.reference import use_reference
 from kwhatif.framework.status import Verdict
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
@@ -39,7 +40,15 @@ class Plain(NamedTuple):
 
 
 def place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[Plain]:
-    """Place all pods; the snapshot is changed."""
+    """Place all pods; the snapshot is changed. Within an attempt, too, all fast paths are off."""
+    use_reference(on=True)
+    try:
+        return _place(profile, snapshot, pods)
+    finally:
+        use_reference(on=False)
+
+
+def _place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[Plain]:
     placed = []
     for pod in sorted(pods, key=lambda pod: -pod.priority):
         snapshot._built, snapshot._owns_built = _Built(), True

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.framework.attempt import Attempt, attempt, held_back
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.framework.reference import is_reference
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.disruption import disrupt
 from kwhatif.report import Decision
@@ -88,7 +89,7 @@ class Placer:
 
     def _judge(self, profile: Profile, pod: PodInfo) -> tuple[Placement, Attempt | None]:
         """What becomes of the pod, and the whole attempt where one was made."""
-        run, before = self._run, self._before
+        run, before = (None, None) if is_reference() else (self._run, self._before)
         differs = None if run is None or before is None else difference(before.pod, pod.pod)
         if run is not None and differs is not None:
             gated = held_back(profile, pod, self.snapshot)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from itertools import cycle
@@ -10,6 +13,7 @@ import pytest
 
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.framework.reference import use_reference
 from kwhatif.preemption.victims import VictimSearch
 from kwhatif.whatif.placing import Placement, Placer, placer
 from tests.builders import (
@@ -125,3 +129,35 @@ def test_a_replica_with_a_claim_of_its_own_costs_an_attempt(monkeypatch: pytest.
     watched = Watched(monkeypatch, *nodes())
     watched.place_many(lambda number: web(number).volume("tmp", ephemeral={}), 3)
     assert watched.attempts == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_the_switch_on_every_pod_has_an_attempt_of_its_own(
+    kind: Callable[[int], PodBuilder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = Watched(monkeypatch, *nodes()[:4], *low_pods()[:16]).place_many(kind, 4)
+    use_reference(on=True)
+    try:
+        watched = Watched(monkeypatch, *nodes()[:4], *low_pods()[:16])
+        placed = watched.place_many(kind, 4)
+    finally:
+        use_reference(on=False)
+    assert watched.attempts == len(placed)
+    for one, other in zip(quick, placed, strict=True):
+        assert (one.outcome, one.ties, one.message) == (other.outcome, other.ties, other.message)
+        assert [each.pod.key for each in one.victims] == [each.pod.key for each in other.victims]
+
+
+def test_the_switch_is_in_the_environment() -> None:
+    asked = "from kwhatif.framework.reference import is_reference; print(is_reference())"
+    said = {
+        value: subprocess.run(
+            [sys.executable, "-c", asked],
+            env=os.environ | {"KWHATIF_REFERENCE": value},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for value in ("", "0", "1")
+    }
+    assert said == {"": "False", "0": "False", "1": "True"}
