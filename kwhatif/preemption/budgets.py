@@ -20,6 +20,8 @@ _MANY = 65_536
 
 #: Budgets by `namespace/name`.
 Names = tuple[str, ...]
+#: Those that count a pod, and the generation of the budgets for which that holds.
+_Known = tuple[int, Names]
 
 
 class BudgetUse(msgspec.Struct, frozen=True, gc=False):
@@ -64,14 +66,16 @@ class _Budget(msgspec.Struct, frozen=True, gc=False):
 class _NamespaceBudgets:
     """The budgets of one namespace. Pods that agree on all labels that the selectors read share one answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, generation: int) -> None:
+        self._generation = generation
         self._budgets: list[_Budget] = []
         self.selectors: dict[str, Selector] = {}
         #: Where in `_budgets` those are that match only pods with a certain label; None: those that match others, too.
         self._places: dict[tuple[str, str] | None, list[int]] = {}
         self._keys: tuple[str, ...] = ()
         self._disrupted: frozenset[str] = frozenset()
-        self._by_values: dict[tuple[str | None, ...], Names] = {}
+        #: With the generation, so that all pods of these values share what they keep.
+        self._by_values: dict[tuple[str | None, ...], _Known] = {}
 
     def add(self, budget: _Budget) -> None:
         self._places.setdefault(budget.selector.pair, []).append(len(self._budgets))
@@ -80,18 +84,19 @@ class _NamespaceBudgets:
         self._keys = tuple({*self._keys, *budget.selector.keys})
         self._disrupted |= budget.disrupted
 
-    def of(self, pod: PodInfo) -> Names:
+    def of(self, pod: PodInfo) -> _Known:
         labels, keys = pod.labels, self._keys
         values = (labels.get(keys[0]),) if len(keys) == 1 else tuple(map(labels.get, keys))
-        names = self._by_values.get(values)
-        if names is None:
+        known = self._by_values.get(values)
+        if known is None:
             if len(self._by_values) >= _MANY:
                 self._by_values.clear()
-            names = self._by_values[values] = tuple(budget.name for budget in self._matching(labels))
+            names = tuple(budget.name for budget in self._matching(labels))
+            known = self._by_values[values] = self._generation, names
         if self._disrupted and pod.name in self._disrupted:
             done = {budget.name for budget in self._budgets if pod.name in budget.disrupted}
-            return tuple(name for name in names if name not in done)
-        return names
+            return self._generation, tuple(name for name in known[1] if name not in done)
+        return known
 
     def _matching(self, labels: Labels) -> Iterator[_Budget]:
         """The budgets whose selectors match, in the cluster's order."""
@@ -109,7 +114,7 @@ class _BudgetIndex:
             selector = _selector(pdb)
             if selector is not None:
                 budget = _Budget(key_of(pdb), selector, frozenset(_disrupted(pdb)))
-                self.namespaces.setdefault(pdb.metadata.namespace, _NamespaceBudgets()).add(budget)
+                self.namespaces.setdefault(pdb.metadata.namespace, _NamespaceBudgets(self.generation)).add(budget)
 
     def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _BudgetIndex | None:
         """The same as long as only what a budget allows is another."""
@@ -153,6 +158,7 @@ class Budgets:
         self._namespaces = index.namespaces
         #: Another number where the budgets are about other pods.
         self.scope = index.generation
+        self._none: _Known = self.scope, ()
         #: Another number also where they allow more or less.
         self.generation = cluster.generation(PodDisruptionBudget)
         #: How many disruptions each budget allows, by `namespace/name`.
@@ -168,12 +174,11 @@ class Budgets:
 
     def of(self, pod: PodInfo) -> Names:
         """The budgets that a disruption of the pod counts against; a pod without labels matches none."""
-        names: Names | None = pod.memos.get(self.scope) if pod.memos else None
-        if names is None:
+        known = pod.budgets
+        if known is None or known[0] != self.scope:
             namespace = self._namespaces.get(pod.namespace) if pod.labels else None
-            names = namespace.of(pod) if namespace is not None else ()
-            pod.remember(self.scope, names)
-        return names
+            known = pod.budgets = namespace.of(pod) if namespace is not None else self._none
+        return known[1]
 
     def split(self, pods: Sequence[PodInfo]) -> Split:
         """Evict the pods one after another and see who breaks a budget.
@@ -191,10 +196,8 @@ class Budgets:
         counting: dict[PodInfo, Names] = {}
         broken: dict[PodInfo, Names] = {}
         for pod in pods:
-            memos = pod.memos
-            names: Names | None = memos.get(scope) if memos else None
-            if names is None:
-                names = self.of(pod)
+            known = pod.budgets
+            names = known[1] if known is not None and known[0] == scope else self.of(pod)
             if names:
                 counting[pod] = names
                 over: Names = ()

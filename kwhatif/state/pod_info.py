@@ -11,7 +11,7 @@ from kwhatif.matching.ports import HostPort, host_ports
 from kwhatif.model.meta import parse_time
 from kwhatif.model.pod import Pod
 
-#: How much is found out about a pod: its budgets, its volumes, and both for a fork where they are others.
+#: How much is found out about a pod: its volumes, also for a fork or two where they are others.
 _MEMOS = 4
 
 
@@ -34,7 +34,9 @@ class PodInfo:
         # preemption asks for ports and terms of a hundred thousand pods.
         self._ports: tuple[HostPort, ...] | None = None
         self._affinity_terms: AffinityTerms | None = None
-        #: What was found out about the pod, by the generation of what that depends on.
+        #: The budgets that count the pod, with the generation that this holds for: kept by `preemption.budgets`.
+        self.budgets: tuple[int, tuple[str, ...]] | None = None
+        #: What else was found out about the pod, by the generation of what that depends on.
         self.memos: dict[int, Any] | None = None
         start_time = pod.status.start_time
         #: When the kubelet acknowledged the pod, nanoseconds since the epoch.
@@ -102,7 +104,7 @@ class PodInfo:
 
     def __getstate__(self) -> dict[str, object]:
         """What was found out stays behind."""
-        return self.__dict__ | {"memos": None}
+        return self.__dict__ | {"budgets": None, "memos": None}
 
     def __repr__(self) -> str:
         """For people and failing tests."""
