@@ -28,6 +28,7 @@ from kwhatif.sources.collected import Collected, LoadedCluster
 from kwhatif.sources.given import Source, named_input, named_inputs, text
 from kwhatif.sources.named import require_namespace
 from kwhatif.sources.progress import Progress, Teller
+from kwhatif.sources.strict import Validation, parse_validation
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 
@@ -191,6 +192,9 @@ class Manifests(TypedDict, total=False):
     namespace: str | None
     #: Where custom resources have their pod templates: "Rollout=.spec.template".
     template_paths: Sequence[str]
+    #: Fields that there are not, or that are there twice: errors ("strict", the default), caveats ("warn"), or left
+    #: out ("ignore"), as kubectl's --validate.
+    validation: Validation
 
 
 def _read(session: Session, inputs: Sequence[str], options: Manifests) -> tuple[Asked, Mapping[str, Sequence[str]]]:
@@ -202,6 +206,7 @@ def _read(session: Session, inputs: Sequence[str], options: Manifests) -> tuple[
         default_namespace=options.get("namespace") or session.namespace,
         originals=session.originals.candidates if session.originals else None,
         custom_kinds=paths,
+        validation=parse_validation(options.get("validation", "strict")),
     )
     return asked, paths
 
@@ -225,7 +230,7 @@ def schedule(
 
     Raises:
         InputError: with every problem of the manifests.
-        ValueError: a template path is malformed.
+        ValueError: a template path is malformed, or `validation` is none of those words.
     """
     return _answer(session, "schedule", manifests, options, alone=alone, admission=admission)
 
@@ -243,7 +248,7 @@ def preempt(
 
     Raises:
         InputError: with every problem of the manifests; without them, if there is no such namespace.
-        ValueError: a template path is malformed.
+        ValueError: a template path is malformed, or `validation` is none of those words.
     """
     if manifests:
         return _answer(session, "preempt", manifests, options, alone=alone, admission=admission)
@@ -298,7 +303,7 @@ def gate(
     session: Session,
     *manifests: Source,
     policy: Source | None = None,
-    rollout: Rollout = "final",
+    rollout: Rollout = "end",
     strict: bool = False,
     today: date | None = None,
     **options: Unpack[Manifests],
@@ -311,14 +316,15 @@ def gate(
         session: the cluster.
         manifests: as for `schedule`.
         policy: its file, text or dict; without one, that of `find_policy`, else the default policy.
-        rollout: whether updates are judged by their end state, or ("surge") while old pods are still there.
+        rollout: how updates are judged: by whether they come to their end, step by step; by their end state only
+            ("final"); or while old pods are still there ("surge").
         strict: fail where information is missing.
         today: tells which exceptions of the policy have expired.
         options: how the manifests are read, see `Manifests`.
 
     Raises:
         InputError: there is nothing to judge, or the policy is wrong.
-        ValueError: a template path is malformed.
+        ValueError: a template path is malformed, or `validation` is none of those words.
     """
     _check(session, manifests, "gate")
     from kwhatif.policy.build import default_rulebook

@@ -22,6 +22,17 @@ FindingLevel = Literal["fail", "warn"]
 PolicyVerdict = Literal["pass", "warn", "fail"]
 #: `restarted`: an object of the cluster that was asked for by name; all its pods start anew.
 UpdateKind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
+NameKind = Literal[
+    "label",
+    "toleration",
+    "resource",
+    "persistentVolumeClaim",
+    "storageClass",
+    "resourceClaim",
+    "namespace",
+    "priorityClass",
+    "runtimeClass",
+]
 
 
 class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
@@ -43,6 +54,8 @@ class SnapshotInfo(_Row):
     pods: int = 0
     #: None: they could not be read, so whether an eviction violates one is unknown.
     pod_disruption_budgets: int | None = 0
+    #: When the dump was taken, as far as it shows that; null for a live cluster.
+    taken_at: str | None = None
 
 
 class PreEnqueueRow(_Row):
@@ -60,23 +73,103 @@ class FeasibleRow(_Row):
     scores: dict[str, int]
 
 
+class ObjectionRow(_Row):
+    """One plugin's objection to a node."""
+
+    plugin: str
+    code: str
+    reasons: tuple[str, ...]
+    evidence: tuple[Evidence, ...] = ()
+
+
 class RejectedRow(_Row):
-    """A node that the pod does not fit on, the plugin that said so first, its reasons and evidence."""
+    """A node that the pod does not fit on, the plugin that said so first, its reasons and evidence.
+
+    kube-scheduler stops at the first objection. `objections` are all of them, that one first; they are empty in
+    `preemption.rejected`, where nodes without their evictable pods are meant. `alike` is how many other nodes are left
+    out of the report because the same plugins give the same reasons for them.
+    """
 
     node: str
     code: str
     plugin: str
     reasons: tuple[str, ...]
     evidence: tuple[Evidence, ...] = ()
+    objections: tuple[ObjectionRow, ...] = ()
+    alike: int = 0
+
+
+class ObstacleRow(_Row):
+    """One thing that keeps nodes away; the evidence is that of `node`, the one which comes closest.
+
+    `evictable`: evicting pods of lower priority would free enough, were it not for the other obstacles.
+    """
+
+    plugin: str
+    code: str
+    reason: str
+    node: str
+    evidence: Evidence | None = None
+    evictable: bool = False
+
+
+class MissRow(_Row):
+    """So many nodes, that fail by the same obstacles; `examples` are the first of them by name."""
+
+    nodes: int
+    obstacles: tuple[ObstacleRow, ...]
+    examples: tuple[str, ...] = ()
+
+
+class NearNameRow(_Row):
+    """A name that does exist, and on how many nodes; null for what is not on nodes."""
+
+    name: str
+    nodes: int | None = None
+
+
+class UnknownNameRow(_Row):
+    """A name in the pod that exists nowhere in the cluster, and those that it is spelled much like, nearest first.
+
+    A `label` is written `key`, `key=value` or `key in (a,b)`; if some node has the key, `near` are values, else keys.
+    A `toleration` is written as the taint that it would tolerate, and `near` are taints.
+    """
+
+    kind: NameKind
+    name: str
+    near: tuple[NearNameRow, ...] = ()
+
+
+class TooLargeRow(_Row):
+    """The pod asks for more than any node has in all; amounts as in `InsufficientResource`."""
+
+    resource: str
+    requested: int
+    largest: int
+
+
+class NearRow(_Row):
+    """What would have to change for the pod to fit: null in a decision unless the outcome is Unschedulable.
+
+    `misses` are the first few groups: those with the fewest obstacles, evictable ones aside, come first.
+    """
+
+    misses: tuple[MissRow, ...] = ()
+    unknown: tuple[UnknownNameRow, ...] = ()
+    too_large: tuple[TooLargeRow, ...] = ()
 
 
 class VictimRow(_Row):
-    """A pod that would be evicted; `budgets` match it, and it breaks those in `violates`."""
+    """A pod that would be evicted; `budgets` match it, and it breaks those in `violates`.
+
+    `workload` is its owner; of a ReplicaSet that a Deployment has made, the Deployment.
+    """
 
     pod: str
     priority: int
     start_time: str | None = None
     owner: str | None = None
+    workload: str | None = None
     budgets: tuple[str, ...] = ()
     violates: tuple[str, ...] = ()
     terminating: bool = False
@@ -170,6 +263,7 @@ class Decision(_Row, kw_only=True):
     waits_for: str | None = None
     feasible: tuple[FeasibleRow, ...] = ()
     rejected: tuple[RejectedRow, ...] = ()
+    near: NearRow | None = None
     unschedulable_plugins: tuple[str, ...] = ()
     preemption: PreemptionRow | None = None
     source: SourceRow | None = None
@@ -183,6 +277,26 @@ class Decision(_Row, kw_only=True):
         """The pods that this decision evicts."""
         chosen = self.preemption.chosen if self.outcome == "Preempts" and self.preemption else None
         return chosen.victims if chosen else ()
+
+
+class RolloutRow(_Row):
+    """How far a rollout comes, and why not further.
+
+    Pods that it deletes are taken to be gone before the next ones are made, and pods that find a node to be ready.
+    """
+
+    #: How many times its controller did something.
+    steps: int
+    completed: bool
+    #: How many pods of the new template there are to be in the end, and how many run.
+    wanted: int
+    updated: int
+    #: How many pods of the old one are left.
+    old: int
+    #: Of one that hangs: the pod that the next step waits for, as in `decisions`, where it has not been there before.
+    waits_for: str | None = None
+    #: What keeps its controller from going on all the same, such as `maxUnavailable 0`.
+    limit: str = ""
 
 
 class QueuedRow(_Row, kw_only=True):
@@ -199,7 +313,8 @@ class WorkloadRow(_Row):
     """What becomes of all pods of one object in the manifests; `nodes` counts them by node.
 
     The counts of outcomes add up to `replicas`, the pods that come; of an object that is in the cluster already, those
-    by which it differs, and `removed` go. `victims` and `violations` (budgets that break) are those of all its pods.
+    by which it differs, and `removed` go; `rollout` says whether those of a changed template all come. `victims` and
+    `violations` (budgets that break) are those of all its pods.
     """
 
     name: str
@@ -218,6 +333,7 @@ class WorkloadRow(_Row):
     victims: tuple[str, ...] = ()
     violations: tuple[str, ...] = ()
     message: str = ""
+    rollout: RolloutRow | None = None
 
 
 class FindingRow(_Row):

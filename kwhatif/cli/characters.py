@@ -83,9 +83,19 @@ def referenced(text: str) -> str:
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
+def quoted(text: str) -> str:
+    r"""YAML in which everything that is not ASCII stands in quotes, as `\uXXXX`: the same data in every encoding."""
+    if text.isascii():
+        return text
+    import yaml
+
+    return yaml.safe_dump(yaml.safe_load(text), sort_keys=False, width=120)
+
+
 #: Formats that have a notation of their own for any character.
 NOTATIONS: dict[str, Callable[[str], str]] = {
     "json": escaped,
+    "yaml": quoted,
     "sarif": escaped,
     "gitlab": escaped,
     "junit": referenced,

@@ -17,6 +17,7 @@ from kwhatif.cli.options import (
     Namespace,
     Quiet,
     Templates,
+    Validate,
     named,
     one_of,
     template_paths,
@@ -44,8 +45,9 @@ class GateOutput(Enum):
 
 
 class RolloutOption(Enum):
-    """Which moment of a rollout is judged."""
+    """How rollouts are judged."""
 
+    END = "end"
     FINAL = "final"
     SURGE = "surge"
 
@@ -55,12 +57,16 @@ Policy = Annotated[
     typer.Option(
         "--policy",
         metavar="FILE",
-        help="What may be; else kwhatif.yaml or .kwhatif.yaml, here or in the repository's root.",
+        help="The policy: what is allowed. Without it, kwhatif.yaml or .kwhatif.yaml, here or in the root of the"
+        " repository; without these, the default policy.",
     ),
 ]
 Rollouts = Annotated[
     RolloutOption,
-    typer.Option("--rollout", help="Judge updates by their end state, or while old pods are still there."),
+    typer.Option(
+        "--rollout",
+        help="Judge updates step by step to their end, by their end state only, or while old pods are still there.",
+    ),
 ]
 GateOutputOption = Annotated[
     GateOutput,
@@ -74,15 +80,16 @@ def gate(
     manifests: Manifests = None,
     filename: Filenames = None,
     policy: Policy = None,
-    rollout: Rollouts = RolloutOption.FINAL,
+    rollout: Rollouts = RolloutOption.END,
     namespace: Namespace = None,
+    validate: Validate = "strict",
     pod_template_path: Templates = None,
     output: GateOutputOption = GateOutput.TABLE,
     report: ReportFiles = None,
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:
-    """If all of this is applied, does everything schedule, whom does it evict, which budgets break, and may it?
+    """If this is applied, does everything schedule, whom does it evict, which budgets break, and is that allowed?
 
     \b
     Examples:
@@ -102,6 +109,7 @@ def gate(
             rollout=rollout.value,
             namespace=namespace,
             template_paths=pod_template_path or (),
+            validation=validate,  # type: ignore[arg-type] # checked by the option
             strict=cluster.strict,
             today=_today(),
         )

@@ -93,6 +93,26 @@ NoAdmission = Annotated[
         help="Take pods as the API server has stored them, and judge each alone: what the scheduler itself would do.",
     ),
 ]
+
+
+def _validation(text: str) -> str:
+    from kwhatif.sources.strict import parse_validation
+
+    try:
+        return parse_validation(text)
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong)) from wrong
+
+
+Validate = Annotated[
+    str,
+    typer.Option(
+        "--validate",
+        metavar="HOW",
+        callback=_validation,
+        help="Unknown and repeated fields of manifests: strict (or true), warn, ignore (or false), as in kubectl.",
+    ),
+]
 Templates = Annotated[
     list[str] | None,
     typer.Option(

@@ -19,6 +19,7 @@ from kwhatif.cli.options import (
     OutputOption,
     Quiet,
     Templates,
+    Validate,
     template_paths,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
@@ -35,6 +36,7 @@ def preempt(
     namespace: Namespace = None,
     alone: Alone = False,
     no_admission: NoAdmission = False,
+    validate: Validate = "strict",
     pod_template_path: Templates = None,
     output: OutputOption = Output.TABLE,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the decision step by step.")] = False,
@@ -64,5 +66,6 @@ def preempt(
             admission=not no_admission,
             namespace=namespace,
             template_paths=pod_template_path or (),
+            validation=validate,  # type: ignore[arg-type] # checked by the option
         )
     answer(report, Style(output.value, color, quiet, explain), conditions)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from kwhatif.report import Report
 
-#: Width of tables that go to a file or a pipe: nobody folds them, and nothing must be cut.
-PIPE_WIDTH = 160
+#: Width of tables that go to a file or a pipe: nothing is wrapped there.
+PIPE_WIDTH = 65_536
 
 
 def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
@@ -88,7 +88,8 @@ def print_report(report: Report, style: Style) -> None:
 
         print_data(FORMATS[style.output](report), style.output)
         return
-    from kwhatif.render.tables import Detail, tables
+    from kwhatif.render.detail import Detail
+    from kwhatif.render.tables import tables
 
     wide = style.output == "wide"
     detail = Detail(now=now(), wide=wide, explain=style.explain, quiet=style.quiet)

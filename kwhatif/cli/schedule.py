@@ -16,6 +16,7 @@ from kwhatif.cli.options import (
     OutputOption,
     Quiet,
     Templates,
+    Validate,
     named,
     template_paths,
 )
@@ -30,6 +31,7 @@ def schedule(
     namespace: Namespace = None,
     alone: Alone = False,
     no_admission: NoAdmission = False,
+    validate: Validate = "strict",
     pod_template_path: Templates = None,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "unschedulable",
@@ -58,5 +60,6 @@ def schedule(
             admission=not no_admission,
             namespace=namespace,
             template_paths=pod_template_path or (),
+            validation=validate,  # type: ignore[arg-type] # checked by the option
         )
     answer(report, Style(output.value, color, quiet), conditions)

@@ -26,11 +26,15 @@ class InfoOutput(Enum):
 @app.command(cls=Command)
 @reads_cluster
 def save(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Ends in .json or .yaml, and perhaps .gz or .zst.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The file to write: .json or .yaml, also followed by .gz or .zst.")
+    ],
     where: Where,
-    images: Annotated[bool, typer.Option("--images", help="Keep images: ImageLocality scores nodes by them.")] = False,
+    images: Annotated[
+        bool, typer.Option("--images", help="Keep the names of images, by which ImageLocality scores nodes.")
+    ] = False,
     anonymize: Annotated[
-        bool, typer.Option("--anonymize", help="Rename whatever has a name; decisions stay the same.")
+        bool, typer.Option("--anonymize", help="Give everything another name; decisions stay the same.")
     ] = False,
 ) -> None:
     """Save what scheduling reads of a cluster, and nothing else; loading it gives the same reports.
@@ -66,7 +70,8 @@ def save(
 def info(
     where: Where,
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATH]...", help="Dumps, as with --from; else the live cluster.")
+        list[str] | None,
+        typer.Argument(metavar="[PATH]...", help="Dumps, as with --from. Without any, the live cluster."),
     ] = None,
     output: Annotated[
         InfoOutput, typer.Option("--output", "-o", metavar="FORMAT", help="How to print the answer: table or json.")

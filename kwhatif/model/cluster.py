@@ -75,6 +75,8 @@ class Cluster:
         self._origin = 0
         #: Kinds that could not be read; empty for a complete dump. Kind -> why.
         self.unread: dict[str, str] = {}
+        #: The moment that this shows, RFC 3339; "" where the input does not say. Nothing here asks a clock.
+        self.taken_at = ""
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
             self.add(PriorityClass(metadata=ObjectMeta(name=name), value=value))
         for obj in objects:
@@ -179,6 +181,7 @@ class Cluster:
         other._derived = self._derived.copy()
         other._of_origin, other._origin = self._of_origin, self._origin
         other.unread = self.unread.copy()
+        other.taken_at = self.taken_at
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """Labels of a namespace; one without an object has only its name label, as the API server would set it."""

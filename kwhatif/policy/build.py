@@ -72,7 +72,8 @@ def _rule(kind: str, name: str, level: Level, find: Find) -> Rule:
 
 def _outcomes(policy: Policy) -> Iterator[tuple[str, Level, Find]]:
     yield "denied", policy.denied, rules.outcome_rule("Denied", "is refused", "are refused")
-    yield "unschedulable", policy.unschedulable, rules.outcome_rule("Unschedulable", "stays pending", "stay pending")
+    yield "unschedulable", policy.unschedulable, rules.unschedulable
+    yield "rollout", policy.rollout, rules.rollout
     yield "budgetViolation", policy.budget_violation, rules.budget_violation
     yield "preemption", policy.preemption, rules.preemption
     yield "gated", policy.gated, rules.outcome_rule("Gated", "is not queued", "are not queued")

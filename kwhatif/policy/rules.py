@@ -11,7 +11,7 @@ import msgspec
 from kwhatif.cel import CelRuntimeError, Program
 from kwhatif.matching.labels import Selector
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
-from kwhatif.policy.words import few, subject
+from kwhatif.policy.words import few, hang, subject, victims_by_owner
 from kwhatif.report import Decision, Outcome, VictimRow, WorkloadRow
 
 Labels = Mapping[str, str]
@@ -19,6 +19,7 @@ Labels = Mapping[str, str]
 #: Every kind of rule, and what it is about.
 KINDS: Mapping[str, str] = {
     "unschedulable": "A pod stays pending: no node has room, and evicting pods does not help",
+    "rollout": "A rollout does not come to its end: it hangs at a step",
     "denied": "The API server refuses a pod",
     "gated": "A pod is not queued: it has scheduling gates",
     "ignored": "A pod is not judged: no profile has the name of its scheduler",
@@ -73,9 +74,31 @@ def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
     def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, lambda decision: decision.outcome == outcome):
             said = subject(workload.row, hits, verb, verbs)
-            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}: {hits[0].message}")
+            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}: {_reason(hits[0])}")
 
     return find
+
+
+def _reason(decision: Decision) -> str:
+    """The scheduler's words; of a pod that is not queued, those of the plugin that keeps it out: which gates."""
+    return decision.pre_enqueue.message if decision.pre_enqueue else decision.message
+
+
+def unschedulable(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    """Pods that stay pending; of a rollout that hangs, the rule `rollout` says that."""
+    rest = [workload for workload in workloads if workload.row.rollout is None or workload.row.rollout.completed]
+    yield from outcome_rule("Unschedulable", "stays pending", "stay pending")(rest)
+
+
+def rollout(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    """Rollouts that hang: after how many pods, which one is next, and why it does not run."""
+    for workload in workloads:
+        row = workload.row.rollout
+        if row is None or row.completed:
+            continue
+        blocking = [decision for decision in workload.decisions if decision.pod == row.waits_for]
+        why = f": {blocking[0].message}" if blocking and blocking[0].message else ""
+        yield Hit(workload, tuple(decision.pod for decision in blocking), f"{hang(row, blocking)}{why}")
 
 
 def _held_up(workload: Judged, hits: Sequence[Decision]) -> str:
@@ -90,16 +113,17 @@ def _held_up(workload: Judged, hits: Sequence[Decision]) -> str:
 def preemption(workloads: Sequence[Judged]) -> Iterator[Hit]:
     """Any eviction."""
     for workload, hits in _where(workloads, lambda decision: decision.outcome == "Preempts"):
-        victims = few([victim.pod for decision in hits for victim in decision.victims])
-        yield _hit(workload, hits, f"{subject(workload.row, hits, 'evicts', 'evict')} {victims}")
+        victims = victims_by_owner([victim for decision in hits for victim in decision.victims])
+        evicts = subject(workload.row, hits, "would evict", "would evict")
+        yield _hit(workload, hits, f"{evicts} {victims or 'others'}")
 
 
 def budget_violation(workloads: Sequence[Judged]) -> Iterator[Hit]:
     """Any eviction that a budget does not allow."""
     for workload, hits in _where(workloads, lambda decision: any(victim.violates for victim in decision.victims)):
         broken = {budget: None for decision in hits for victim in decision.victims for budget in victim.violates}
-        victims = few([victim.pod for decision in hits for victim in decision.victims if victim.violates])
-        yield _hit(workload, hits, f"evicting {victims} breaks {few(list(broken))}")
+        victims = victims_by_owner([victim for decision in hits for victim in decision.victims if victim.violates])
+        yield _hit(workload, hits, f"evicting {victims} violates {few(list(broken))}")
 
 
 def victim_limit(limit: VictimLimit) -> Find:
@@ -132,8 +156,9 @@ def protection(rule: Protection) -> Find:
 
     def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, lambda decision: any(map(protected, decision.victims))):
-            victims = [victim.pod for decision in hits for victim in decision.victims if protected(victim)]
-            yield _hit(workload, hits, f"{subject(workload.row, hits, 'evicts', 'evict')} {few(victims)}, {why}")
+            victims = [victim for decision in hits for victim in decision.victims if protected(victim)]
+            evicts = subject(workload.row, hits, "would evict", "would evict")
+            yield _hit(workload, hits, f"{evicts} {victims_by_owner(victims)}, {why}")
 
     return find
 

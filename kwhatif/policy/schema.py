@@ -93,6 +93,7 @@ class Policy(_Part):
     api_version: Literal["kwhatif.dev/v1"] = "kwhatif.dev/v1"
     kind: Literal["Policy"] = "Policy"
     unschedulable: Level = "fail"
+    rollout: Level = "fail"
     denied: Level = "fail"
     gated: Level = "warn"
     ignored: Level = "warn"

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from kwhatif.policy.rules import KINDS, matches
 from kwhatif.policy.schema import ExceptionRule
-
-ANNOTATION = "kwhatif.dev/ignore"
+from kwhatif.policy.words import ANNOTATION
 
 
 class Excuse(NamedTuple):

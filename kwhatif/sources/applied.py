@@ -9,12 +9,13 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.originals import Originals
-from kwhatif.policy.suppression import ANNOTATION
+from kwhatif.policy.words import ANNOTATION
 from kwhatif.report import ProblemRow, SourceRow
 from kwhatif.sources.kinds import KINDS
 from kwhatif.sources.manifests import no_pod, read_manifest_set
 from kwhatif.sources.named import find_named, parse_reference
 from kwhatif.sources.origin import Manifest
+from kwhatif.sources.strict import Validation
 from kwhatif.whatif.applied import Applied
 
 
@@ -47,10 +48,12 @@ def read_applied(
     default_namespace: str,
     originals: Originals | None = None,
     custom_kinds: Collection[str] = (),
+    validation: Validation = "strict",
 ) -> Asked:
     """Read files, directories, globs or "-", and find what is asked for by name in the cluster, in that order.
 
-    Objects that name no namespace get `default_namespace`; the JSON of pods is kept in `originals`.
+    Objects that name no namespace get `default_namespace`; the JSON of pods is kept in `originals`. Fields that there
+    are not, or that are there twice, are what `validation` makes of them.
 
     Raises:
         InputError: nothing could be read, or there is no object in what was.
@@ -70,6 +73,7 @@ def read_applied(
         default_namespace=default_namespace,
         originals=originals,
         custom_kinds=custom_kinds,
+        validation=validation,
     )
     return Asked((*map(as_applied, read.manifests), *applied), (*read.problems, *problems), read.caveats, read.kinds)
 

@@ -26,6 +26,7 @@ from kwhatif.sources.progress import Progress, Teller
 from kwhatif.sources.read import open_list
 from kwhatif.sources.registry import Registry
 from kwhatif.sources.validate import STORED, validate_batch
+from kwhatif.sources.validate_values import are_times
 
 _CHUNK = 1 << 20
 
@@ -162,3 +163,6 @@ def _recall(saved: SavedSnapshot, collected: Collected) -> None:
     collected.server_version = saved.server_version
     collected.namespace = saved.namespace or collected.namespace
     collected.cluster.unread |= saved.unread
+    # Of several, the latest: no claim can have waited for longer than until then.
+    if are_times([saved.taken_at]):
+        collected.cluster.taken_at = max(collected.cluster.taken_at, saved.taken_at)

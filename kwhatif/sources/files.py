@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from glob import glob, has_magic
@@ -21,6 +22,10 @@ SUFFIXES = tuple(name + packed for name in (".yaml", ".yml", ".json") for packed
 _PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 #: What standard input is called.
 STDIN = "standard input"
+#: Byte order marks.
+_UTF8 = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_PIECE = 1 << 20
 #: What is wrong where it is named again.
 READ_ONCE = ("is named more than once", "it can be read only once")
 
@@ -115,14 +120,33 @@ def _read(path: str) -> bytes:
 
 
 def as_utf8(data: bytes) -> bytes:
-    """The text without its byte order mark; PowerShell redirects in UTF-16."""
-    if data.startswith(b"\xef\xbb\xbf"):
-        return data[3:]
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    """The text without its byte order mark; PowerShell redirects in UTF-16.
+
+    Raises:
+        Unreadable: it is no text; the message says where.
+    """
+    if data.startswith(_UTF16):
         try:
-            return data.decode("utf-16").encode()
+            data = data.decode("utf-16").encode()
         except UnicodeDecodeError as failure:
-            raise Unreadable(f"is not valid UTF-16: {failure.reason}") from failure
+            raise Unreadable(f"is not valid UTF-16: {failure.reason} at offset {failure.start}") from failure
     if b"\0" in data[:8192]:
         raise Unreadable("is a binary file, neither YAML nor JSON")
-    return data
+    _check_utf8(data)
+    return data.removeprefix(_UTF8)
+
+
+def _check_utf8(data: bytes) -> None:
+    """Go through text beyond ASCII piece by piece: all of a dump would be too much to decode at once."""
+    if data.isascii():
+        return
+    decoder = getincrementaldecoder("utf-8")()
+    for start in range(0, len(data), _PIECE):
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(data[start : start + _PIECE], start + _PIECE >= len(data))
+        except UnicodeDecodeError as failure:
+            offset = start - pending + failure.start
+            line = data.count(b"\n", 0, offset) + 1
+            place = f"line {line}, byte 0x{data[offset]:02x} at offset {offset}"
+            raise Unreadable(f"is not valid UTF-8: {place}", "save it as UTF-8") from failure

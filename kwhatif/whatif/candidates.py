@@ -155,6 +155,11 @@ class Planner:
         stored = stored_pod(pod, self._cluster)
         return Candidate(pod, refusal=stored.message) if isinstance(stored, Denied) else Candidate(stored)
 
+    def remove(self, pod: Pod) -> None:
+        """A pod goes that was taken to stay."""
+        self._cluster.remove(pod)
+        self.usage.release(pod)
+
     def take_back(self, pod: Pod) -> None:
         """A pod stays that was taken to be removed."""
         self._cluster.add(pod)

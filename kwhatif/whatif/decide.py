@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from msgspec.structs import replace
+from collections.abc import Callable, Mapping
 
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.evidence import Note
 from kwhatif.framework.guard import unguarded
+from kwhatif.framework.objections import Objections
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Code, Status, Verdict
-from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.policy import EvictsByPolicy
-from kwhatif.report import Decision, FeasibleRow, PreemptionRow, PreEnqueueRow
+from kwhatif.report import Decision, FeasibleRow, Outcome, PreemptionRow, PreEnqueueRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Candidate
-from kwhatif.whatif.caveats import caveats_of
+from kwhatif.whatif.nearest_miss import nearest_miss
 from kwhatif.whatif.preemption_rows import preemption_row
-from kwhatif.whatif.rows import owner_of, rejected_rows
+from kwhatif.whatif.rows import decision_about, rejected_rows
 
 #: A node that nobody looked at, because the pod's nominated node fits, or that an extender dropped without a word.
 #: Upstream's default for such nodes (`NewDefaultNodeToStatus`) has no reason.
 NOT_LOOKED_AT = Verdict(Status(Code.UNRESOLVABLE, (), (Note("not looked at"),)))
-
-
-def decide_alone(
-    candidate: Candidate, profiles: Mapping[str, Profile], snapshot: State, caveats: dict[str, None]
-) -> Decision:
-    """The decision about a pod as if it were the next in the queue; what it leaves out is added to `caveats`."""
-    if candidate.refusal:
-        return denied(candidate)
-    pod = PodInfo(candidate.pod)
-    name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
-    profile = profiles.get(name)
-    if profile is None:
-        return ignored(pod, name)
-    decision, result = decide(profile, pod, snapshot)
-    caveats.update(dict.fromkeys(caveats_of(result)))
-    return replace(decision, changes=candidate.changes)
 
 
 def decide(profile: Profile, pod: PodInfo, snapshot: State) -> tuple[Decision, Attempt]:
@@ -55,59 +38,62 @@ def decide(profile: Profile, pod: PodInfo, snapshot: State) -> tuple[Decision, A
     return decision_of(result), result
 
 
-def ignored(pod: PodInfo, scheduler: str) -> Decision:
-    """The decision about a pod that is none of this scheduler's business."""
-    return Decision(
-        pod=pod.key,
-        owner=owner_of(pod.pod),
-        priority=pod.priority,
-        priority_class_name=pod.pod.spec.priority_class_name,
-        scheduler_name=scheduler,
-        outcome="Ignored",
-        message=f"no profile is named {scheduler}: this scheduler leaves the pod alone",
-    )
+def ignored(pod: Pod) -> Decision:
+    """The decision about a pod that is not this scheduler's."""
+    name = pod.spec.scheduler_name or DEFAULT_SCHEDULER
+    return decision_about(pod, "Ignored", message=f"no profile is named {name}: this scheduler leaves the pod alone")
 
 
 def denied(candidate: Candidate) -> Decision:
     """The API server refuses the pod."""
-    pod = candidate.pod
-    return Decision(
-        pod=key_of(pod),
-        owner=owner_of(pod),
-        priority=pod.spec.priority or 0,
-        priority_class_name=pod.spec.priority_class_name,
-        scheduler_name=pod.spec.scheduler_name or DEFAULT_SCHEDULER,
-        outcome="Denied",
-        message=candidate.refusal,
-        changes=candidate.changes,
-    )
+    return decision_about(candidate.pod, "Denied", message=candidate.refusal, changes=candidate.changes)
 
 
-def decision_of(result: Attempt, shown: Mapping[str, Verdict] | None = None) -> Decision:
-    """The attempt as a row of the report; of the nodes that are out, it shows these, else all."""
+def refusal(applied: Applied, message: str) -> Decision:
+    """The API server does not take an object: it stands for its only pod."""
+    meta = applied.object.metadata
+    name = meta.name or meta.generate_name
+    return Decision(pod=f"{meta.namespace}/{name}", outcome="Denied", message=message, source=applied.source)
+
+
+#: From the objections to each node, by its name, the nodes to show, and how many others each stands for.
+Choose = Callable[[Mapping[str, tuple[Verdict, ...]]], Mapping[str, int]]
+
+
+def _all(objections: Mapping[str, tuple[Verdict, ...]]) -> Mapping[str, int]:
+    return dict.fromkeys(objections, 0)
+
+
+def decision_of(result: Attempt, choose: Choose = _all) -> Decision:
+    """The attempt as a row of the report; `choose` picks the nodes to show, of all that are out.
+
+    To be made before the snapshot changes: nodes are asked for all their objections.
+    """
     cycle = result.cycle
-    pod = cycle.pod.pod
+    objections = _objections(result)
     scores = result.scores
     preemption = _preemption(result)
     ties = tuple(scores.best()) if scores else _nominated(result, preemption)
     gated = result.gated
-    return Decision(
-        pod=cycle.pod.key,
-        owner=owner_of(pod),
-        priority=cycle.pod.priority,
-        priority_class_name=pod.spec.priority_class_name,
-        preemption_policy=pod.spec.preemption_policy or "PreemptLowerPriority",
-        scheduler_name=pod.spec.scheduler_name or cycle.profile.scheduler_name,
-        outcome="Gated" if gated else "Placed" if scores else "Preempts" if ties else "Unschedulable",
+    outcome: Outcome = "Gated" if gated else "Placed" if scores else "Preempts" if ties else "Unschedulable"
+    return decision_about(
+        cycle.pod.pod,
+        outcome,
         node=ties[0] if ties else None,
         ties=ties,
         message=result.message,
         pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
         feasible=_feasible_rows(scores) if scores else (),
-        rejected=rejected_rows(verdicts_of(result) if shown is None else shown),
+        rejected=rejected_rows(objections, choose(objections)),
+        near=nearest_miss(cycle, objections) if outcome == "Unschedulable" and objections else None,
         unschedulable_plugins=() if scores else tuple(sorted(cycle.unschedulable_plugins)),
         preemption=preemption,
     )
+
+
+def _objections(result: Attempt) -> dict[str, tuple[Verdict, ...]]:
+    asking, nodes = Objections(result.cycle), result.cycle.snapshot.by_name
+    return {name: asking.on(nodes[name], verdict) for name, verdict in verdicts_of(result).items()}
 
 
 def _nominated(result: Attempt, preemption: PreemptionRow | None) -> tuple[str, ...]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kwhatif.report import Decision, Report
+from kwhatif.report import Decision, Report, WorkloadRow
 
 
 def _stays_pending(decision: Decision) -> bool:
     return decision.outcome in ("Unschedulable", "Gated", "Denied")
+
+
+def _hangs(row: WorkloadRow) -> bool:
+    return row.rollout is not None and not row.rollout.completed
 
 
 def _breaks_budget(decision: Decision) -> bool:
@@ -19,7 +23,7 @@ def _breaks_budget(decision: Decision) -> bool:
 
 
 CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
-    "unschedulable": lambda report: any(map(_stays_pending, report.decisions)),
+    "unschedulable": lambda report: any(map(_stays_pending, report.decisions)) or any(map(_hangs, report.workloads)),
     "preemption": lambda report: any(decision.outcome == "Preempts" for decision in report.decisions),
     "pdb-violation": lambda report: any(map(_breaks_budget, report.decisions)),
     "caveats": lambda report: bool(report.caveats),

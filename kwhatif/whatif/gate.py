@@ -1,4 +1,4 @@
-"""`gate`: if all of this is applied, does everything schedule, whom does it evict, which budgets break, and may it?"""
+"""`gate`: does everything schedule that is about to be applied, whom does it evict, and is that allowed?"""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kwhatif.model.missing import Missing
 from kwhatif.model.node import Node
 from kwhatif.policy import judge as policy
 from kwhatif.policy.build import Rulebook
+from kwhatif.policy.rules import Judged
 from kwhatif.report import Report
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
@@ -28,5 +29,6 @@ def gate(session: Session, question: Question, book: Rulebook, *, today: date, s
     answer = judge(session, question)
     labels = {node.metadata.name: node.metadata.labels for node in answer.cluster.all(Node).values()}
     unknown = [str(caveat) for caveat in answer.caveats if isinstance(caveat, Missing)] if strict else []
-    row = policy.judge(book, answer.judged, labels, today=today, unknown=unknown)
+    judged = [Judged(*each) for each in answer.judged]
+    row = policy.judge(book, judged, labels, today=today, unknown=unknown)
     return replace(answer.report(session, "gate"), policy=row)

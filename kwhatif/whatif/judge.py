@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -17,16 +18,17 @@ from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.policy.rules import Judged
-from kwhatif.report import Decision, Outcome, ProblemRow, Report, SourceRow
+from kwhatif.report import Decision, Outcome, ProblemRow, Report, SourceRow, WorkloadRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.whatif.alone import decide_alone, judge_alone
 from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.candidates import Candidate, Planner
-from kwhatif.whatif.decide import decide_alone, decision_of
+from kwhatif.whatif.decide import decision_of, refusal
 from kwhatif.whatif.placing import Placement, Placer, in_full
 from kwhatif.whatif.placing.placer import Describe
 from kwhatif.whatif.queue import Planned, Queue, in_queue_order
+from kwhatif.whatif.rollouts import rollout_row
 from kwhatif.whatif.rows import owner_of, queued_row
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.workload_rows import workload_row
@@ -39,7 +41,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked, and how it is to be judged."""
 
     applied: Sequence[Applied] = ()
-    rollout: Rollout = "final"
+    rollout: Rollout = "end"
     #: Kind of custom resources -> where their pod templates are.
     template_paths: Mapping[str, Sequence[str]] = {}
     #: Otherwise pods are taken as the API server has stored them, and each is judged alone.
@@ -53,6 +55,14 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     #: What is known to be wrong with the manifests, and left out of them.
     problems: Sequence[ProblemRow] = ()
     caveats: Sequence[str] = ()
+
+
+class Judged(NamedTuple):
+    """What becomes of one object's pods, and what its annotation `kwhatif.dev/ignore` says."""
+
+    row: WorkloadRow
+    decisions: Sequence[Decision]
+    ignore: str = ""
 
 
 class Answer(msgspec.Struct, kw_only=True):
@@ -120,26 +130,18 @@ class _Judging:
     # --- each alone ----------------------------------------------------------------------------------
 
     def _each_alone(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
-        profiles, decisions = self._session.profiles, list[Decision]()
-        for applied, denied in apply_claims(self._cluster, self._question.applied, self._planner.claims):
-            decisions.append(_refusal(applied, denied.message))
+        profiles, planner, caveats = self._session.profiles, self._planner, self._caveats
+        decisions = [
+            refusal(applied, denied.message)
+            for applied, denied in apply_claims(self._cluster, self._question.applied, planner.claims)
+        ]
         for applied in self._question.applied:
-            if not applied.is_workload:
-                continue
-            with self._noting_problems(applied):
-                update = self._planner.expand(applied)
-                if update.denied is not None:
-                    decisions.append(_refusal(applied, update.denied.message))
-                    continue
-                for group in update.added.groups:
-                    candidate = self._planner.admit_one(applied, group)
-                    decision = decide_alone(candidate, profiles, self._snapshot, self._caveats)
-                    decisions.append(replace(decision, source=applied.source))
-                    if len(group.names) > 1:
-                        count, name = len(group.names), applied.source.object
-                        self._caveats[f"{name} makes {count} equal pods, of which one is judged alone"] = None
-        for info in self._asked_pending():
-            decisions.append(decide_alone(Candidate(info.pod), profiles, self._snapshot, self._caveats))
+            if applied.is_workload:
+                with self._noting_problems(applied):
+                    decisions.extend(judge_alone(applied, planner, profiles, self._snapshot, caveats))
+        decisions += [
+            decide_alone(Candidate(info.pod), profiles, self._snapshot, caveats) for info in self._asked_pending()
+        ]
         return [], decisions, []
 
     @contextmanager
@@ -168,7 +170,9 @@ class _Judging:
         self._caveats.update(placer.caveats)
         others: list[Decision] = []
         for key, asking in asked.items():
-            decision = queue.earlier.pop(key)
+            decision = queue.earlier.pop(key, None)
+            if decision is None:
+                continue  # a rollout has deleted it
             if asking is None:
                 others.append(decision)
             else:
@@ -186,7 +190,7 @@ class _Judging:
             self._caveats[update.caveat] = None
         if update.denied is not None:
             return _refused(applied, update.denied.message)
-        return Planned(applied, update.kind, update.removed, update.added.stages)
+        return Planned(applied, update.kind, update.removed, update.added.stages, roll=update.roll)
 
     def _enqueue_pending(self, queue: Queue) -> dict[str, Planned | None]:
         """Put the pending pods into the queue; returns those that are asked for, with their workloads."""
@@ -229,7 +233,7 @@ class _Judging:
     def _judged(self, workload: Planned) -> Judged:
         decisions = list(filter(None, workload.decisions.values()))
         source, removed = workload.applied.source, len(workload.removed)
-        row = workload_row(source, workload.update, removed, decisions, self._cluster)
+        row = workload_row(source, workload.update, removed, decisions, rollout_row(workload))
         return Judged(row, decisions, workload.applied.ignore)
 
 
@@ -244,15 +248,8 @@ def _explain_all(placement: Placement, explained: Collection[Outcome]) -> Descri
 
 
 def _refused(applied: Applied, message: str) -> Planned:
-    """An object that the API server would not take: it stands for its only pod."""
-    decision = _refusal(applied, message)
+    decision = refusal(applied, message)
     return Planned(applied, decisions={decision.pod: decision})
-
-
-def _refusal(applied: Applied, message: str) -> Decision:
-    meta = applied.object.metadata
-    pod = key_of(Pod(metadata=replace(Pod().metadata, name=meta.name or meta.generate_name, namespace=meta.namespace)))
-    return Decision(pod=pod, outcome="Denied", message=message, source=applied.source)
 
 
 def _where(source: SourceRow) -> str:

@@ -18,9 +18,11 @@ from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.decide import denied
 from kwhatif.whatif.placing import Placement, Placer, in_short
 from kwhatif.whatif.placing.placer import Describe
-from kwhatif.whatif.rows import owner_of
+from kwhatif.whatif.rollouts import Rollouts
+from kwhatif.whatif.rows import decision_about
 from kwhatif.workloads.expansion import Group
 from kwhatif.workloads.restart import is_waiting
+from kwhatif.workloads.rolling.roll import Roll
 
 #: What keeps a pod from ever running, as things are. One that evicts others runs once they are gone, and of one for
 #: another scheduler nothing is known.
@@ -41,6 +43,9 @@ class Planned(msgspec.Struct):
     queued: int = 0
     #: The first pod that will not run, as things are: what is to be made after it is not.
     held_up: Decision | None = None
+    #: Where its pods are replaced step by step, and how many steps were taken; `removed` grows with each.
+    roll: Roll | None = None
+    steps: int = 0
     #: Outcomes that a decision explains already: the first pod of each says it for all its like.
     explained: list[Outcome] = []
 
@@ -90,10 +95,16 @@ class Queue:
         self._explained: dict[str, list[Outcome]] = {}
         self._waiting = 0
         self._heap: list[_Entry] = []
+        #: Pods that found no node, and how many had left theirs when they were last tried.
+        self._unplaced: list[_Entry] = []
+        self._left = 0
+        self._rollouts = Rollouts(planner)
 
     def add(self, workload: Planned) -> None:
         """The next of the manifests: what its controller makes at once is made."""
         self.workloads.append(workload)
+        if workload.roll is not None:
+            self._rollouts.add(workload, workload.roll)
         self._advance(len(self.workloads) - 1)
 
     def wait(self, info: PodInfo, explained: list[Outcome] | None = None) -> None:
@@ -108,49 +119,109 @@ class Queue:
         self._waiting += 1
 
     def place_all(self, placer: Placer) -> None:
-        """Decide about every pod that is asked for, and about those that are taken before the last of them."""
+        """Decide about every pod that is asked for, and about those that are taken before the last of them.
+
+        Rollouts go on, round after round, as long as anything happens.
+        """
+        if not self._rollouts:
+            for workload in self.workloads:
+                self._give_up(workload, placer)
+        goes_on = True
+        while goes_on:
+            goes_on = self._roll(placer)
+            self._place_queued(placer)
         for workload in self.workloads:
             self._give_up(workload, placer)
+
+    def _roll(self, placer: Placer) -> bool:
+        """Have all rollouts go on, and pods that found no node tried again where others have left theirs.
+
+        Returns:
+            Whether anything happens.
+        """
+        steps = sum(workload.steps for workload in self.workloads)
+        numbers = {id(workload): number for number, workload in enumerate(self.workloads)} if self._rollouts else {}
+        for workload, candidate in self._rollouts.round(placer):
+            self._make(numbers[id(workload)], candidate)
+        tried_again = bool(self._unplaced) and self._rollouts.left > self._left
+        if tried_again:
+            self._left = self._rollouts.left
+            self._try_again(placer)
+        return tried_again or steps < sum(workload.steps for workload in self.workloads)
+
+    def _try_again(self, placer: Placer) -> None:
+        unplaced, self._unplaced = self._unplaced, []
+        for entry in unplaced:
+            key = entry.info.key
+            if key not in placer.snapshot.pods:
+                continue  # its controller has deleted it
+            if entry.candidate is not None:
+                workload = self.workloads[entry.workload]
+                workload.queued += 1
+                if workload.held_up is not None and workload.held_up.pod == key:
+                    workload.held_up = None
+            explained = (
+                self._explained.get(key) if entry.candidate is None else self.workloads[entry.workload].explained
+            )
+            if explained is not None:
+                self._asked += 1
+                explained[:] = [outcome for outcome in explained if outcome != "Unschedulable"]
+            heappush(self._heap, entry)
+
+    def _place_queued(self, placer: Placer) -> None:
         while self._asked:
             entry = heappop(self._heap)
             if entry.candidate is None:
-                self._place_earlier(entry.info, placer)
+                self._place_earlier(entry, placer)
                 continue
             workload = self.workloads[entry.workload]
-            decision = self._place(entry.info, placer, workload.explained)
+            decision = self._place(entry, placer, workload.explained)
             workload.decide(replace(decision, changes=entry.candidate.changes))
             workload.queued -= 1
             self._asked -= 1
             self._advance(entry.workload)
-            self._give_up(workload, placer)
+            if not self._rollouts:
+                self._give_up(workload, placer)
 
-    def _place(self, info: PodInfo, placer: Placer, explained: list[Outcome]) -> Decision:
-        decision = in_short(placer.place(info, lambda placement: self._explain(placement, explained)))
-        if decision.outcome not in explained:
-            explained.append(decision.outcome)
-        return decision
-
-    def _place_earlier(self, info: PodInfo, placer: Placer) -> None:
-        explained = self._explained.get(info.key)
+    def _place(self, entry: _Entry, placer: Placer, explained: list[Outcome] | None) -> Decision:
         if explained is None:
-            self.earlier[info.key] = in_short(placer.place(info))
-            return
-        self.earlier[info.key] = self._place(info, placer, explained)
-        self._asked -= 1
+            placement = placer.place(entry.info)
+        else:
+            placement = placer.place(entry.info, lambda placement: self._explain(placement, explained))
+            if placement.outcome not in explained:
+                explained.append(placement.outcome)
+        if self._rollouts:
+            self._rollouts.placed(placement, placer)
+            if placement.outcome == "Unschedulable":
+                self._unplaced.append(entry)
+        return in_short(placement)
+
+    def _place_earlier(self, entry: _Entry, placer: Placer) -> None:
+        key = entry.info.key
+        explained = self._explained.get(key)
+        self._asked -= explained is not None
+        if key in placer.snapshot.pods:  # else its controller has deleted it
+            self.earlier[key] = self._place(entry, placer, explained)
+        else:
+            self.earlier.pop(key, None)
 
     def _advance(self, number: int) -> None:
         """Have the next pods made, if all before them are sure to run."""
         workload = self.workloads[number]
         while workload.stages and not workload.queued and workload.held_up is None:
             for candidate in self._planner.admit(workload.applied, workload.stages.pop(0)):
-                if candidate.refusal:
-                    workload.decide(denied(candidate))
-                    continue
-                info = PodInfo(candidate.pod)
-                workload.decisions[info.key] = None
-                workload.queued += 1
-                self._asked += 1
-                heappush(self._heap, _Entry(-info.priority, number, len(workload.decisions), info, candidate))
+                self._make(number, candidate)
+
+    def _make(self, number: int, candidate: Candidate) -> None:
+        workload = self.workloads[number]
+        if candidate.refusal:
+            workload.decide(denied(candidate))
+            return
+        info = PodInfo(candidate.pod)
+        workload.decisions[info.key] = None
+        workload.queued += 1
+        self._asked += 1
+        heappush(self._heap, _Entry(-info.priority, number, len(workload.decisions), info, candidate))
 
     def _give_up(self, workload: Planned, placer: Placer) -> None:
         """What waits for a pod that will not run is not made, and the pods that it would replace stay."""
@@ -179,13 +250,12 @@ def in_queue_order(pods: Iterable[PodInfo]) -> list[PodInfo]:
 
 def _waiting(pod: Pod, first: Decision) -> Decision:
     """The pod is not made, and so never admitted: what admission would set is as it is in the pod that it waits for."""
-    return Decision(
-        pod=key_of(pod),
-        owner=owner_of(pod),
+    return decision_about(
+        pod,
+        "Waits",
         priority=first.priority,
         priority_class_name=first.priority_class_name,
         preemption_policy=first.preemption_policy,
         scheduler_name=first.scheduler_name,
-        outcome="Waits",
         waits_for=first.pod,
     )

@@ -6,21 +6,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import controller_of
-from kwhatif.model.workload import Job, ReplicaSet
-from kwhatif.report import Decision, Outcome, SourceRow, UpdateKind, VictimRow, WorkloadRow
+from kwhatif.policy.words import hang, victims_by_owner
+from kwhatif.report import Decision, Outcome, RolloutRow, SourceRow, UpdateKind, WorkloadRow
 
-_MOST_NAMED = 3
 _MOST_RUNS = 3
 
 
 def workload_row(
-    source: SourceRow, update: UpdateKind, removed: int, decisions: Sequence[Decision], cluster: Cluster
+    source: SourceRow,
+    update: UpdateKind,
+    removed: int,
+    decisions: Sequence[Decision],
+    rollout: RolloutRow | None = None,
 ) -> WorkloadRow:
     """The row about a workload, from the decisions about its pods in their controller's order."""
     counts = Counter(decision.outcome for decision in decisions)
     victims = [victim for decision in decisions for victim in decision.victims]
+    is_pod = update == "unchanged" and len(decisions) == 1 and source.object == f"Pod {decisions[0].pod}"
     return WorkloadRow(
         name=source.object,
         source=source,
@@ -37,28 +39,37 @@ def workload_row(
         nodes=dict(sorted(Counter(decision.node for decision in decisions if decision.node).items())),
         victims=tuple(victim.pod for victim in victims),
         violations=tuple(dict.fromkeys(budget for victim in victims for budget in victim.violates)),
-        message=sentence(update, removed, decisions, cluster),
+        message=_hang(rollout, decisions) + sentence("new" if is_pod else update, removed, decisions),
+        rollout=rollout,
     )
 
 
-def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision], cluster: Cluster) -> str:
+def _hang(rollout: RolloutRow | None, decisions: Sequence[Decision]) -> str:
+    if rollout is None or rollout.completed:
+        return ""
+    return hang(rollout, [decision for decision in decisions if decision.pod == rollout.waits_for]) + "; "
+
+
+def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision]) -> str:
     """`5 of 6 pods fit, 1 would evict 1 pod of batch/etl (priority -10)`."""
-    gone = f"{removed} removed; " if removed and update != "restarted" else ""
+    gone = f"{removed} removed" if removed and update != "restarted" else ""
     if not decisions:
-        return gone.removesuffix("; ") or ("unchanged" if update == "unchanged" else "makes no pods")
-    return gone + ", ".join(filter(None, _parts(decisions, cluster)))
+        return gone or ("unchanged" if update == "unchanged" else "makes no pods")
+    if update == "unchanged":
+        gone = "unchanged, but not all of its pods run"
+    return "; ".join(filter(None, (gone, ", ".join(filter(None, _parts(decisions))))))
 
 
-def _parts(decisions: Sequence[Decision], cluster: Cluster) -> Iterator[str]:
+def _parts(decisions: Sequence[Decision]) -> Iterator[str]:
     count, outcomes = len(decisions), {decision.outcome for decision in decisions}
     if count == 1:
         (decision,) = decisions
-        yield f"fits on {decision.node}" if decision.outcome == "Placed" else _fate(decisions, "", cluster)
+        yield f"fits on {decision.node}" if decision.outcome == "Placed" else _fate(decisions, "")
     elif len(outcomes) == 1 and outcomes != {"Placed"}:
-        yield _fate(decisions, f"all {count} pods", cluster)
+        yield _fate(decisions, f"all {count} pods")
     else:
         yield _placed(decisions)
-        yield from _others(decisions, cluster)
+        yield from _others(decisions)
         yield _waiting(decisions)
 
 
@@ -71,17 +82,17 @@ def _placed(decisions: Sequence[Decision]) -> str:
     return f"all {len(decisions)} pods fit on {placed[0].node if len(nodes) == 1 else f'{len(nodes)} nodes'}"
 
 
-def _others(decisions: Sequence[Decision], cluster: Cluster) -> Iterator[str]:
+def _others(decisions: Sequence[Decision]) -> Iterator[str]:
     """One part per outcome; of a StatefulSet, whose pods have names that last, one per run of pods that fare alike."""
     runs = [tuple(run) for _, run in groupby(decisions, lambda decision: decision.outcome)]
     runs = [run for run in runs if run[0].outcome not in ("Placed", "Waits")]
     if (decisions[0].owner or "").startswith("StatefulSet ") and len(runs) <= _MOST_RUNS:
-        yield from (_fate(run, _named(run), cluster) for run in runs)
+        yield from (_fate(run, _named(run)) for run in runs)
         return
     by_outcome: dict[Outcome, list[Decision]] = {}
     for run in runs:
         by_outcome.setdefault(run[0].outcome, []).extend(run)
-    yield from (_fate(fared, str(len(fared)), cluster) for fared in by_outcome.values())
+    yield from (_fate(fared, str(len(fared))) for fared in by_outcome.values())
 
 
 def _named(run: Sequence[Decision]) -> str:
@@ -109,44 +120,10 @@ _FATES: dict[Outcome, tuple[str, str]] = {
 }
 
 
-def _fate(alike: Sequence[Decision], which: str, cluster: Cluster) -> str:
+def _fate(alike: Sequence[Decision], which: str) -> str:
     one, many = _FATES[alike[0].outcome]
     said = f"{which} {one if len(alike) == 1 else many}".strip()
     victims = [victim for decision in alike for victim in decision.victims]
     if alike[0].outcome == "Preempts" and not victims:
         return f"{which} would be nominated".strip()
-    return f"{said} {_victims(victims, cluster)}" if victims else said
-
-
-def _victims(victims: Sequence[VictimRow], cluster: Cluster) -> str:
-    """`6 pods of batch/etl (priority -1000) and batch/lonely (priority 0)`."""
-    groups: dict[tuple[str, int], list[VictimRow]] = {}
-    for victim in victims:
-        groups.setdefault((workload_of(victim, cluster), victim.priority), []).append(victim)
-    shown = list(groups.items())[:_MOST_NAMED]
-    said = [f"{_counted(owner, group)} (priority {priority})" for (owner, priority), group in shown]
-    left = len(victims) - sum(len(group) for _, group in shown)
-    if left:
-        said.append(f"{left} more")
-    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
-
-
-def _counted(owner: str, group: Sequence[VictimRow]) -> str:
-    if not owner:
-        return group[0].pod if len(group) == 1 else f"{len(group)} pods without an owner"
-    return f"{len(group)} {'pod' if len(group) == 1 else 'pods'} of {owner}"
-
-
-def workload_of(victim: VictimRow, cluster: Cluster) -> str:
-    """`namespace/name` of the workload that the pod belongs to, "" for none: not of its ReplicaSet, nor of a run of it.
-
-    A ReplicaSet or Job that is not in the input stands for itself.
-    """
-    kind, _, key = (victim.owner or "").partition(" ")
-    between: ReplicaSet | Job | None = None
-    if kind == "ReplicaSet":
-        between = cluster.get(ReplicaSet, key)
-    elif kind == "Job":
-        between = cluster.get(Job, key)
-    owner = controller_of(between.metadata) if between is not None else None
-    return f"{key.partition('/')[0]}/{owner.name}" if owner else key
+    return f"{said} {victims_by_owner(victims)}" if victims else said

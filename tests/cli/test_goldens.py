@@ -36,6 +36,7 @@ COMMANDS = {
     "gate-broken": f"kwhatif gate fixtures/gate/broken {FROM}",
     "gate-glob": f"kwhatif gate 'fixtures/gate/manifests/*e*.yaml' {FROM} -q",
     "gate-final": f"kwhatif gate fixtures/gate/updates {FROM} --rollout final",
+    "gate-end": f"kwhatif gate fixtures/gate/updates {FROM}",
     "gate-surge": f"kwhatif gate fixtures/gate/updates {FROM} --rollout surge",
     **{
         f"gate-ordered-{output}": f"kwhatif gate fixtures/gate/ordered {FROM} -o {output}"

@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
@@ -48,7 +49,7 @@ def test_every_encoding_gets_an_answer_that_it_can_hold(command: str) -> None:
     assert done.returncode == best.returncode
     for out in (done.stdout, done.stderr):
         assert out.isascii()
-        assert b"?" not in out.replace(b"may it?", b"").replace(b"evict?", b"")
+        assert b"?" not in out.replace(b"allowed?", b"").replace(b"evict?", b"")
         assert b"\\u" not in out
 
 
@@ -83,6 +84,7 @@ def test_data_is_the_same_data_in_every_encoding(tmp_path: Path) -> None:
         read[encoding] = json.loads(done.stdout.decode(encoding))
     assert read["utf-8"] == read["ascii"] == read["utf-16"]
     assert read["ascii"]["snapshot"]["sources"] == [str(dump)]
+    assert yaml.safe_load(ran(f"preempt --from {dump} -o yaml", "ascii").stdout) == read["utf-8"]
     assert rb"gr\u00f6\u00dfe-\ud83d\ude00.yaml" in ran(f"snapshot info {dump}", "ascii").stdout.replace(b"\n", b"")
 
 

@@ -32,7 +32,7 @@ def template_of(pod: Object, dice: Dice) -> Object:
         del spec["priority"]
     if dice.chance(0.3):
         spec["priorityClassName"] = dice.pick("urgent", "urgent", "missing")
-    labels = {**pod["metadata"].get("labels", {}), "set": pod["metadata"]["name"]}
+    labels = {**(pod["metadata"].get("labels") or {}), "set": pod["metadata"]["name"]}
     return {"metadata": {"labels": labels}, "spec": spec}
 
 

@@ -37,8 +37,8 @@ def expected(cluster: kwhatif.Session) -> dict[str, Any]:
 def answer(report: kwhatif.Report) -> dict[str, Any]:
     """All of it but where the manifest came from."""
     made = report.to_dict()
-    for decision in made["decisions"]:
-        decision["source"] = None
+    for row in (*made["decisions"], *made["workloads"]):
+        row["source"] = None
     return made
 
 

@@ -31,7 +31,7 @@ class DynamicResourcesArgs(Model):
     """`DynamicResourcesArgs`, two Go durations.
 
     kwhatif has no clock. `filter_timeout` (0: none) becomes a number of steps after which the search on one node ends
-    with kube-scheduler's error; `binding_timeout` is never up.
+    with kube-scheduler's error; `binding_timeout` is compared with the time at which the cluster was read.
     """
 
     filter_timeout: str = "10s"
@@ -48,6 +48,7 @@ class DynamicResources:
 
     def __init__(self, args: DynamicResourcesArgs | None = None) -> None:
         self.args = args or DynamicResourcesArgs()
+        self._binding_timeout = parse_duration(self.args.binding_timeout)
         self._tries = int(parse_duration(self.args.filter_timeout) * _STEPS_PER_NANOSECOND) or None
 
     def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
@@ -68,7 +69,7 @@ class DynamicResources:
             problem = _problem(claim, cluster) if claim.status.allocation is None else None
             if problem is not None:
                 return problem
-        return ClaimFilter(pod, claims, extended, snapshot, self._tries)
+        return ClaimFilter(pod, claims, extended, snapshot, self._tries, self._binding_timeout)
 
     def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""

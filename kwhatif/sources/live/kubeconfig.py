@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.sources.files import as_utf8
+from kwhatif.sources.inflate import Unreadable
 
 _SECTIONS = ("clusters", "contexts", "users")
 
@@ -71,9 +73,11 @@ def _files(path: str | None, environ: Mapping[str, str]) -> list[str]:
 
 def _read(file: str) -> Mapping[str, Any]:
     try:
-        content = yaml.safe_load(Path(file).read_bytes())
+        content = yaml.safe_load(as_utf8(Path(file).read_bytes()))
     except OSError as failure:
         raise InputError([Problem(file, f"cannot be read: {failure.strerror or failure}")]) from failure
+    except Unreadable as reason:
+        raise InputError([Problem(file, str(reason), hint=reason.hint)]) from reason
     except (yaml.YAMLError, ValueError, RecursionError) as failure:
         raise InputError([Problem(file, f"is no kubeconfig: {' '.join(str(failure).split())}")]) from failure
     return _map(content, file, "it")

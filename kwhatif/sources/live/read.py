@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from datetime import UTC, datetime
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 
@@ -50,6 +51,7 @@ def read_live(options: LiveOptions, progress: Progress | None = None, originals:
             collected.server_version = _server_version(client)
             with no_garbage_collection():
                 _Reader(client, collected, progress, originals).read(_events(client, stop))
+            collected.cluster.taken_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         finally:
             stop.set()
     return collected

@@ -9,13 +9,14 @@ from msgspec.structs import replace
 from kwhatif.framework.attempt import Attempt, attempt, held_back
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.reference import is_reference
+from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.disruption import disrupt
 from kwhatif.report import Decision
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.caveats import caveats_of
+from kwhatif.whatif.caveats import BATCHED, caveats_of, may_be_batched
 from kwhatif.whatif.decide import ignored
 from kwhatif.whatif.placing.placement import Placement, placement_of
 from kwhatif.whatif.placing.replicas import difference
@@ -45,8 +46,11 @@ class Placer:
         self.caveats: dict[str, None] = {}
         self._run: Run | None = None
         self._before: PodInfo | None = None
+        self._last_node: str | None = None
         #: What has happened since the run was asked last.
         self._moves: list[Move] = []
+        #: Nodes and pods as the run knows them: who else changes any ends it.
+        self._known = self._generations()
 
     def place_all(self, pods: Iterable[PodInfo], in_detail: Wanted = _nowhere) -> Iterator[Placement]:
         """Place the pods in the order of the queue: the highest priority first, then as given."""
@@ -63,29 +67,37 @@ class Placer:
         name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
         profile = self._profiles.get(name)
         if profile is None:
-            decision = ignored(pod, name)
+            decision = ignored(pod.pod)
             return Placement(pod, "Ignored", message=decision.message, decision=decision)
-        self._make_way_for(pod)
+        self.withdraw(pod.key)
         placement, result = self._judge(profile, pod)
         describe = in_detail(placement)
         if describe is not None:
             decision = describe(result or attempt(profile, pod, self.snapshot))
             placement = replace(placement, decision=decision)
         self._move_on(placement, result)
+        self._known = self._generations()
         return placement
+
+    def _generations(self) -> tuple[int, int]:
+        cluster = self.snapshot.cluster
+        return cluster.generation(Node), cluster.generation(Pod)
+
+    def withdraw(self, key: str) -> None:
+        """The pod of that key is gone, if there is one; a run goes on where that cannot matter."""
+        if self._known != self._generations():
+            self._run = None
+        there = self.snapshot.pods.get(key)
+        if there is not None:
+            if there.pod.spec.node_name in self.snapshot.by_name or there.pod.status.nominated_node_name:
+                self._run = None
+            self.snapshot.apply(Delete(Pod, key))
+            self._known = self._generations()
 
     def take_back(self, pod: PodInfo) -> None:
         """A pod that was taken to be gone is there after all."""
         self.snapshot.apply(Upsert(pod.pod))
         self._run = None
-
-    def _make_way_for(self, pod: PodInfo) -> None:
-        """Take a pod of that name out; a run goes on if no cycle can notice."""
-        there = self.snapshot.pods.get(pod.key)
-        if there is not None:
-            if there.pod.spec.node_name in self.snapshot.by_name or there.pod.status.nominated_node_name:
-                self._run = None
-            self.snapshot.apply(Delete(Pod, pod.key))
 
     def _judge(self, profile: Profile, pod: PodInfo) -> tuple[Placement, Attempt | None]:
         """What becomes of the pod, and the whole attempt where one was made."""
@@ -98,14 +110,26 @@ class Placer:
             placement = run.place(pod, differs, self._moves)
             self._moves.clear()
             if placement is not None:
-                self._before = pod
+                self._say_if_batched(profile, run, placement)
+                self._before, self._last_node = pod, placement.node
                 return placement, None
         result = attempt(profile, pod, self.snapshot)
         self.caveats.update(dict.fromkeys(caveats_of(result)))
         placement = placement_of(result)
-        self._run, self._before = Run(result, placement), pod
+        self._run, self._before, self._last_node = Run(result, placement), pod, placement.node
         self._moves.clear()
         return placement, result
+
+    def _say_if_batched(self, profile: Profile, run: Run, placement: Placement) -> None:
+        """The next of equal pods may take the second best node of the one before, which took the last room on its own.
+
+        (`GetNodeHint` in `pkg/scheduler/framework/runtime/batch.go`)
+        """
+        node = self._last_node
+        if BATCHED in self.caveats or placement.outcome != "Placed" or node in (None, placement.node):
+            return
+        if may_be_batched(profile, placement.pod) and run.rejects(node):
+            self.caveats[BATCHED] = None
 
     def _move_on(self, placement: Placement, result: Attempt | None) -> None:
         snapshot, pod, node = self.snapshot, placement.pod, placement.node

@@ -10,9 +10,11 @@ import msgspec
 from kwhatif.admission.denied import Denied
 from kwhatif.model.pod import Pod
 from kwhatif.workloads.expansion import Expansion
+from kwhatif.workloads.rolling.roll import Roll
 
-#: `final`: the end state. `surge`: the moment with the most pods, while old ones are still there.
-Rollout = Literal["final", "surge"]
+#: `end`: step by step until it is done, or hangs. `final`: the end state. `surge`: the moment with the most pods,
+#: while old ones are still there.
+Rollout = Literal["end", "final", "surge"]
 Kind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
 
 _PERCENT = re.compile(r"(\d+)%")
@@ -28,6 +30,8 @@ class Update(msgspec.Struct, frozen=True):
     denied: Denied | None = None
     #: What had to be assumed, in one sentence; "" for nothing.
     caveat: str = ""
+    #: Of a rollout that is gone through step by step: whoever places pods drives it, and nothing else is given here.
+    roll: Roll | None = None
 
 
 UNCHANGED = Update("unchanged")

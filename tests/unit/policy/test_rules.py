@@ -84,13 +84,13 @@ DEFAULTS = {
     ),
     "an eviction is a warning": (
         evicts(victim("batch/etl")),
-        [("preemption", "warn", "evicts batch/etl")],
+        [("preemption", "warn", "would evict pod batch/etl (priority 0)")],
     ),
     "a broken budget fails beside the warning": (
         evicts(victim("batch/etl", violates=("batch/pdb",))),
         [
-            ("budgetViolation", "fail", "evicting batch/etl breaks batch/pdb"),
-            ("preemption", "warn", "evicts batch/etl"),
+            ("budgetViolation", "fail", "evicting pod batch/etl (priority 0) violates batch/pdb"),
+            ("preemption", "warn", "would evict pod batch/etl (priority 0)"),
         ],
     ),
 }
@@ -131,12 +131,12 @@ RULES = {
     "victims in a protected namespace": (
         {"preemption": "ignore", "protectedVictims": [{"namespaces": ["kube-*"]}]},
         [evicts(victim("kube-system/dns"), victim("batch/etl"))],
-        [("protectedVictims", "fail", "evicts kube-system/dns, in a protected namespace")],
+        [("protectedVictims", "fail", "would evict pod kube-system/dns (priority 0), in a protected namespace")],
     ),
     "victims of a protected priority": (
         {"preemption": "ignore", "protectedVictims": [{"name": "high", "minPriority": 10, "level": "warn"}]},
         [evicts(victim("a/1", 9), victim("a/2", 10))],
-        [("protectedVictims/high", "warn", "evicts a/2, of priority 10 or more")],
+        [("protectedVictims/high", "warn", "would evict pod a/2 (priority 10), of priority 10 or more")],
     ),
     "a forbidden priority class": (
         {"priorityClasses": [{"namespaces": ["shop"], "forbidden": ["system-*"]}]},

@@ -53,7 +53,7 @@ MISUNDERSTOOD = {
 def test_an_annotation_that_cannot_be_understood_suppresses_nothing(annotation: str, message: str) -> None:
     made = verdict(policy(), workload(EVICTS, ignore=annotation))
     assert [(found.rule, found.message, found.suppressed) for found in made.findings] == [
-        ("preemption", "evicts batch/etl", None),
+        ("preemption", "would evict pod batch/etl (priority 0)", None),
         ("annotation", message, None),
     ]
 

@@ -213,7 +213,7 @@ def test_where_would_a_workload_go_if_it_started_anew() -> None:
     session = Session(cluster(*small("n1", "n2"), low, made, *pods))
     report = ask(session, "", "sts/db")
     assert fates(report) == "db-0:P@n1 db-1:E@n2"
-    assert row(report).message == "1 of 2 pods fits, db-1 would evict default/low (priority -10)"
+    assert row(report).message == "1 of 2 pods fits, db-1 would evict pod default/low (priority -10)"
 
 
 # --- alone -------------------------------------------------------------------------------------------------

@@ -176,11 +176,11 @@ def test_pods_that_are_not_replaced_keep_their_room() -> None:
     text = stateful(3, "9")
     session = running(3, nodes=3)
     assert [each.outcome for each in run(session, bare("p", cpu="4")).decisions] == ["Unschedulable"]
-    report = run(session, text + "".join(bare(name, cpu="4") for name in "pq"))
+    report = run(session, text + "".join(bare(name, cpu="4") for name in "pq"), rollout="final")
     assert fates(report) == "2U 1W 0W default/pP default/qU"
 
 
 def test_pods_that_are_not_replaced_count_for_the_quota() -> None:
     text = QUOTA.replace("N", "4") + stateful(3, "9")
-    report = run(running(3), text + stateful(2).replace("name: db", "name: other"))
+    report = run(running(3), text + stateful(2).replace("name: db", "name: other"), rollout="final")
     assert [each.outcome for each in report.decisions] == ["Unschedulable", "Waits", "Waits", "Placed", "Denied"]

@@ -35,6 +35,7 @@ from kwhatif.model.workload import (
     UpdateStrategy,
 )
 from kwhatif.sources.saving.redact import redact
+from kwhatif.workloads.rolling.removal import removed_first
 from kwhatif.workloads.rolling.update import Update, resolved
 from kwhatif.workloads.rollout import plan_update
 from tests.builders import PodBuilder, node, pod
@@ -219,6 +220,21 @@ def test_who_goes_first() -> None:
     update = plan_update(deployment(1), around(known, replica_set(), *pods))
     names = [gone.metadata.name for gone in update.removed]
     assert names == ["nowhere", "pending", "unready", "other-twin", "twin", "young", "old"]
+
+
+def ready_on(place: str, name: str, owner: str = "web-66") -> PodBuilder:
+    conditions = (PodCondition(type="Ready", status="True"),)
+    return running(1, owner)[0].meta(name=name).on(place).status(phase="Running", conditions=conditions)
+
+
+def test_pods_beside_others_of_the_same_deployment_go_first_whosever_they_are() -> None:
+    """`getPodsRankedByRelatedPodsOnSameNode`: active ones of all its ReplicaSets count, ready or not."""
+    mine = [ready_on("a", "crowded"), ready_on("b", "alone"), ready_on("c", "beside-one-that-goes")]
+    related = [*mine, running(1, "web-55")[0].meta(name="other").on("a"), ready_on("c", "going").terminating()]
+    in_order = removed_first([each.build() for each in mine], [each.build() for each in related])
+    assert [each.metadata.name for each in in_order] == ["crowded", "alone", "beside-one-that-goes"]
+    without = removed_first([each.build() for each in mine])
+    assert [each.metadata.name for each in without] == ["alone", "beside-one-that-goes", "crowded"]
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,14 @@
-"""What a Deployment's controller makes of its ReplicaSets before any new pod is ready.
-
-The sizes are what the functions of the controller itself (1.36.2) came to, step by step, when no pod that they made got
-ready.
-"""
+"""What a Deployment's controller makes of its ReplicaSets, step by step."""
 
 from __future__ import annotations
 
 import pytest
 
 from kwhatif.model.workload import RollingUpdate
-from kwhatif.workloads.rolling.replica_sets import Sized, bounds_of, settle
+from kwhatif.workloads.controllers.deployment import Sized, bounds_of, settle, sync, sync_recreate
 
-#: Sizes and available pods of the ReplicaSets, the oldest first; which of them is new; how many pods were wanted, and
+#: Before any new pod is ready: what the functions of the controller itself (1.36.2) came to when none that they made
+#: got ready. Sizes and available pods of the ReplicaSets, the oldest first; which of them is new; how many pods were wanted, and
 #: are; maxSurge and maxUnavailable; the sizes in the end.
 CASES = {
     "the defaults": ([(4, 4), (0, 0)], 1, 4, 4, None, None, [3, 2]),
@@ -61,3 +58,59 @@ def test_sizes(
     rolling = RollingUpdate(max_surge=surge, max_unavailable=unavailable)
     settle(sized, sized[new], bounds_of(rolling, before), bounds_of(rolling, after))
     assert [each.size for each in sized] == expected
+
+
+#: Pods wanted, maxSurge, maxUnavailable, size and available pods of the old and of the new ReplicaSet, the sizes after
+#: one step; the cases of `rolling_test.go`.
+STEPS = {
+    "no room beside the old": (10, 0, 0, (10, 10), (0, 0), (9, 0)),
+    "room for two": (10, 2, 0, (10, 10), (0, 0), (10, 2)),
+    "room for seven": (10, 2, 0, (5, 5), (0, 0), (5, 7)),
+    "the room is used": (10, 2, 0, (10, 10), (2, 0), (10, 2)),
+    "too many new ones": (10, 2, 0, (2, 2), (11, 0), (2, 10)),
+    "two may be missed": (10, 0, 2, (10, 10), (0, 0), (8, 0)),
+    "two old ones are not available": (10, 0, 2, (10, 8), (0, 0), (8, 0)),
+    "one old one is not available": (10, 0, 2, (10, 9), (0, 0), (8, 0)),
+    "new ones that are not available count": (10, 0, 2, (8, 8), (2, 0), (8, 2)),
+    "most old ones are not available": (10, 0, 2, (10, 1), (0, 0), (8, 0)),
+    "new ones got available": (10, 3, 2, (8, 8), (5, 5), (3, 5)),
+    "it is done": (10, 3, 2, (0, 0), (10, 10), (0, 10)),
+}
+
+
+@pytest.mark.parametrize(("wanted", "surge", "unavailable", "old", "new", "expected"), STEPS.values(), ids=STEPS.keys())
+def test_one_step(
+    wanted: int, surge: int, unavailable: int, old: tuple[int, int], new: tuple[int, int], expected: tuple[int, int]
+) -> None:
+    sets = [Sized("old", *old), Sized("new", *new)]
+    changed = sync(sets, sets[1], bounds_of(RollingUpdate(max_surge=surge, max_unavailable=unavailable), wanted))
+    assert (sets[0].size, sets[1].size) == expected
+    assert changed is (expected != (old[0], new[0]))
+
+
+def rolled(wanted: int, surge: int | str, unavailable: int | str, ready: int) -> list[tuple[int, int]]:
+    """Sizes after each step where so many of the pods that were made get available before the next one."""
+    sets = [Sized("old", wanted, wanted), Sized("new", 0)]
+    bounds = bounds_of(RollingUpdate(max_surge=surge, max_unavailable=unavailable), wanted)
+    sizes = []
+    while sync(sets, sets[1], bounds):
+        sizes.append((sets[0].size, sets[1].size))
+        sets[1].available = min(sets[1].size, sets[1].available + ready)
+    return sizes
+
+
+def test_whole_rollouts() -> None:
+    assert rolled(3, "25%", "25%", 9) == [(3, 1), (2, 1), (2, 2), (1, 2), (1, 3), (0, 3)]
+    assert rolled(1, "25%", "25%", 9) == [(1, 1), (0, 1)]
+    assert rolled(4, 0, 1, 9) == [(3, 0), (3, 1), (2, 1), (2, 2), (1, 2), (1, 3), (0, 3), (0, 4)]
+    assert rolled(10, "25%", "25%", 99)[-1] == (0, 10)
+    assert rolled(10, "25%", "25%", 0) == [(10, 3), (8, 3), (8, 5)]
+    assert len(rolled(500, "25%", "25%", 500)) < 10
+
+
+def test_recreating() -> None:
+    sets = [Sized("older", 0), Sized("old", 3, 3), Sized("new", 0)]
+    steps = []
+    while sync_recreate(sets, sets[2], 3):
+        steps.append([each.size for each in sets])
+    assert steps == [[0, 0, 0], [0, 0, 3]]

@@ -46,27 +46,52 @@ class Sized(msgspec.Struct):
         self.size, self.available = size, min(self.available, size)
 
 
-def settle(sets: Sequence[Sized], new: Sized, before: Bounds, after: Bounds) -> None:
-    """Let the controller act until all that it can do is wait: no pod that it makes meanwhile gets ready.
-
-    A changed number of pods comes first (`syncDeployment`): it is dealt out among the ReplicaSets that have pods, the
-    old template's too. Then, step by step, the new ReplicaSet grows, and the old ones shrink.
+def sync(sets: Sequence[Sized], new: Sized, bounds: Bounds) -> bool:
+    """One step of a rolling update (`rolloutRolling`): the new ReplicaSet grows, or else the old ones shrink.
 
     Args:
         sets: all ReplicaSets, the oldest first.
         new: the one of the new template; it is among `sets`.
-        before: of the Deployment as it was.
-        after: as it is to be.
+        bounds: of the Deployment.
+
+    Returns:
+        Whether anything changed; if not, the controller waits until pods get available, or is done.
+    """
+    return _grow(sets, new, bounds) or _shrink([each for each in sets if each is not new], new, bounds)
+
+
+def sync_recreate(sets: Sequence[Sized], new: Sized, wanted: int) -> bool:
+    """One step of a Deployment that recreates its pods (`recreate.go`): first all old ones go, then new ones come.
+
+    Assumes that pods are gone once their ReplicaSet has shrunk; upstream waits until they have stopped.
+    """
+    old = [each for each in sets if each is not new and each.size]
+    for each in old:
+        each.resize(0)
+    if old or new.size == wanted:
+        return bool(old)
+    new.resize(wanted)
+    return True
+
+
+def settle(sets: Sequence[Sized], new: Sized, before: Bounds, after: Bounds) -> None:
+    """Let the controller act until all that it can do is wait: no pod that it makes meanwhile gets ready.
+
+    A changed number of pods comes first (`syncDeployment`): it is dealt out among the ReplicaSets that have pods, the
+    old template's too. Then, step by step, the new ReplicaSet grows, and the old ones shrink. Arguments as of `sync`.
     """
     if before.wanted != after.wanted:
-        _scale([each for each in sets if each.size], before, after)
-    old = [each for each in sets if each is not new]
-    while _grow(sets, new, after) or _shrink(old, new, after):
+        scale(sets, before, after)
+    while sync(sets, new, after):
         pass
 
 
+def scale(sets: Sequence[Sized], before: Bounds, after: Bounds) -> None:
+    """Deal a changed number of pods out among the ReplicaSets that have some (`scale` in `sync.go`)."""
+    _scale([each for each in sets if each.size], before, after)
+
+
 def _scale(active: Sequence[Sized], before: Bounds, after: Bounds) -> None:
-    """`scale` in `sync.go`."""
     if len(active) == 1:
         active[0].resize(after.wanted)
         return
