@@ -19,9 +19,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from kwhatif.errors import InputError, Problem
+from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
+from kwhatif.model.meta import parse_time
 from kwhatif.model.originals import Originals, SessionOriginals
+from kwhatif.render.caveats import sentences, worded
 from kwhatif.report import Report
 from kwhatif.sources.applied import Asked, as_row, parse_template_paths, read_applied
 from kwhatif.sources.collected import Collected, LoadedCluster
@@ -65,7 +67,11 @@ class SchedulerOptions(TypedDict, total=False):
 
 
 def load(
-    *sources: Source, strict: bool = False, progress: Progress | None = None, **scheduler: Unpack[SchedulerOptions]
+    *sources: Source,
+    strict: bool = False,
+    progress: Progress | None = None,
+    now: datetime | None = None,
+    **scheduler: Unpack[SchedulerOptions],
 ) -> Session:
     """Read a cluster from dumps: files, directories, archives, text, or objects.
 
@@ -73,6 +79,7 @@ def load(
         sources: what to read, see `kwhatif.Source`; "-" is standard input.
         strict: fail where information is missing, instead of a caveat in the report.
         progress: is told how far each file is, in bytes and objects.
+        now: the moment to compare the age of the dump with, instead of now.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 
     Raises:
@@ -89,7 +96,7 @@ def load(
         collected = collect_dump(
             named_inputs(sources, "dump"), stdin=sys.stdin.buffer, originals=stored, progress=progress
         )
-        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
+        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals, now)
 
 
 def load_live(
@@ -132,7 +139,7 @@ def load_live(
     asked, originals = _read_scheduler(scheduler)
     with no_garbage_collection():
         collected = read_live(options, progress, None if originals is None else originals.stored)
-        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
+        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals, None)
 
 
 def _read_scheduler(options: SchedulerOptions) -> tuple[Scheduler | None, SessionOriginals | None]:
@@ -152,8 +159,22 @@ def _admitted(collected: Collected, progress: Progress | None, *, strict: bool) 
     loaded = collected.admitted()
     teller.tell("admission", sum(loaded.cluster.counts().values()), done=True)
     if strict:
-        loaded.require_complete()
+        require_complete(loaded)
     return loaded
+
+
+def require_complete(loaded: LoadedCluster) -> None:
+    """What `strict` asks for.
+
+    Raises:
+        InputError: information is missing in a dump.
+        ClusterUnreadable: information is missing that a live cluster has.
+    """
+    missing = sentences([caveat for caveat in loaded.caveats if caveat.missing])
+    if missing and loaded.live:
+        raise ClusterUnreadable("the cluster could not be read in full: " + "; ".join(missing))
+    if missing:
+        raise InputError([Problem(", ".join(loaded.sources), sentence) for sentence in missing])
 
 
 def _session(
@@ -161,18 +182,27 @@ def _session(
     progress: Progress | None,
     scheduler: Scheduler | None,
     originals: SessionOriginals | None,
+    now: datetime | None,
 ) -> Session:
     teller = Teller(progress)
+    taken_at = loaded.taken_at
     session = Session(
         loaded.cluster,
         profiles=scheduler.profiles if scheduler else None,
         sources=loaded.sources,
         caveats=[*loaded.caveats, *(scheduler.caveats if scheduler else ())],
+        age=0 if loaded.live else _age(taken_at, now) if taken_at else None,
+        taken_at=taken_at,
         namespace=loaded.namespace,
         originals=originals,
     )
     teller.tell("snapshot", len(session.snapshot.pods) + len(session.snapshot.nodes), done=True)
     return session
+
+
+def _age(taken_at: str, now: datetime | None) -> int:
+    """In seconds."""
+    return int((now or datetime.now(UTC)).timestamp()) - parse_time(taken_at) // 1_000_000_000
 
 
 def _check(session: object, manifests: Sequence[object], function: str) -> None:
@@ -257,7 +287,7 @@ def preempt(
     require_namespace(namespace, session.cluster)
     with rare_garbage_collection():
         question = Question(pending_in=namespace, alone=alone, admission=admission, full=True)
-        return judge(session, question).report(session, "preempt")
+        return worded(judge(session, question).report(session, "preempt"))
 
 
 def _answer(
@@ -282,7 +312,7 @@ def _answer(
         caveats=asked.caveats,
     )
     with rare_garbage_collection():
-        report = judge(session, question).report(session, command)
+        report = worded(judge(session, question).report(session, command))
     if report.problems:
         raise InputError([Problem(row.where, row.message, row.field, row.hint) for row in report.problems])
     return report
@@ -318,7 +348,7 @@ def gate(
         policy: its file, text or dict; without one, that of `find_policy`, else the default policy.
         rollout: how updates are judged: by whether they come to their end, step by step; by their end state only
             ("final"); or while old pods are still there ("surge").
-        strict: fail where information is missing.
+        strict: fail where information is missing, unless the policy says otherwise.
         today: tells which exceptions of the policy have expired.
         options: how the manifests are read, see `Manifests`.
 
@@ -342,4 +372,5 @@ def gate(
         caveats=asked.caveats,
     )
     with rare_garbage_collection():
-        return judge_by_policy(session, question, book, today=today or datetime.now(UTC).date(), strict=strict)
+        report = judge_by_policy(session, question, book, today=today or datetime.now(UTC).date(), strict=strict)
+    return worded(report)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from kwhatif.framework.evidence import Evidence
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.meta import FrozenMeta
 
 API_VERSION = "kwhatif.dev/v1"
@@ -150,6 +151,8 @@ class TooLargeRow(_Row):
 
 class NearRow(_Row):
     """What would have to change for the pod to fit: null in a decision unless the outcome is Unschedulable.
+
+    Also of a pod that is Denied, if it names what does not exist.
 
     `misses` are the first few groups: those with the fewest obstacles, evictable ones aside, come first.
     """
@@ -339,7 +342,8 @@ class WorkloadRow(_Row):
 class FindingRow(_Row):
     """Something that a rule of the policy has to say about a workload: `pods` are those it concerns.
 
-    A suppressed finding counts for nothing; `suppressed` is the reason that was given, `suppressed_by` where.
+    A suppressed finding counts for nothing; `suppressed` is the reason that was given, `suppressed_by` where. `caveat`
+    is the caveat that it is about, if any.
     """
 
     rule: str
@@ -350,6 +354,7 @@ class FindingRow(_Row):
     source: SourceRow | None = None
     suppressed: str | None = None
     suppressed_by: Literal["annotation", "exception"] | None = None
+    caveat: Caveat | None = None
 
 
 class PolicyRow(_Row):
@@ -378,7 +383,9 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     scheduler: SchedulerInfo = SchedulerInfo()
     snapshot: SnapshotInfo = SnapshotInfo()
     changes: tuple[ChangeRow, ...] = ()
+    #: The sentences of `caveat_details`, some of them taken together.
     caveats: tuple[str, ...] = ()
+    caveat_details: tuple[Caveat, ...] = ()
     decisions: tuple[Decision, ...] = ()
     #: Every pod is judged as if it were the only one; else each sees what those before it have taken.
     alone: bool = False

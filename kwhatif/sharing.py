@@ -7,9 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from kwhatif.api import require_complete
+from kwhatif.render.caveats import inventory_worded
 from kwhatif.sources.collected import Collected
 from kwhatif.sources.dump import collect_dump
 from kwhatif.sources.given import Source, named_inputs
+from kwhatif.sources.left_out import taken_at as dump_taken_at
 from kwhatif.sources.saving import save
 from kwhatif.whatif.inventory import Inventory, inventory
 
@@ -38,7 +41,7 @@ def save_snapshot(
         images: keep which images nodes have, and containers want (ImageLocality scores by them).
         anonymize: give everything that has a name another one; decisions stay the same.
         strict: fail where information is missing.
-        taken_at: the moment to note, instead of now.
+        taken_at: the moment to note, instead of now, where dumps do not show when they were taken.
         progress: is told how far each list is.
         live: which cluster, see `kwhatif.load_live`.
 
@@ -48,8 +51,9 @@ def save_snapshot(
     """
     collected = _collect(paths, progress, live)
     if strict:
-        collected.fork().admitted().require_complete()
-    moment = (taken_at or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        require_complete(collected.fork().admitted())
+    moment = None if collected.live else dump_taken_at(collected.cluster, collected.caveats)
+    moment = moment or (taken_at or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
     return save(collected, str(file), taken_at=moment, images=images, anonymize=anonymize)
 
 
@@ -64,8 +68,8 @@ def describe(
     """
     loaded = _collect(paths, progress, live).admitted()
     if strict:
-        loaded.require_complete()
-    return inventory(loaded.cluster, loaded.sources, [str(caveat) for caveat in loaded.caveats])
+        require_complete(loaded)
+    return inventory_worded(inventory(loaded.cluster, loaded.sources, loaded.caveats))
 
 
 def _collect(paths: tuple[Source, ...], progress: Progress | None, live: LiveArguments) -> Collected:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from kwhatif.framework.plugin import NodeFilter
 from kwhatif.model.cluster import NAMESPACE_LABEL, Cluster, KubernetesObject
-from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference, Requirement
+from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference, Requirement
 from kwhatif.model.node import ContainerImage, Node, NodeSpec, NodeStatus, Taint
 from kwhatif.model.pod import (
     Affinity,
@@ -300,7 +300,9 @@ class NodeBuilder(_Builder):
 
     def build(self) -> Node:
         """The node."""
-        return Node(metadata=ObjectMeta(**self._meta), spec=NodeSpec(**self._spec), status=NodeStatus(**self._status))
+        return Node(
+            metadata=AnnotatedMeta(**self._meta), spec=NodeSpec(**self._spec), status=NodeStatus(**self._status)
+        )
 
     def info(self) -> NodeInfo:
         """The node alone, without pods, image states or a shape; most tests want `snapshot`."""

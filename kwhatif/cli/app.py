@@ -27,6 +27,8 @@ from kwhatif.render.safe import safe
 
 #: How many problems are listed before the rest is only counted.
 MAX_PROBLEMS = 20
+#: So much of a text that is taken for a path is quoted.
+_MAX_QUOTED = 60
 
 app = typer.Typer(
     name="kwhatif",
@@ -83,6 +85,8 @@ def _run() -> int:
         if isinstance(failure, PluginFailed) and os.environ.get("KWHATIF_DEBUG"):
             traceback.print_exc()
         return failure.exit_code
+    except TypeError as failure:
+        return _not_a_path(failure)
     except (BrokenPipeError, ClosedPipeError):
         return _stop_printing()
     except KeyboardInterrupt:
@@ -90,6 +94,16 @@ def _run() -> int:
     except Exception as failure:  # noqa: BLE001 - no traceback ever reaches a user
         return _unexpected(failure)
     return code
+
+
+def _not_a_path(failure: TypeError) -> ExitCode:
+    from kwhatif.sources.given import NotAPath
+
+    if not isinstance(failure, NotAPath):
+        return _unexpected(failure)
+    text = failure.text if len(failure.text) <= _MAX_QUOTED else f"{failure.text[:_MAX_QUOTED]}…"
+    _list([f"{text}: is text, not the name of a file: give a file, or - and pipe the text"])
+    return ExitCode.BAD_INPUT
 
 
 def _unexpected(failure: Exception) -> ExitCode:

@@ -6,11 +6,13 @@ import gc
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from kwhatif.cli.run import now
 from kwhatif.cli.stages import Stages
 from kwhatif.cli.usage import CLUSTER, OTHER, SCHEDULER, check_not_swapped
 from kwhatif.garbage import MANY, no_garbage_collection
@@ -197,7 +199,8 @@ class Source(NamedTuple):
         }
         with self.where.progress() as tell:
             if self.where.from_:
-                return kwhatif.load(*self.where.from_, strict=strict, progress=tell, **scheduler)
+                moment = datetime.fromtimestamp(now(), UTC)
+                return kwhatif.load(*self.where.from_, strict=strict, progress=tell, now=moment, **scheduler)
             return kwhatif.load_live(**self.where.live(), strict=strict, progress=tell, **scheduler)
 
 

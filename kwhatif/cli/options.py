@@ -20,6 +20,17 @@ Filenames = Annotated[
     list[str] | None,
     typer.Option("--filename", "-f", metavar="MANIFEST", help="The same as MANIFEST, as in kubectl. Repeatable."),
 ]
+
+
+def _namespace(name: str | None) -> str | None:
+    from kwhatif.matching.label_syntax import dns_label_errors
+
+    wrong = dns_label_errors(name) if name else ()
+    if wrong:
+        raise typer.BadParameter(f"{name!r} is not the name of a namespace: {'; '.join(wrong)}")
+    return name
+
+
 Namespace = Annotated[
     str | None,
     typer.Option(
@@ -27,6 +38,7 @@ Namespace = Annotated[
         "-n",
         help="Namespace for objects that do not name one. Without it, that of the context, or default.",
         metavar="NAME",
+        callback=_namespace,
     ),
 ]
 
@@ -76,7 +88,7 @@ FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="LIST",
-        help="What makes the exit code 1: none, or any of unschedulable,preemption,pdb-violation,caveats.",
+        help="What makes the exit code 1: none, or any of unschedulable,preemption,budget-violation,caveats,CODE.",
         autocompletion=_complete_fail_on,
     ),
 ]

@@ -55,7 +55,7 @@ def preempt(
     """
     import kwhatif
 
-    conditions = parse_conditions(fail_on)
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
     pods = [*(manifests or ()), *(filename or ())]
     session = cluster.load(manifests=pods)
     with template_paths():

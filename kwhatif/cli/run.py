@@ -53,12 +53,12 @@ def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
-def parse_conditions(fail_on: str) -> tuple[str, ...]:
-    """The conditions of `--fail-on`, or a usage error."""
+def parse_conditions(fail_on: str, *, strict: bool = False) -> tuple[str, ...]:
+    """The conditions of `--fail-on`, or a usage error; `strict` adds that information is missing."""
     from kwhatif.whatif.fail_on import parse_fail_on
 
     try:
-        return parse_fail_on(fail_on)
+        return (*parse_fail_on(fail_on), *(("missing",) if strict else ()))
     except ValueError as wrong:
         raise typer.BadParameter(str(wrong), param_hint="--fail-on") from wrong
 
@@ -92,7 +92,7 @@ def print_report(report: Report, style: Style) -> None:
     from kwhatif.render.tables import tables
 
     wide = style.output == "wide"
-    detail = Detail(now=now(), wide=wide, explain=style.explain, quiet=style.quiet)
+    detail = Detail(now=_moment(report), wide=wide, explain=style.explain, quiet=style.quiet)
     print_parts(tables(report, detail), style.color)
 
 
@@ -100,6 +100,14 @@ def print_data(text: str, output: str) -> None:
     """Text of a format on standard output: where that is not UTF-8, in the format's own notation if it has one."""
     notation = NOTATIONS.get(output)
     sys.stdout.write(text if notation is None or is_unicode(encoding_of_output()) else notation(text))
+
+
+def _moment(report: Report) -> int:
+    """What ages are counted to: when the dump was taken, else now."""
+    from kwhatif.model.meta import parse_time
+
+    taken = report.snapshot.taken_at
+    return parse_time(taken) // 1_000_000_000 if taken else now()
 
 
 def now() -> int:

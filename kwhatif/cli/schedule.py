@@ -49,7 +49,7 @@ def schedule(
     """
     import kwhatif
 
-    conditions = parse_conditions(fail_on)
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
     pods = named(manifests, filename)
     session = cluster.load(manifests=pods)
     with template_paths():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """The same, with more to say about an unknown option."""
-        with _unknown_options(ctx):
+        with _unknown_options(ctx, args):
             return super().parse_args(ctx, args)
 
     def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
@@ -65,7 +66,7 @@ class Group(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """The same, with more to say about an unknown option."""
-        with _unknown_options(ctx):
+        with _unknown_options(ctx, args):
             return super().parse_args(ctx, args)
 
     def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
@@ -111,14 +112,17 @@ def _first_sentence(text: str | None) -> str:
 
 
 @contextmanager
-def _unknown_options(ctx: Any) -> Iterator[None]:
+def _unknown_options(ctx: Any, args: Sequence[str]) -> Iterator[None]:
+    given = list(args)  # Click takes them away one by one
     try:
         yield
     except UsageError as wrong:
         unknown = getattr(wrong, "option_name", None)
         if unknown is None or not hasattr(wrong, "possibilities"):
             raise
-        raise UsageError(_about_unknown(ctx, str(unknown)), ctx=ctx) from wrong
+        file = next((name for name in given if name.startswith(unknown) and os.path.lexists(name)), None)
+        about = _about_unknown(ctx, str(unknown)) if file is None else f"For the file {file} write ./{file}."
+        raise UsageError(about, ctx=ctx) from wrong
 
 
 def _about_unknown(ctx: Any, unknown: str) -> str:

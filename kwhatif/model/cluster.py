@@ -77,6 +77,8 @@ class Cluster:
         self.unread: dict[str, str] = {}
         #: The moment that this shows, RFC 3339; "" where the input does not say. Nothing here asks a clock.
         self.taken_at = ""
+        #: Whether all else was asked for, so that a kind without objects has none. Of a plain dump nobody knows.
+        self.is_whole = True
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
             self.add(PriorityClass(metadata=ObjectMeta(name=name), value=value))
         for obj in objects:
@@ -182,6 +184,7 @@ class Cluster:
         other._of_origin, other._origin = self._of_origin, self._origin
         other.unread = self.unread.copy()
         other.taken_at = self.taken_at
+        other.is_whole = self.is_whole
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """Labels of a namespace; one without an object has only its name label, as the API server would set it."""

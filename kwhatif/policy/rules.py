@@ -1,4 +1,4 @@
-"""The rules: each looks at all workloads, and tells what it does not like."""
+"""The rules: each looks at all workloads, and reports what it finds."""
 
 from __future__ import annotations
 
@@ -15,25 +15,6 @@ from kwhatif.policy.words import few, hang, subject, victims_by_owner
 from kwhatif.report import Decision, Outcome, VictimRow, WorkloadRow
 
 Labels = Mapping[str, str]
-
-#: Every kind of rule, and what it is about.
-KINDS: Mapping[str, str] = {
-    "unschedulable": "A pod stays pending: no node has room, and evicting pods does not help",
-    "rollout": "A rollout does not come to its end: it hangs at a step",
-    "denied": "The API server refuses a pod",
-    "gated": "A pod is not queued: it has scheduling gates",
-    "ignored": "A pod is not judged: no profile has the name of its scheduler",
-    "preemption": "A pod fits only where other pods are evicted",
-    "budgetViolation": "An eviction breaks a PodDisruptionBudget",
-    "maxVictims": "More pods are evicted than the policy allows",
-    "protectedVictims": "A pod is evicted that the policy protects",
-    "priorityClasses": "A pod uses a PriorityClass that its namespace may not use",
-    "placement": "A pod may land on a node that the policy keeps it from",
-    "expressions": "An expression of the policy does not hold for a pod",
-    "caveats": "Something is not known or not modelled, and the gate is strict",
-    "expiredException": "An exception of the policy has expired",
-    "annotation": "An annotation that should suppress a rule cannot be understood",
-}
 
 
 class Judged(NamedTuple):
@@ -63,11 +44,6 @@ class Rule(NamedTuple):
     find: Find
 
 
-def matches(pattern: str, rule: str) -> bool:
-    """Whether a pattern means the rule: by its name, or by its kind alone."""
-    return fnmatchcase(rule, pattern) or fnmatchcase(rule.partition("/")[0], pattern)
-
-
 def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
     """Pods that come to this outcome; the message of the first one stands for all."""
 
@@ -80,8 +56,8 @@ def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
 
 
 def _reason(decision: Decision) -> str:
-    """The scheduler's words; of a pod that is not queued, those of the plugin that keeps it out: which gates."""
-    return decision.pre_enqueue.message if decision.pre_enqueue else decision.message
+    """The scheduler's words; of a pod that is not queued, those of the plugin that holds it back: which gates."""
+    return decision.pre_enqueue.message if decision.pre_enqueue and not decision.message else decision.message
 
 
 def unschedulable(workloads: Sequence[Judged]) -> Iterator[Hit]:
@@ -181,9 +157,10 @@ def class_rule(rule: ClassRule) -> Find:
     return find
 
 
-def placement(rule: PlacementRule, forbidden: Selector, labels: Mapping[str, Labels]) -> Find:
-    """Pods that land, or may as well land, on a node with certain labels."""
-    nodes = frozenset(name for name, node_labels in labels.items() if forbidden.matches(node_labels))
+def placement(rule: PlacementRule, selector: Selector, labels: Mapping[str, Labels]) -> Find:
+    """Pods that land, or may as well land, on a node with labels that are forbidden, or not among the allowed ones."""
+    forbidden = rule.allowed is None
+    nodes = frozenset(name for name, labels_ in labels.items() if selector.matches(labels_) is forbidden)
 
     def on_forbidden(decision: Decision) -> bool:
         return not nodes.isdisjoint(_nodes(decision)) and _any(rule.namespaces, namespace_of(decision.pod))

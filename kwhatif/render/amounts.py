@@ -56,8 +56,11 @@ def age(start: str | None, now: int) -> str:
     if start is None:
         return "<unknown>"
     elapsed = now - seconds(start)
-    if elapsed < 0:
-        return "<future>"
+    return duration(elapsed) if elapsed >= 0 else "<future>"
+
+
+def duration(elapsed: int) -> str:
+    """Seconds as kubectl prints them: the largest unit, and the next one where that is still worth saying."""
     largest = next((place for place, (_, unit) in enumerate(_AGE) if elapsed >= unit), len(_AGE) - 1)
     (suffix, unit), *rest = _AGE[largest : largest + 2]
     count, left = divmod(elapsed, unit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -12,7 +12,8 @@ from rich.text import Text
 from kwhatif.render.amounts import plural, some
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.issues import MANIFEST, Issue, grouped, issues
-from kwhatif.render.outcomes import sign_of, workload_groups
+from kwhatif.render.outcomes import SIGNS, sign_of, workload_groups
+from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.text import BAD, FAINT, GOOD, WARN, table, text
 from kwhatif.report import PolicyVerdict, Report, WorkloadRow
 
@@ -30,8 +31,9 @@ def gate(report: Report, detail: Detail) -> Iterator[RenderableType]:
     yield _verdict(report, found)
     if detail.quiet:
         return
+    yield _policy(report)
     if report.workloads:
-        yield _workloads(report.workloads, detail)
+        yield _workloads(report.workloads, {issue.subject for issue in found if issue.suppressed is None}, detail)
     if found:
         yield _findings(found, detail)
 
@@ -47,18 +49,28 @@ def _verdict(report: Report, found: Sequence[Issue]) -> Text:
     said += [f"{suppressed} suppressed"] if suppressed else []
     pods = sum(row.replicas for row in report.workloads)
     judged = f"{plural(len(report.workloads), 'workload')}, {plural(pods, 'pod')}"
-    return Text.assemble((sign, style), " ", (f"The gate {word}", style), f": {'; '.join([judged, *said])}")
+    doubt = qualifier(report) if verdict == "warn" else ""
+    said_so = f"passes, but {doubt}" if doubt else word
+    return Text.assemble((sign, style), " ", (f"The gate {said_so}", style), f": {'; '.join([judged, *said])}")
 
 
-def _workloads(rows: Sequence[WorkloadRow], detail: Detail) -> Table:
+def _policy(report: Report) -> Text:
+    source = report.policy.source if report.policy else ""
+    return text(f"By the policy in {source}" if source else "By the default policy", FAINT)
+
+
+def _workloads(rows: Sequence[WorkloadRow], found: Collection[str], detail: Detail) -> Table:
     """The worst first; of many workloads those with equal results are one row, unless wide."""
     made = table("", "WORKLOAD", "MANIFEST", "PLACED", "RESULT", right=("PLACED",))
     for alike in workload_groups(rows, len(rows) if detail.wide else MANY):
         first = alike[0]
         sign, style = sign_of(first)
+        if style == GOOD and any(row.name in found for row in alike):
+            sign, style = SIGNS["Preempts"]
         more = f" and {len(alike) - 1:,} more" if len(alike) > 1 else ""
         placed, replicas = sum(row.placed for row in alike), sum(row.replicas for row in alike)
-        said = "all pods fit" if more and style == GOOD and replicas else detail.names.cut(first.message)
+        fits = more and first.placed == first.replicas and replicas
+        said = "all pods fit" if fits else detail.names.cut(first.message)
         made.add_row(
             text(sign, style),
             text(f"{first.name}{more}"),

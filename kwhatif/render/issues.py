@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from kwhatif.render.safe import safe
-from kwhatif.render.why import why
+from kwhatif.render.why import did_you_mean, why
 from kwhatif.report import Decision, FindingRow, ProblemRow, Report, SourceRow
 
 #: The rule under which manifests are reported that could not be read.
@@ -77,6 +77,8 @@ def _found(finding: FindingRow, explained: Mapping[str, Decision]) -> Issue:
     if finding.rule == "unschedulable" and decision is not None and decision.message:
         # The reason that helps, in place of the scheduler's words: those stand with the evidence.
         message = message.replace(decision.message, why(decision))
+    elif finding.rule == "denied" and decision is not None:
+        message += did_you_mean(decision)
     return Issue(
         rule=safe(finding.rule),
         level="error" if finding.level == "fail" else "warning",

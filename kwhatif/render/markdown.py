@@ -12,6 +12,7 @@ from kwhatif.render.detail import MANY
 from kwhatif.render.issues import Issue, grouped, issues, place
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
+from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
 from kwhatif.render.verdict import sentence_about, workload_sentence
@@ -67,7 +68,8 @@ def code(text: str) -> str:
 
 def _gate(report: Report) -> Iterator[str]:
     verdict = report.policy.verdict if report.policy else "pass"
-    yield f"### {_VERDICTS['fail' if report.problems else verdict]}"
+    doubt = qualifier(report) if verdict == "warn" and not report.problems else ""
+    yield f"### {_VERDICTS['fail' if report.problems else verdict]}{f', but {prose(doubt)}' if doubt else ''}"
     yield ""
     rows = map(_workloads, workload_groups(report.workloads, many=MANY))
     yield from _table(("", "Workload", "Manifest", "Placed", "Result"), rows)

@@ -45,9 +45,10 @@ class RejectedGroup(NamedTuple):
 
 def rejected_groups(rows: Sequence[RejectedRow], *, may_evict: bool) -> list[RejectedGroup]:
     """The groups; those with the fewest objections come first, see `_distance`."""
-    groups: dict[tuple[tuple[str, tuple[str, ...]], ...], list[RejectedRow]] = {}
+    groups: dict[object, list[RejectedRow]] = {}
     for row in rows:
-        groups.setdefault(tuple((each.plugin, each.reasons) for each in objections_of(row)), []).append(row)
+        said = [(each.plugin, each.reasons) for each in objections_of(row)]
+        groups.setdefault((_is_too_small(row), *said), []).append(row)
     ordered = sorted(groups.values(), key=lambda group: (*_nearness(group, may_evict=may_evict), group[0].node))
     return [_group(group) for group in ordered]
 
@@ -76,17 +77,20 @@ def _is_cordon(objection: RejectedRow | ObjectionRow) -> bool:
     return bool(taints) and all(taint.key == UNSCHEDULABLE_TAINT.key for taint in taints)
 
 
-def _nearness(group: Sequence[RejectedRow], *, may_evict: bool) -> tuple[int, int, int, int]:
-    """The lowest is the nearest: too small, what eviction cannot clear, all objections; then the most nodes."""
-    found = objections_of(group[0])
-    too_small = any(
+def _is_too_small(row: RejectedRow) -> bool:
+    """Whether not even the empty node has as much as the pod asks for."""
+    return any(
         isinstance(evidence, InsufficientResource) and evidence.requested > evidence.allocatable
-        for row in group
         for objection in objections_of(row)
         for evidence in objection.evidence
     )
+
+
+def _nearness(group: Sequence[RejectedRow], *, may_evict: bool) -> tuple[int, int, int, int]:
+    """The lowest is the nearest: too small, what eviction cannot clear, all objections; then the most nodes."""
+    found = objections_of(group[0])
     lasting = sum(objection.code != "Unschedulable" for objection in found) if may_evict else len(found)
-    return too_small, lasting, len(found), -_size(group)
+    return _is_too_small(group[0]), lasting, len(found), -_size(group)
 
 
 def _size(rows: Sequence[RejectedRow]) -> int:

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.render.amounts import plural, seconds
+from kwhatif.render.caveats import sentences
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.gate import gate, queued_before
 from kwhatif.render.node_names import NodeNames, nodes_in
@@ -62,7 +63,7 @@ def _judged(report: Report, detail: Detail) -> Iterator[RenderableType]:
         if number and not brief:
             yield ""
         if row is not None:
-            yield workload_verdict(row, decisions, detail.names)
+            yield workload_verdict(row, report, decisions, detail.names)
         if row is None or not brief:
             yield from _pods(decisions, report, detail, brief=brief)
     if hidden:
@@ -83,24 +84,30 @@ def _uneventful(parts: Sequence[Part]) -> Sequence[Part]:
 
 
 def _pods(decisions: Sequence[Decision], report: Report, detail: Detail, *, brief: bool) -> Iterator[RenderableType]:
-    """The pods whose decisions say why; with `-o wide`, all."""
+    """The first pod of each outcome, with what its decision says why; with `-o wide`, all."""
     counts = Counter(decision.outcome for decision in decisions)
+    shown: set[str] = set()
     for decision in decisions:
-        if decision.detail == "short" and not detail.wide and len(decisions) > 1:
+        is_first = decision.outcome not in shown
+        shown.add(decision.outcome)
+        if not (is_first or detail.wide):
             continue
         if len(decisions) > 1:
             yield ""
-        alike = counts[decision.outcome]
-        if decision.outcome == "Unschedulable" and len(decisions) > 1:  # why is in the line about the workload
-            sign, style = SIGNS[decision.outcome]
-            said = Text.assemble((sign, style), " ", text(decision.pod, STRONG), (" stays pending", style))
-        else:
-            said = verdict(decision, report, detail.names)
-        if decision.detail != "short" and alike > 1:
-            said.append(f" (the first of {alike:,})", FAINT)
-        yield said
+        yield _head(decision, report, detail, alike=counts[decision.outcome] if is_first else 1, of=len(decisions))
         if not brief and decision.detail != "short":
             yield from (_preemption if report.command == "preempt" else _placement)(decision, detail)
+
+
+def _head(decision: Decision, report: Report, detail: Detail, *, alike: int, of: int) -> Text:
+    """The verdict; shorter where the line about the workload has said why."""
+    said = verdict(decision, report, detail.names)
+    if of > 1 and decision.outcome in ("Unschedulable", "Denied"):
+        sign, style = SIGNS[decision.outcome]
+        said = Text.assemble((sign, style), " ", text(decision.pod, STRONG), (f" {verb(decision.outcome, 1)}", style))
+    if alike > 1:
+        said.append(f" (the first of {alike:,})", FAINT)
+    return said
 
 
 def _sum(report: Report) -> Text:
@@ -144,8 +151,10 @@ def _message(decision: Decision) -> Iterator[RenderableType]:
 
 
 def _caveats(report: Report) -> Iterator[RenderableType]:
-    if report.caveats:
+    found = {finding.caveat for finding in report.policy.findings} if report.policy else set()
+    others = sentences([caveat for caveat in report.caveat_details if caveat not in found]) if found else report.caveats
+    if others:
         yield ""
         yield text("Caveats", STRONG)
-        for caveat in report.caveats:
+        for caveat in others:
             yield indented(text(f"• {caveat}", WARN))

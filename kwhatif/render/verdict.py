@@ -6,37 +6,50 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from kwhatif.model.caveat import NoBudgets
 from kwhatif.policy.words import victims_by_owner
 from kwhatif.render.amounts import plural, some
 from kwhatif.render.node_names import WHOLE, NodeNames
 from kwhatif.render.outcomes import SIGNS, sign_of
-from kwhatif.render.text import STRONG, text
-from kwhatif.render.why import why
+from kwhatif.render.qualifiers import about_pod, about_workload, qualifier
+from kwhatif.render.text import GOOD, STRONG, text
+from kwhatif.render.why import did_you_mean, why
 from kwhatif.report import CandidateRow, Decision, Report, WorkloadRow
 
 
 def verdict(decision: Decision, report: Report, names: NodeNames = WHOLE) -> Text:
     """Sign, pod, and what becomes of it."""
     sign, style = SIGNS[decision.outcome]
+    if decision.outcome == "Placed" and qualifier(report, about_pod(decision)):
+        sign, style = SIGNS["Preempts"]
     said = names.cut(sentence_about(decision, report))
     return Text.assemble((sign, style), " ", text(decision.pod, STRONG), " ", text(said, style))
 
 
-def workload_verdict(row: WorkloadRow, decisions: Sequence[Decision], names: NodeNames = WHOLE) -> Text:
-    """Sign, workload, and what becomes of its pods; where some stay pending, why."""
+def workload_verdict(row: WorkloadRow, report: Report, decisions: Sequence[Decision], names: NodeNames = WHOLE) -> Text:
+    """Sign, workload, what becomes of its pods, what that depends on; where some stay pending, why."""
     sign, style = sign_of(row)
-    said = names.cut(workload_sentence(row, decisions))
+    doubt = qualifier(report, about_workload(row, decisions))
+    if doubt and style == GOOD:
+        sign, style = SIGNS["Preempts"]
+    said = names.cut(workload_sentence(row, decisions)) + (f"; but {doubt}" if doubt else "")
     return Text.assemble((sign, style), " ", text(row.name, STRONG), ": ", text(said, style))
 
 
 def workload_sentence(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
-    """What becomes of the workload's pods; where some stay pending, why."""
+    """What becomes of the workload's pods; where some stay pending or are refused, why."""
     stuck = next((why(each) for each in decisions if each.outcome == "Unschedulable" and each.near), "")
-    return row.message + (f": {stuck}" if stuck else "")
+    refused = next((f"{each.message}{did_you_mean(each)}" for each in decisions if each.outcome == "Denied"), "")
+    return row.message + "".join(f": {reason}" for reason in (stuck, refused) if reason)
 
 
 def sentence_about(decision: Decision, report: Report) -> str:
-    """What becomes of the pod."""
+    """What becomes of the pod, and what that depends on."""
+    doubt = qualifier(report, about_pod(decision))
+    return f"{_fate(decision, report)}; but {doubt}" if doubt else _fate(decision, report)
+
+
+def _fate(decision: Decision, report: Report) -> str:
     match decision.outcome:
         case "Placed":
             return _placed(decision, report)
@@ -46,7 +59,7 @@ def sentence_about(decision: Decision, report: Report) -> str:
             gate = decision.pre_enqueue
             return f"is not queued: {gate.message}" if gate else "is not queued"
         case "Denied":
-            return f"is refused by the API server: {decision.message}"
+            return f"is refused by the API server: {decision.message}{did_you_mean(decision)}"
         case "Ignored":
             return f"is ignored: {decision.message}"
         case "Waits":
@@ -83,8 +96,10 @@ def _cost(chosen: CandidateRow, report: Report) -> str:
     broken = sorted({budget for victim in chosen.victims for budget in victim.violates})
     if broken:
         return f"violating {plural(len(broken), 'budget')}: {some(broken)}"
-    if report.snapshot.pod_disruption_budgets is None:
-        return "whether that violates a budget is unknown"
+    if report.snapshot.pod_disruption_budgets is None or any(
+        isinstance(caveat, NoBudgets) for caveat in report.caveat_details
+    ):
+        return "and no budget is known, so whether that violates one is unknown"
     return "no budget violated"
 
 

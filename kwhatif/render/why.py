@@ -44,11 +44,21 @@ def unknown(row: UnknownNameRow) -> str:
             said = f"toleration {row.name} matches no taint"
         case _:
             said = f"{_KINDS[row.kind]} {row.name} does not exist"
+    return said + _nearest(row)
+
+
+def did_you_mean(decision: Decision) -> str:
+    """` (did you mean high?)`, of the first name in the pod that does not exist but is near to one that does."""
+    rows = decision.near.unknown if decision.near else ()
+    return next(filter(None, map(_nearest, rows)), "")
+
+
+def _nearest(row: UnknownNameRow) -> str:
     if not row.near:
-        return said
+        return ""
     nearest = row.near[0]
     nodes = "" if nearest.nodes is None else f" {plural(nearest.nodes, 'node')}"
-    return f"{said} (did you mean {nearest.name}?{nodes})"
+    return f" (did you mean {nearest.name}?{nodes})"
 
 
 def _few(said: Sequence[str]) -> str:

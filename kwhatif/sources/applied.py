@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import BinaryIO, NamedTuple
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.originals import Originals
@@ -24,7 +25,7 @@ class Asked(NamedTuple):
 
     applied: tuple[Applied, ...]
     problems: tuple[Problem, ...] = ()
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
     #: The kinds of all objects, also of those that are not read.
     kinds: tuple[str, ...] = ()
 

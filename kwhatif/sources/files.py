@@ -57,11 +57,15 @@ def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> li
     inputs: list[Input] = []
     seen: set[str] = set()
     for path in paths:
-        if isinstance(path, Given):
+        if not path:
+            problems.add("a file's name", "is empty", "a variable that is not set?")
+        elif isinstance(path, Given):
             inputs.append(Input(str(path), partial(bytes, path.data)))
         elif path != "-":
             named = {name: os.path.normpath(name) for name in _expand(path, problems)}
-            inputs.extend(Input(name, partial(_read, name), name) for name, file in named.items() if file not in seen)
+            inputs.extend(
+                Input(name, partial(read_bytes, name), name) for name, file in named.items() if file not in seen
+            )
             seen.update(named.values())
         elif any(known.name == STDIN for known in inputs):
             problems.add(STDIN, *READ_ONCE)
@@ -79,22 +83,44 @@ def read_inputs(inputs: Sequence[Input], problems: Problems) -> Iterator[tuple[s
         except Unreadable as reason:
             problems.add(name, str(reason), reason.hint)
         except OSError as failure:
-            problems.add(name, f"cannot be read: {failure.strerror or failure}")
+            problems.add(name, f"cannot be read: {failure.strerror or failure}", _about_home(name))
 
 
 def matches(path: str, problems: Problems) -> list[str]:
     """The paths that a glob matches, sorted; any other path is itself."""
-    if isinstance(path, Given) or not has_magic(path) or Path(path).exists():
+    # The functions of `os.path` say False where those of `Path` raise: a name that is too long, a folder not to enter.
+    if isinstance(path, Given) or not has_magic(path) or os.path.exists(path):  # noqa: PTH110
         return [path]
     found = sorted(glob(path, recursive=True))  # noqa: PTH207 - Path.glob knows no absolute patterns
     if not found:
-        problems.add(path, "matches no file")
+        reason = _why_not_searched(path)
+        problems.add(path, f"matches no file{reason}", "" if reason else _about_home(path))
     return found
+
+
+def _why_not_searched(pattern: str) -> str:
+    """Where a glob found nothing because a folder above its first wildcard cannot be listed: which one, and why."""
+    folder = os.path.dirname(pattern)  # noqa: PTH120
+    while has_magic(folder):
+        folder = os.path.dirname(folder)  # noqa: PTH120
+    try:
+        with os.scandir(folder or "."):
+            return ""
+    except OSError as failure:
+        return f": {folder} cannot be read: {failure.strerror}"
+
+
+def _about_home(path: str) -> str:
+    return "~ is expanded by the shell, and only without quotes" if path.startswith("~") else ""
 
 
 def _expand(path: str, problems: Problems) -> list[str]:
     found = matches(path, problems)
-    return [name for match in found for name in (_walk(match, problems) if Path(match).is_dir() else [match])]
+    return [name for match in found for name in _files_of(match, problems)]
+
+
+def _files_of(path: str, problems: Problems) -> list[str]:
+    return _walk(path, problems) if os.path.isdir(path) else [path]  # noqa: PTH112 - see `matches`
 
 
 def _walk(top: str, problems: Problems) -> list[str]:
@@ -112,7 +138,13 @@ def _walk(top: str, problems: Problems) -> list[str]:
     return found
 
 
-def _read(path: str) -> bytes:
+def read_bytes(path: str) -> bytes:
+    """What a file holds, or the pipe that a shell has put in its place.
+
+    Raises:
+        Unreadable: it is neither; another pipe might never end.
+        OSError: it cannot be read.
+    """
     mode = Path(path).stat().st_mode
     if not stat.S_ISREG(mode) and not (stat.S_ISFIFO(mode) and path.startswith(_PIPES)):
         raise Unreadable("is neither a file nor a directory")

@@ -29,6 +29,15 @@ class Model(Protocol):
 #: of objects.
 Source = str | os.PathLike[str] | Readable | Model | Mapping[str, Any] | Sequence[Mapping[str, Any] | Model]
 
+
+class NotAPath(TypeError):
+    """Text stands where a path is expected."""
+
+    def __init__(self, message: str, text: str) -> None:
+        super().__init__(message)
+        self.text = text
+
+
 _ACCEPTED = "a path, kwhatif.text(...), an open file, or Kubernetes objects as dicts"
 #: `V1Pod`, `V1beta1DeviceClass`, `CoreV1Event` are kinds with their version.
 _MODEL = re.compile(r"(?:[A-Z][a-z]+)?V\d+(?:(?:alpha|beta)\d+)?(\w+)")
@@ -79,8 +88,9 @@ def named_input(source: object, name: str) -> str:
 def _path(path: object, name: str) -> str:
     if not isinstance(path, str):
         raise TypeError(f"{name} is a path of bytes: give it as a string")
-    if "\n" in path or path.lstrip().startswith("{"):
-        raise TypeError(f"{name} is text, and a string is a path: write kwhatif.text(...)")
+    looks_like_text = "\n" in path or path.lstrip().startswith("{")
+    if looks_like_text and not os.path.lexists(path):
+        raise NotAPath(f"{name} is text, and a string is a path: write kwhatif.text(...)", path)
     return path
 
 

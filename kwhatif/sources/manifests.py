@@ -9,10 +9,10 @@ from typing import Any, BinaryIO, NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import GIVEN_EMPTY, ObjectMeta
-from kwhatif.model.missing import Missing
 from kwhatif.model.nearest import nearest
 from kwhatif.model.originals import Originals
 from kwhatif.model.pod import PodTemplateSpec
@@ -20,17 +20,16 @@ from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.documents import Document, documents
 from kwhatif.sources.examine import FAILURES, tell_failure
 from kwhatif.sources.files import find_inputs, read_inputs
-from kwhatif.sources.kinds import KINDS, group_of
+from kwhatif.sources.kinds import KINDS
 from kwhatif.sources.origin import Manifest
 from kwhatif.sources.outline import Outline, outlines
 from kwhatif.sources.problems import Problems
 from kwhatif.sources.registry import Registry
 from kwhatif.sources.served import CustomKinds, ServerCheck, repeats_by_object
 from kwhatif.sources.strict import Validation
-from kwhatif.sources.unbuilt import BUILD
+from kwhatif.sources.unmodelled import Unmodelled, unjudged
 from kwhatif.sources.validate import CANDIDATES, validate_batch
 
-_AUTOSCALER = "HorizontalPodAutoscaler"
 _TEMPLATE_LABELS = ("spec", "template", "metadata", "labels")
 
 
@@ -39,7 +38,7 @@ class ManifestSet(NamedTuple):
 
     manifests: tuple[Manifest, ...]
     problems: tuple[Problem, ...] = ()
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
     #: The kinds of all objects, also of those that are not read.
     kinds: tuple[str, ...] = ()
 
@@ -101,7 +100,8 @@ class _Reader:
         namespace: str,
     ) -> None:
         self.manifests: list[Manifest] = []
-        self.caveats: list[str] = []
+        self.caveats: list[Caveat] = []
+        self.unmodelled = Unmodelled(namespace)
         self._problems = problems
         self._decoder = decoder
         self._registry = Registry(problems)
@@ -133,6 +133,7 @@ class _Reader:
         self._refused.clear()
         for outline in found:
             pointer = outline.place.origin.pointer
+            self.unmodelled.see(outline)
             if not self._server.serves(outline):
                 self._not_served.add(pointer)
                 continue
@@ -149,7 +150,7 @@ class _Reader:
 
     def finish(self) -> None:
         """What can be said when all was read."""
-        self.caveats.extend((*self._server.caveats(), *self._custom.caveats()))
+        self.caveats.extend((*self._server.caveats(), *self._custom.caveats(), *self.unmodelled.caveats()))
         for kind in (kind for kind, was_found in self._custom_kinds.items() if not was_found):
             near = nearest(kind, (name.rpartition("/")[2] for name in self.kinds()))
             hint = f"did you mean {near[0]}?" if near else ""
@@ -177,20 +178,8 @@ class _Reader:
                 return
             resource = _custom(outline, self._namespace)
             self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations))
-        elif outline.kind == "Kustomization" and group_of(outline.version) == "kustomize.config.k8s.io":
-            file = outline.place.origin.source
-            self.caveats.append(Missing(f"{file} is not built, so what it would change is not judged: {BUILD}"))
-        elif outline.kind == _AUTOSCALER and group_of(outline.version) == "autoscaling":
-            self.caveats.append(
-                f"{outline.name} is not modelled: what it scales counts with the replicas that it names, or has"
-            )
-        elif isinstance(outline.at(("spec", "template", "spec", "containers")), list):
-            self.caveats.append(
-                Missing(
-                    f"{outline.name} holds a pod template that was not judged:"
-                    f" give --pod-template-path {outline.kind}=.spec.template"
-                )
-            )
+        elif left_out := list(unjudged(outline)):
+            self.caveats.extend(left_out)
         elif self._server.is_custom(outline):
             self._custom.add(outline)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from kwhatif.errors import InputError, Problem
@@ -72,7 +72,7 @@ def parse_reference(text: str, default_namespace: str) -> Reference | None:
     """
     word, *rest = text.split("/")
     resource = _KINDS.get(word.lower())
-    if isinstance(text, Given) or resource is None or len(rest) not in (1, 2) or not all(rest) or Path(text).exists():
+    if isinstance(text, Given) or resource is None or len(rest) not in (1, 2) or not all(rest) or os.path.exists(text):  # noqa: PTH110 - unlike that of `Path`, it never raises
         return None
     namespace, name = rest if len(rest) == 2 else (default_namespace, *rest)
     return Reference(text, resource, namespace, name)
@@ -98,13 +98,15 @@ def _hint(reference: Reference, objects: Mapping[str, KubernetesObject], cluster
     if reason:
         return f"{reason} {reference.resource.plural}"
     word = reference.text.partition("/")[0]
-    names = dict.fromkeys((*_elsewhere(reference, objects), *nearest(reference.key, objects)))
-    return f"did you mean {' or '.join(f'{word}/{key}' for key in list(names)[:3])}?" if names else ""
+    keys = list(_likely(reference, objects)) or nearest(reference.key, objects)
+    return f"did you mean {' or '.join(f'{word}/{key}' for key in keys[:3])}?" if keys else ""
 
 
-def _elsewhere(reference: Reference, objects: Mapping[str, KubernetesObject]) -> Iterator[str]:
-    """Objects of that name in other namespaces."""
-    return (key_of(obj) for obj in objects.values() if obj.metadata.name == reference.name)
+def _likely(reference: Reference, objects: Mapping[str, KubernetesObject]) -> Iterator[str]:
+    """Objects of that name in other namespaces, and of names that are near in the same one."""
+    yield from (key_of(obj) for obj in objects.values() if obj.metadata.name == reference.name)
+    beside = [obj.metadata.name for obj in objects.values() if obj.metadata.namespace == reference.namespace]
+    yield from (f"{reference.namespace}/{name}" for name in nearest(reference.name, beside))
 
 
 def require_namespace(name: str, cluster: Cluster) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from kwhatif.model.missing import Missing
+from kwhatif.model.caveat import Caveat, CustomKind, FieldIgnored, VersionNotDefault
 from kwhatif.sources.api_fields import api_fields, is_stable
 from kwhatif.sources.documents import Document
 from kwhatif.sources.kinds import KINDS, group_of
@@ -26,7 +26,7 @@ class ServerCheck:
         self._table = api_fields()
         self._problems = problems
         self._validation = validation
-        self._caveats: list[str] = []
+        self._caveats: list[Caveat] = []
         #: (`apiVersion`, kind) -> how many objects of a version that the API server serves only if asked to.
         self._unstable: Counter[tuple[str, str]] = Counter()
         #: Values of a wrong type, to be told after what decoding says about the same document.
@@ -80,8 +80,8 @@ class ServerCheck:
         if self._validation == "strict":
             report.add_named(f"strict decoding error: {finding.message}", finding.path, finding.hint)
         elif self._validation == "warn":
-            hint = f" ({finding.hint})" if finding.hint else ""
-            self._caveats.append(f"{report.where(finding.path)}: {finding.message}{hint}")
+            where = report.where(finding.path)
+            self._caveats.append(FieldIgnored(where=where, problem=finding.message, hint=finding.hint))
 
     def tell_mistyped(self) -> None:
         """Tell of values of a wrong type, unless decoding has."""
@@ -90,11 +90,11 @@ class ServerCheck:
             report.add_unless_there(finding.message, finding.path, finding.hint)
         self._mistyped.clear()
 
-    def caveats(self) -> Iterator[str]:
+    def caveats(self) -> Iterator[Caveat]:
         """What is to be said about all objects in the end."""
         yield from self._caveats
         for (version, kind), count in sorted(self._unstable.items()):
-            yield Missing(f"{kind} in {version}, {_objects(count)}: served only by clusters that turn this version on")
+            yield VersionNotDefault(kind=kind, version=version, count=count)
 
 
 class CustomKinds:
@@ -107,17 +107,10 @@ class CustomKinds:
         """There is another one."""
         self._counts[outline.kind, outline.version] += 1
 
-    def caveats(self) -> Iterator[Missing]:
+    def caveats(self) -> Iterator[Caveat]:
         """What was not judged."""
         for (kind, version), count in sorted(self._counts.items()):
-            yield Missing(
-                f"{kind} in {version}, {_objects(count)}, is not judged: it is a custom kind,"
-                " whose fields, and whether pods are made of it, only its own controller knows"
-            )
-
-
-def _objects(count: int) -> str:
-    return "1 object" if count == 1 else f"{count} objects"
+            yield CustomKind(kind=kind, version=version, count=count)
 
 
 def _is_dropped(outline: Outline) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from kwhatif.matching.affinity import AffinityTerms, affinity_terms
 from kwhatif.matching.pod_resources import PodResources, pod_resources
@@ -13,6 +14,7 @@ from kwhatif.model.pod import Pod
 
 #: How much is found out about a pod: its volumes, also for a fork or two where they are others.
 _MEMOS = 4
+T = TypeVar("T")
 
 
 class PodInfo:
@@ -38,6 +40,7 @@ class PodInfo:
         self.budgets: tuple[int, tuple[str, ...]] | None = None
         #: What else was found out about the pod, by the generation of what that depends on.
         self.memos: dict[int, Any] | None = None
+        self._derived: dict[Callable[[Pod], Any], Any] | None = None
         start_time = pod.status.start_time
         #: When the kubelet acknowledged the pod, nanoseconds since the epoch.
         self.start_time = parse_time(start_time) if start_time else None
@@ -79,6 +82,16 @@ class PodInfo:
         if self._affinity_terms is None:
             self._affinity_terms = affinity_terms(self.pod)
         return self._affinity_terms
+
+    def derived(self, build: Callable[[Pod], T]) -> T:
+        """What `build` makes of the pod, made when it is first asked for: for rules that are asked again and again."""
+        known = self._derived
+        if known is None:
+            known = self._derived = {}
+        if build not in known:
+            known[build] = build(self.pod)
+        made: T = known[build]
+        return made
 
     @property
     def has_affinity(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.model.caveat import Caveat, OneOfEqualPods
 from kwhatif.report import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -21,7 +22,7 @@ def judge_alone(
     planner: Planner,
     profiles: Mapping[str, Profile],
     snapshot: State,
-    caveats: dict[str, None],
+    caveats: dict[Caveat, None],
 ) -> Iterator[Decision]:
     """The decisions about the object's pods; of equal ones the first is judged, and `caveats` say so.
 
@@ -30,22 +31,21 @@ def judge_alone(
     """
     update = planner.expand(applied)
     if update.denied is not None:
-        yield refusal(applied, update.denied.message)
+        yield refusal(applied, update.denied.message, snapshot.cluster)
         return
     for group in update.added.groups:
         decision = decide_alone(planner.admit_one(applied, group), profiles, snapshot, caveats)
         yield replace(decision, source=applied.source)
         if len(group.names) > 1:
-            count, name = len(group.names), applied.source.object
-            caveats[f"{name} makes {count} equal pods, of which one is judged alone"] = None
+            caveats[OneOfEqualPods(workload=applied.source.object, count=len(group.names))] = None
 
 
 def decide_alone(
-    candidate: Candidate, profiles: Mapping[str, Profile], snapshot: State, caveats: dict[str, None]
+    candidate: Candidate, profiles: Mapping[str, Profile], snapshot: State, caveats: dict[Caveat, None]
 ) -> Decision:
     """The decision about a pod as if it were the next in the queue; what it leaves out is added to `caveats`."""
     if candidate.refusal:
-        return denied(candidate)
+        return denied(candidate, snapshot.cluster)
     pod = PodInfo(candidate.pod)
     name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
     profile = profiles.get(name)

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.load import fill_budgets
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.missing import Missing
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
@@ -60,7 +60,7 @@ class Applied(msgspec.Struct, frozen=True):
         return isinstance(self.object, _WORKLOADS)
 
 
-def apply_surroundings(cluster: Cluster, applied: Sequence[Applied], *, admission: bool) -> Iterator[str]:
+def apply_surroundings(cluster: Cluster, applied: Sequence[Applied], *, admission: bool) -> Iterator[Caveat]:
     """Put everything into the cluster that takes effect before pods do, claims aside; yields caveats.
 
     That a new budget is yet without a status is no caveat: there will be one, and it is worked out here.
@@ -70,7 +70,7 @@ def apply_surroundings(cluster: Cluster, applied: Sequence[Applied], *, admissio
     for each in applied:
         if not each.is_workload and not isinstance(each.object, PersistentVolumeClaim):
             cluster.add(_updated(default_object(each.object), cluster))  # type: ignore[type-var]
-    yield from (caveat for caveat in fill_budgets(cluster) if isinstance(caveat, Missing))
+    yield from (caveat for caveat in fill_budgets(cluster) if caveat.missing)
 
 
 def _keep_namespaces(cluster: Cluster, applied: Sequence[Applied]) -> None:

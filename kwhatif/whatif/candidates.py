@@ -14,6 +14,7 @@ from kwhatif.admission.new_pod import admit_replicas, stored_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.model.caveat import UnknownController
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import LabelSelector, ObjectMeta, controller_of
@@ -55,7 +56,7 @@ class Planner:
         *,
         admission: bool = True,
     ) -> None:
-        self._cluster = cluster
+        self.cluster = cluster
         self._rollout = rollout
         self._template_paths = template_paths
         #: Otherwise pods are taken as the API server has stored them.
@@ -74,17 +75,17 @@ class Planner:
         """
         obj = applied.object
         if not isinstance(obj, CustomResource):
-            obj = named(cast("Workload", obj), self._cluster)
+            obj = named(cast("Workload", obj), self.cluster)
         if isinstance(obj, CustomResource):
             update = self._custom(obj)
         else:
-            update = restart(obj, self._cluster) if applied.anew else self._known(obj)
+            update = restart(obj, self.cluster) if applied.anew else self._known(obj)
         if update.denied is not None:
             return update
         for pod in update.removed:
             self.usage.release(pod)
         if not isinstance(obj, Pod | CustomResource):
-            self._cluster.add(default_object(obj))
+            self.cluster.add(default_object(obj))
         return update
 
     def expand(self, applied: Applied) -> Update:
@@ -96,32 +97,30 @@ class Planner:
         obj = applied.object
         if isinstance(obj, CustomResource):
             return self._custom(obj)
-        workload = named(cast("Workload", obj), self._cluster)
+        workload = named(cast("Workload", obj), self.cluster)
         if isinstance(workload, Pod):
-            return Update("new", added=expand(unstarted(workload) if applied.anew else workload, self._cluster))
-        denied = check_workload(workload, self._cluster) if self._admission else None
-        self._cluster.add(default_object(workload))
-        return Update("new", added=expand(workload, self._cluster), denied=denied)
+            return Update("new", added=expand(unstarted(workload) if applied.anew else workload, self.cluster))
+        denied = check_workload(workload, self.cluster) if self._admission else None
+        self.cluster.add(default_object(workload))
+        return Update("new", added=expand(workload, self.cluster), denied=denied)
 
     def _known(self, workload: Workload) -> Update:
-        denied = None if isinstance(workload, Pod) else check_workload(workload, self._cluster)
+        denied = None if isinstance(workload, Pod) else check_workload(workload, self.cluster)
         if denied is not None:
             return Update("changed", denied=denied)
-        return plan_update(workload, self._cluster, self._rollout)
+        return plan_update(workload, self.cluster, self._rollout)
 
     def _custom(self, resource: CustomResource) -> Update:
         """Its controller is not known, so there is nothing to compare: what runs of it is replaced."""
         groups: tuple[Group, ...] = ()
         for path in self._template_paths[resource.kind]:
-            groups += pods_from_template_path(resource.data, path, self._cluster).groups
-        running = tuple(pods_controlled_by(resource.kind, resource.metadata, self._cluster))
+            groups += pods_from_template_path(resource.data, path, self.cluster).groups
+        running = tuple(pods_controlled_by(resource.kind, resource.metadata, self.cluster))
         added = Expansion(groups)
         if not running:
             return Update("new", added=added)
         name = f"{resource.kind} {key_of(resource)}"
-        return Update(
-            "changed", running, added, caveat=f"{name}: its controller is not known, so all its pods count as replaced"
-        )
+        return Update("changed", running, added, caveat=UnknownController(workload=name))
 
     def admit(self, applied: Applied, groups: Iterable[Group]) -> Iterator[Candidate]:
         """The pods of these groups, created one after another."""
@@ -152,31 +151,31 @@ class Planner:
         return candidate
 
     def _stored(self, pod: Pod) -> Candidate:
-        stored = stored_pod(pod, self._cluster)
+        stored = stored_pod(pod, self.cluster)
         return Candidate(pod, refusal=stored.message) if isinstance(stored, Denied) else Candidate(stored)
 
     def remove(self, pod: Pod) -> None:
         """A pod goes that was taken to stay."""
-        self._cluster.remove(pod)
+        self.cluster.remove(pod)
         self.usage.release(pod)
 
     def take_back(self, pod: Pod) -> None:
         """A pod stays that was taken to be removed."""
-        self._cluster.add(pod)
+        self.cluster.add(pod)
         self.usage.charge(pod)
 
     def _named(self, group: Group) -> Group:
         """The group with other names, where pods before it have got the same: stand-ins know the cluster only."""
         used = self._names.setdefault(group.pod.metadata.namespace, set())
         if group.pod.metadata.generate_name and not used.isdisjoint(group.names):
-            group = Group(group.pod, free_names(group.pod, len(group.names), self._cluster, used))
+            group = Group(group.pod, free_names(group.pod, len(group.names), self.cluster, used))
         used.update(group.names)
         return group
 
     def _admit_group(self, group: Group) -> Iterator[Candidate]:
         rows: tuple[ChangeRow, ...] = ()
         last: Admitted[Pod] | None = None
-        results = admit_replicas(group.pod, group.names, self._cluster, self.usage)
+        results = admit_replicas(group.pod, group.names, self.cluster, self.usage)
         for pod, result in zip(group.pods(), results, strict=True):
             if isinstance(result, Denied):
                 yield Candidate(pod, refusal=result.message)
@@ -193,12 +192,12 @@ class Planner:
         """The pod once it exists, with the claims that are made for it."""
         meta = pod.metadata
         pod = replace(pod, metadata=replace(meta, uid=uid_of("Pod", meta.namespace, meta.name)))
-        for claim in ephemeral_claims(pod, self._cluster):
+        for claim in ephemeral_claims(pod, self.cluster):
             self.claims.create(claim)  # of one that is refused, the scheduler says that the pod waits for it
         if pod.spec.resource_claims:
-            pod, claims = with_resource_claims(pod, self._cluster)
+            pod, claims = with_resource_claims(pod, self.cluster)
             for made in claims:
-                self._cluster.add(default_object(made))
+                self.cluster.add(default_object(made))
         return pod
 
     def _refused_claim(self, claims: Iterable[PersistentVolumeClaim]) -> str:
@@ -210,12 +209,12 @@ class Planner:
         """The scheduler reads the selector of the set that controls a pod, so a new one must be there."""
         owner = controller_of(pod.metadata)
         key = f"{pod.metadata.namespace}/{owner.name}" if owner else ""
-        if owner is None or self._cluster.get(ReplicaSet, key) is not None:
+        if owner is None or self.cluster.get(ReplicaSet, key) is not None:
             return
         selector = deployment.spec.selector or LabelSelector()
         labels = {**selector.match_labels, HASH_LABEL: pod.metadata.labels.get(HASH_LABEL, "")}
         spec = deployment.spec
-        self._cluster.add(
+        self.cluster.add(
             ReplicaSet(
                 metadata=ObjectMeta(name=owner.name, namespace=pod.metadata.namespace, uid=owner.uid, labels=labels),
                 spec=replace(

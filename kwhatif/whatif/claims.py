@@ -12,6 +12,7 @@ from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_claim import admit_claim, complete_claim
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.matching.volumes import BIND_COMPLETED, WAIT_FOR_FIRST_CONSUMER, claim_class, is_bound_to
+from kwhatif.model.caveat import Caveat, ClaimUnbound, VolumeProvisioned
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import AnnotatedMeta, Requirement
 from kwhatif.model.nearest import nearest
@@ -40,7 +41,7 @@ class NewClaims:
         self._usage = usage
         self._admission = admission
         #: What had to be assumed, by claim.
-        self.caveats: dict[str, None] = {}
+        self.caveats: dict[Caveat, None] = {}
 
     def create(self, claim: PersistentVolumeClaim) -> Denied | None:
         """Put the claim into the cluster, with its volume if it gets one; or say why the API server refuses it."""
@@ -92,23 +93,22 @@ class NewClaims:
         """The volume that the class's provisioner makes; None where there is no such class, or nobody makes any."""
         if claim.spec.volume_name:
             return None
-        key = f"PersistentVolumeClaim {key_of(claim)}"
-        if not claim_class(claim):
-            self._note(f"{key} stays unbound: it has no storage class, and no volume without one fits it")
-            return None
+        key, name = key_of(claim), claim_class(claim)
         if storage_class is None:
-            names = nearest(claim_class(claim), self._cluster.all(StorageClass))
-            hint = f" (did you mean {' or '.join(names)}?)" if names else ""
-            self._note(f"{key} stays unbound: there is no StorageClass {claim_class(claim)}{hint}")
+            near = tuple(nearest(name, self._cluster.all(StorageClass))) if name else ()
+            self._note(ClaimUnbound(claim=key, storage_class=name, is_known=False, near=near))
             return None
         if storage_class.provisioner in NO_PROVISIONER:
-            self._note(f"{key} stays unbound: no volume of StorageClass {storage_class.metadata.name} fits it")
+            self._note(ClaimUnbound(claim=key, storage_class=name))
             return None
         reach = _topology(storage_class)
-        where = "where the class's allowedTopologies let it be" if reach else "within reach of every node"
         self._note(
-            f"{key} is bound at once, as StorageClass {storage_class.metadata.name} says:"
-            f" {storage_class.provisioner} is taken to provision its volume, {where}"
+            VolumeProvisioned(
+                claim=key,
+                storage_class=name,
+                provisioner=storage_class.provisioner,
+                everywhere=reach is None,
+            )
         )
         name = f"pvc-{claim.metadata.uid or uid_of('PersistentVolumeClaim', *key_of(claim).split('/', 1))}"
         return PersistentVolume(
@@ -123,7 +123,7 @@ class NewClaims:
             ),
         )
 
-    def _note(self, caveat: str) -> None:
+    def _note(self, caveat: Caveat) -> None:
         self.caveats[caveat] = None
 
 

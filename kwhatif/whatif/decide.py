@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from msgspec.structs import replace
+
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.evidence import Note
 from kwhatif.framework.guard import unguarded
@@ -11,10 +13,11 @@ from kwhatif.framework.objections import Objections
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Code, Status, Verdict
+from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.policy import EvictsByPolicy
-from kwhatif.report import Decision, FeasibleRow, Outcome, PreemptionRow, PreEnqueueRow
+from kwhatif.report import Decision, FeasibleRow, NearRow, Outcome, PreemptionRow, PreEnqueueRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -23,6 +26,7 @@ from kwhatif.whatif.candidates import Candidate
 from kwhatif.whatif.nearest_miss import nearest_miss
 from kwhatif.whatif.preemption_rows import preemption_row
 from kwhatif.whatif.rows import decision_about, rejected_rows
+from kwhatif.whatif.unknown_names import unknown_objects
 
 #: A node that nobody looked at, because the pod's nominated node fits, or that an extender dropped without a word.
 #: Upstream's default for such nodes (`NewDefaultNodeToStatus`) has no reason.
@@ -44,16 +48,18 @@ def ignored(pod: Pod) -> Decision:
     return decision_about(pod, "Ignored", message=f"no profile is named {name}: this scheduler leaves the pod alone")
 
 
-def denied(candidate: Candidate) -> Decision:
-    """The API server refuses the pod."""
-    return decision_about(candidate.pod, "Denied", message=candidate.refusal, changes=candidate.changes)
+def denied(candidate: Candidate, cluster: Cluster) -> Decision:
+    """The API server refuses the pod; perhaps since it names what is not there."""
+    unknown = unknown_objects(candidate.pod, cluster)
+    near = NearRow(unknown=unknown) if unknown else None
+    return decision_about(candidate.pod, "Denied", message=candidate.refusal, near=near, changes=candidate.changes)
 
 
-def refusal(applied: Applied, message: str) -> Decision:
+def refusal(applied: Applied, message: str, cluster: Cluster) -> Decision:
     """The API server does not take an object: it stands for its only pod."""
     meta = applied.object.metadata
-    name = meta.name or meta.generate_name
-    return Decision(pod=f"{meta.namespace}/{name}", outcome="Denied", message=message, source=applied.source)
+    pod = Pod(metadata=replace(Pod().metadata, name=meta.name or meta.generate_name, namespace=meta.namespace))
+    return replace(denied(Candidate(pod, refusal=message), cluster), source=applied.source)
 
 
 #: From the objections to each node, by its name, the nodes to show, and how many others each stands for.

@@ -6,10 +6,14 @@ from datetime import date
 
 from msgspec.structs import replace
 
-from kwhatif.model.missing import Missing
+from kwhatif.model.caveat import NothingJudged, merged
+from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
 from kwhatif.model.node import Node
+from kwhatif.model.policy import PriorityClass
+from kwhatif.model.workload import Namespace
 from kwhatif.policy import judge as policy
 from kwhatif.policy.build import Rulebook
+from kwhatif.policy.caveats import max_age
 from kwhatif.policy.rules import Judged
 from kwhatif.report import Report
 from kwhatif.whatif.judge import Question, judge
@@ -26,9 +30,25 @@ def gate(session: Session, question: Question, book: Rulebook, *, today: date, s
         today: tells which exceptions of the policy have expired.
         strict: whether missing information is a failure.
     """
-    answer = judge(session, question)
-    labels = {node.metadata.name: node.metadata.labels for node in answer.cluster.all(Node).values()}
-    unknown = [str(caveat) for caveat in answer.caveats if isinstance(caveat, Missing)] if strict else []
-    judged = [Judged(*each) for each in answer.judged]
-    row = policy.judge(book, judged, labels, today=today, unknown=unknown)
+    answer = judge(session, replace(question, max_age=max_age(book.policy)))
+    if not (answer.judged or answer.others or answer.problems):
+        answer.caveats[NothingJudged()] = None
+    row = policy.judge(
+        book,
+        [Judged(*each) for each in answer.judged],
+        {node.metadata.name: node.metadata.labels for node in answer.cluster.all(Node).values()},
+        today=today,
+        caveats=merged(answer.caveats),
+        strict=strict,
+        known=_known(session.cluster, answer.cluster),
+    )
     return replace(answer.report(session, "gate"), policy=row)
+
+
+def _known(read: Cluster, applied: Cluster) -> policy.Known:
+    """Names that the policy can mean: what the cluster has, and what the manifests bring."""
+    classes = applied.all(PriorityClass)
+    return policy.Known(
+        namespaces=applied.all(Namespace) if read.all(Namespace) else None,
+        priority_classes=classes if len(classes) > len(SYSTEM_PRIORITY_CLASSES) else None,
+    )

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
@@ -54,7 +55,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     pending_in: str | None = None
     #: What is known to be wrong with the manifests, and left out of them.
     problems: Sequence[ProblemRow] = ()
-    caveats: Sequence[str] = ()
+    caveats: Sequence[Caveat] = ()
+    #: How old what was read may be, in seconds; None: an hour.
+    max_age: int | None = None
 
 
 class Judged(NamedTuple):
@@ -75,7 +78,7 @@ class Answer(msgspec.Struct, kw_only=True):
     others: list[Decision]
     #: About pods that were pending already, and came first.
     earlier: list[Decision]
-    caveats: dict[str, None]
+    caveats: dict[Caveat, None]
     problems: list[ProblemRow]
     #: With everything that was applied.
     cluster: Cluster
@@ -117,6 +120,9 @@ class _Judging:
         is_alone = question.alone or not question.admission
         judged, others, earlier = self._each_alone() if is_alone else self._one_after_another()
         self._caveats.update(self._planner.claims.caveats)
+        decisions = [*(decision for each in judged for decision in each.decisions), *others]
+        left_out = self._session.left_out(self._cluster, decisions)
+        self._caveats.update(dict.fromkeys((*left_out, *self._session.stale(question.max_age))))
         return Answer(
             alone=is_alone,
             judged=judged,
@@ -132,7 +138,7 @@ class _Judging:
     def _each_alone(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
         profiles, planner, caveats = self._session.profiles, self._planner, self._caveats
         decisions = [
-            refusal(applied, denied.message)
+            refusal(applied, denied.message, self._cluster)
             for applied, denied in apply_claims(self._cluster, self._question.applied, planner.claims)
         ]
         for applied in self._question.applied:
@@ -156,7 +162,7 @@ class _Judging:
     def _one_after_another(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
         queue = Queue(self._planner, _explain_all if self._question.full else _explain_few)
         for applied, denied in apply_claims(self._cluster, self._question.applied, self._planner.claims):
-            queue.add(_refused(applied, denied.message))
+            queue.add(_refused(applied, denied.message, self._cluster))
         for applied in self._question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
@@ -189,7 +195,7 @@ class _Judging:
         if update.caveat:
             self._caveats[update.caveat] = None
         if update.denied is not None:
-            return _refused(applied, update.denied.message)
+            return _refused(applied, update.denied.message, self._cluster)
         return Planned(applied, update.kind, update.removed, update.added.stages, roll=update.roll)
 
     def _enqueue_pending(self, queue: Queue) -> dict[str, Planned | None]:
@@ -247,8 +253,8 @@ def _explain_all(placement: Placement, explained: Collection[Outcome]) -> Descri
     return None if placement.outcome in explained else decision_of
 
 
-def _refused(applied: Applied, message: str) -> Planned:
-    decision = refusal(applied, message)
+def _refused(applied: Applied, message: str, cluster: Cluster) -> Planned:
+    decision = refusal(applied, message, cluster)
     return Planned(applied, decisions={decision.pod: decision})
 
 

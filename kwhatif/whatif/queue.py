@@ -215,7 +215,7 @@ class Queue:
     def _make(self, number: int, candidate: Candidate) -> None:
         workload = self.workloads[number]
         if candidate.refusal:
-            workload.decide(denied(candidate))
+            workload.decide(denied(candidate, self._planner.cluster))
             return
         info = PodInfo(candidate.pod)
         workload.decisions[info.key] = None

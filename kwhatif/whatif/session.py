@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.model.caveat import Caveat, StaleSnapshot, UndatedSnapshot, merged
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.originals import SessionOriginals
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.report import Decision, Report, SchedulerInfo, SnapshotInfo
 from kwhatif.state.state import State
+from kwhatif.whatif.completeness import lacking_for
 from kwhatif.whatif.nominations import keep_queued
+from kwhatif.whatif.unmodelled import unmodelled_for
+
+#: What was read longer ago than this many seconds is old.
+HOUR = 3600
 
 
 class Session:
     """Everything that answering needs. Questions do not change it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that is known about how the cluster was read
         self,
         cluster: Cluster,
         *,
         profiles: Mapping[str, Profile] | None = None,
         sources: Sequence[str] = (),
-        caveats: Sequence[str] = (),
+        caveats: Sequence[Caveat] = (),
+        age: int | None = None,
+        taken_at: str | None = None,
         namespace: str = "default",
         originals: SessionOriginals | None = None,
     ) -> None:
@@ -37,6 +45,9 @@ class Session:
         self.originals = originals
         #: What is to be said about how the cluster was read.
         self.caveats = tuple(caveats)
+        #: How long ago the cluster was read, in seconds, when this session was made; None: not known.
+        self.age = age
+        self._taken_at = taken_at
         self._sources = tuple(sources)
 
     @property
@@ -44,8 +55,21 @@ class Session:
         """The objects of the snapshot."""
         return self.snapshot.cluster
 
-    def report(self, command: str, decisions: Sequence[Decision], caveats: Mapping[str, None]) -> Report:
-        """The decisions as a report about this session's cluster."""
+    def stale(self, limit: int | None = None) -> Iterator[Caveat]:
+        """That the cluster was read longer ago than `limit`, in seconds (None: an hour), or nobody knows when."""
+        if self.age is None or self._taken_at is None:
+            if self.age is None and limit is not None:
+                yield UndatedSnapshot()
+        elif self.age > (HOUR if limit is None else limit):
+            yield StaleSnapshot(taken_at=self._taken_at, age=self.age)
+
+    def left_out(self, cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
+        """What the decisions depend on and this session does not know; `cluster` has what manifests bring."""
+        yield from lacking_for(self.cluster, decisions)
+        yield from unmodelled_for(cluster, decisions)
+
+    def report(self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat]) -> Report:
+        """The decisions as a report about this session's cluster; `render.caveats.worded` completes it."""
         return Report(
             command=command,
             scheduler=SchedulerInfo(profile=next(iter(self.profiles))),
@@ -56,7 +80,8 @@ class Session:
                 pod_disruption_budgets=(
                     None if "PodDisruptionBudget" in self.cluster.unread else len(self.cluster.all(PodDisruptionBudget))
                 ),
+                taken_at=self._taken_at,
             ),
-            caveats=tuple(map(str, caveats)),  # plain text: what a caveat is about matters only until here
+            caveat_details=merged(caveats),
             decisions=tuple(decisions),
         )

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
+from kwhatif.admission.namespaces import ALWAYS_THERE
 from kwhatif.matching.requests import is_scalar_resource
 from kwhatif.matching.tolerations import tolerates
 from kwhatif.model.cluster import Cluster
@@ -37,6 +38,11 @@ def unknown_names(pod: Pod, snapshot: State, plugins: Collection[str]) -> tuple[
     if "NodeResourcesFit" in plugins:
         found.extend(_resources(PodInfo(pod), snapshot))
     return (*found, *unknown_objects(pod, snapshot.cluster))
+
+
+def unknown_objects(pod: Pod, cluster: Cluster) -> tuple[UnknownNameRow, ...]:
+    """Objects that the pod names and that are not there: also of a pod that the API server refuses for that."""
+    return tuple(_objects(pod, cluster))
 
 
 # --- of nodes ----------------------------------------------------------------------------------------
@@ -123,10 +129,9 @@ def _resources(pod: PodInfo, snapshot: State) -> Iterator[UnknownNameRow]:
 # --- of objects --------------------------------------------------------------------------------------
 
 
-def unknown_objects(pod: Pod, cluster: Cluster) -> Iterator[UnknownNameRow]:
-    """Objects that the pod names and that are not there: also of a pod that the API server refuses for that."""
+def _objects(pod: Pod, cluster: Cluster) -> Iterator[UnknownNameRow]:
     spec, namespace = pod.spec, pod.metadata.namespace
-    if namespace:
+    if namespace not in ("", *ALWAYS_THERE):
         yield from _object(cluster, "namespace", Namespace, namespace)
     if spec.priority_class_name:
         yield from _object(cluster, "priorityClass", PriorityClass, spec.priority_class_name)

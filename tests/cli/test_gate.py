@@ -82,10 +82,11 @@ def test_lists_hold_manifests_and_those_of_one_kind_say_it_once() -> None:
     assert made["caveats"] == []
 
 
-def test_where_there_is_nothing_to_place_there_is_nothing_to_refuse() -> None:
+def test_where_nothing_was_judged_the_answer_is_not_a_plain_yes() -> None:
     budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b, namespace: shop}\nspec: {}\n"
     ran = gate("-", budget)
-    assert (ran.code, ran.stdout) == (0, "✔ The gate passes: 0 workloads, 0 pods\n")
+    said = "! The gate passes, but nothing was judged: 0 workloads, 0 pods; 1 warning"
+    assert (ran.code, ran.stdout.splitlines()[0]) == (0, said)
 
 
 @pytest.mark.parametrize("arguments", ["-", f"{ROOT}/nowhere", f"'{ROOT}/*.nothing'"])
@@ -212,7 +213,9 @@ def test_the_policies_here_are_valid_by_the_schema_that_is_shipped() -> None:
 def test_missing_information_fails_a_strict_gate_with_its_reports(tmp_path: Path) -> None:
     ran = gate(f"{FIXTURES}/custom.yaml --strict --report github={tmp_path}/out")
     assert (ran.code, ran.stderr) == (1, "")
-    assert (tmp_path / "out").read_text().startswith("::error title=kwhatif%3A caveats::Rollout shop/search")
+    assert (
+        (tmp_path / "out").read_text().startswith("::error title=kwhatif%3A caveats/unjudged-kind::Rollout shop/search")
+    )
     assert gate(f"{FIXTURES}/custom.yaml").code == 0
 
 
@@ -223,7 +226,8 @@ def test_what_the_dump_lacks_fails_a_strict_gate_too() -> None:
     assert ran.code == 1
     findings = json.loads(ran.stdout)["policy"]["findings"]
     assert (
-        "PriorityClass gone is not in the input" in next(row for row in findings if row["rule"] == "caveats")["message"]
+        "PriorityClass gone is not in the input"
+        in next(row for row in findings if row["rule"] == "caveats/unknown-priority-class")["message"]
     )
 
 

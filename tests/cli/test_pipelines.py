@@ -424,7 +424,9 @@ def test_the_defaults_of_the_documentation_are_the_defaults() -> None:
     schema = json.loads((files("kwhatif") / "schema" / "policy.json").read_text())
     properties = schema["$defs"]["Policy"]["properties"]
     levels = {
-        name: spec["default"] for name, spec in properties.items() if spec.get("enum") == ["fail", "ignore", "warn"]
+        name: spec["default"]
+        for name, spec in properties.items()
+        if spec.get("enum") == ["fail", "ignore", "pass", "warn"]
     }
     assert levels
     assert {name: policy[name] for name in levels} == levels

@@ -214,7 +214,9 @@ class TestForbidden:
     def test_without_budgets_none_is_said_to_be_kept(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
         command = f"kwhatif preempt {CHECKOUT} --kubeconfig {kubeconfig()}"
-        assert "2 pods on gpu-b1, whether that violates a budget is unknown" in flat(run(f"{command} -q").stdout)
+        assert "2 pods on gpu-b1, and no budget is known, so whether that violates one is unknown" in flat(
+            run(f"{command} -q").stdout
+        )
         assert json.loads(run(f"{command} -o json").stdout)["snapshot"]["podDisruptionBudgets"] is None
 
     def test_unread_kinds_are_known_to_the_cluster(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:

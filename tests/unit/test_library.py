@@ -19,6 +19,8 @@ from kubernetes import client
 import kwhatif
 
 ROOT = Path(__file__).parents[2]
+#: The dump was taken then.
+NOW = datetime(2026, 11, 21, 7, 20, tzinfo=UTC)
 DUMP = ROOT / "fixtures" / "demo" / "cluster.yaml"
 POD = ROOT / "fixtures" / "library" / "pod.yaml"
 MANIFESTS = ROOT / "fixtures" / "gate" / "manifests"
@@ -26,7 +28,7 @@ MANIFESTS = ROOT / "fixtures" / "gate" / "manifests"
 
 @pytest.fixture(scope="module")
 def cluster() -> kwhatif.Session:
-    return kwhatif.load(DUMP)
+    return kwhatif.load(DUMP, now=NOW)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +105,7 @@ def test_whatever_holds_a_pod_can_be_given(name: str, cluster: kwhatif.Session, 
 def test_a_cluster_of_objects_is_the_cluster_of_the_file(expected: dict[str, Any]) -> None:
     documents = list(yaml.safe_load_all(DUMP.read_text()))
     objects = [item for document in documents for item in document.get("items", [document])]
-    session = kwhatif.load(objects[:5], *objects[5:7], kwhatif.text(yaml.safe_dump_all(objects[7:]), "rest"))
+    session = kwhatif.load(objects[:5], *objects[5:7], kwhatif.text(yaml.safe_dump_all(objects[7:]), "rest"), now=NOW)
     made = answer(kwhatif.schedule(session, POD))
     assert made["snapshot"].pop("sources") == ["dump 1", "dump 2", "dump 3", "rest"]
     expected = expected | {"snapshot": {**expected["snapshot"]}}

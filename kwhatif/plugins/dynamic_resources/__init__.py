@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kwhatif.framework.cycle import Cycle
+from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.incremental import PostFilterKind
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
@@ -13,6 +14,7 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.duration import parse_duration
 from kwhatif.model.meta import Model
 from kwhatif.model.resource import DeviceClass, DeviceRequest, ResourceClaim
+from kwhatif.plugins.dynamic_resources import hints
 from kwhatif.plugins.dynamic_resources.claims import extended_resources, user_claims
 from kwhatif.plugins.dynamic_resources.deallocation import what_is_done
 from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
@@ -85,6 +87,10 @@ class DynamicResources:
         if not isinstance(compiled, ClaimFilter):
             return PostFilterResult(unschedulable("no new claims to deallocate"))
         return PostFilterResult(unschedulable(what_is_done(compiled, cycle)))
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """See `hints`."""
+        return hints.events_to_register()
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """SKIP unless there is a choice between alternatives; upstream scores every node 0 then."""

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from kwhatif.framework.attempt import Attempt, attempt, held_back
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.reference import is_reference
+from kwhatif.model.caveat import Batching, Caveat
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.disruption import disrupt
@@ -16,7 +17,7 @@ from kwhatif.report import Decision
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.caveats import BATCHED, caveats_of, may_be_batched
+from kwhatif.whatif.caveats import caveats_of, may_be_batched
 from kwhatif.whatif.decide import ignored
 from kwhatif.whatif.placing.placement import Placement, placement_of
 from kwhatif.whatif.placing.replicas import difference
@@ -43,7 +44,7 @@ class Placer:
         #: Moves on with every pod: give a fork of one that is still needed.
         self.snapshot = snapshot
         #: What the decisions leave out, in the order in which it was noticed.
-        self.caveats: dict[str, None] = {}
+        self.caveats: dict[Caveat, None] = {}
         self._run: Run | None = None
         self._before: PodInfo | None = None
         self._last_node: str | None = None
@@ -126,10 +127,10 @@ class Placer:
         (`GetNodeHint` in `pkg/scheduler/framework/runtime/batch.go`)
         """
         node = self._last_node
-        if BATCHED in self.caveats or placement.outcome != "Placed" or node in (None, placement.node):
+        if Batching() in self.caveats or placement.outcome != "Placed" or node in (None, placement.node):
             return
         if may_be_batched(profile, placement.pod) and run.rejects(node):
-            self.caveats[BATCHED] = None
+            self.caveats[Batching()] = None
 
     def _move_on(self, placement: Placement, result: Attempt | None) -> None:
         snapshot, pod, node = self.snapshot, placement.pod, placement.node

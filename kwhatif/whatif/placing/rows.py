@@ -96,8 +96,14 @@ def _few_alike(objections: Mapping[str, tuple[Verdict, ...]]) -> dict[str, int]:
 
 
 def _fixed(evidence: Iterable[Evidence]) -> tuple[object, ...]:
-    """What is the same on many nodes, and worth telling apart."""
-    return tuple([item for item in evidence if isinstance(item, UntoleratedTaint)])
+    """What tells kinds of nodes apart: taints, and whether they are too small even when they are empty."""
+    return tuple(
+        [
+            item.requested > item.allocatable if isinstance(item, InsufficientResource) else item
+            for item in evidence
+            if isinstance(item, UntoleratedTaint | InsufficientResource)
+        ]
+    )
 
 
 def _roomiest(names: Sequence[str], objections: Mapping[str, tuple[Verdict, ...]]) -> Iterator[str]:

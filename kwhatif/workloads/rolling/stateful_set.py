@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.model.caveat import OrderedPodPending
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import StatefulSet
@@ -80,15 +81,12 @@ def _made(
     return *expand_stateful_set(known, [ordinal for ordinal in ordinals if ordinal < lowest], cluster).groups, *made
 
 
-def _stuck(new: StatefulSet, by_ordinal: Mapping[int, Pod]) -> str:
+def _stuck(new: StatefulSet, by_ordinal: Mapping[int, Pod]) -> OrderedPodPending | None:
     """A pod that is pending in the cluster holds up all else; whether it will run is another question."""
     waiting = [pod.metadata.name for _, pod in sorted(by_ordinal.items()) if not pod.spec.node_name]
     if not waiting or not is_ordered(new):
-        return ""
-    return (
-        f"StatefulSet {key_of(new)}: {waiting[0]} is pending in the cluster, and until it runs no other pod is made or"
-        " replaced: the answer takes it as running"
-    )
+        return None
+    return OrderedPodPending(workload=f"StatefulSet {key_of(new)}", pod=waiting[0])
 
 
 class StatefulSetRoll:

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from kwhatif.admission.denied import Denied
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.pod import Pod
 from kwhatif.workloads.expansion import Expansion
 from kwhatif.workloads.rolling.roll import Roll
@@ -28,8 +29,8 @@ class Update(msgspec.Struct, frozen=True):
     added: Expansion = Expansion()
     #: The API server would not take the change.
     denied: Denied | None = None
-    #: What had to be assumed, in one sentence; "" for nothing.
-    caveat: str = ""
+    #: What had to be assumed.
+    caveat: Caveat | None = None
     #: Of a rollout that is gone through step by step: whoever places pods drives it, and nothing else is given here.
     roll: Roll | None = None
 

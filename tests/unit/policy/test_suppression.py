@@ -45,7 +45,7 @@ def test_annotations_suppress(annotation: str, reason: str | None) -> None:
 MISUNDERSTOOD = {
     "no reason": ("preemption", "kwhatif.dev/ignore: 'preemption' gives no reason: write RULE: REASON"),
     "an empty reason": ("preemption: ", "kwhatif.dev/ignore: 'preemption:' gives no reason: write RULE: REASON"),
-    "no such rule": ("premption: typo", "kwhatif.dev/ignore: there is no rule 'premption'"),
+    "no such rule": ("premption: typo", "kwhatif.dev/ignore: there is no rule 'premption'; did you mean preemption?"),
 }
 
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from kwhatif.model.caveat import NoImages, OtherVersion
 from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.missing import Missing
 from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.policy.build import build_rulebook, default_rulebook
+from kwhatif.render.caveats import worded
 from kwhatif.report import Decision, Report, WorkloadRow
 from kwhatif.sources.applied import as_applied, as_row
 from kwhatif.sources.manifests import read_manifest_set
@@ -41,7 +42,7 @@ def run(session: Session, text: str, **question: Any) -> Report:
         caveats=found.caveats,
         **question,
     )
-    return gate(session, asked, book, today=today, strict=strict)
+    return worded(gate(session, asked, book, today=today, strict=strict))
 
 
 def workload(
@@ -436,11 +437,13 @@ def test_an_autoscaler_is_a_caveat() -> None:
     report = run(Session(cluster(node("n1"))), workload("Deployment", "web") + scaler, strict=True)
     assert row(report, "Deployment default/web").replicas == 1
     assert report.caveats == (
-        "HorizontalPodAutoscaler default/web is not modelled:"
-        " what it scales counts with the replicas that it names, or has",
+        "HorizontalPodAutoscaler default/web (3 to 9 replicas) is not modelled:"
+        " Deployment default/web counts with the replicas that it names, or has",
     )
     assert report.policy is not None
-    assert report.policy.verdict == "pass"
+    assert [(found.rule, found.level, found.workload) for found in report.policy.findings] == [
+        ("caveats/autoscaler", "fail", "Deployment default/web")
+    ]
 
 
 def test_a_path_that_leads_nowhere_is_a_problem_of_that_manifest() -> None:
@@ -479,11 +482,11 @@ def test_placement_is_judged_by_the_labels_of_nodes() -> None:
 
 @pytest.mark.parametrize(("strict", "verdict"), [(True, "fail"), (False, "pass")])
 def test_missing_information_fails_a_strict_gate_only(strict: bool, verdict: str) -> None:
-    session = Session(cluster(node("n1")), caveats=[Missing("no budgets"), "something else"])
+    session = Session(cluster(node("n1")), caveats=[NoImages(), OtherVersion(version="1.35")])
     report = run(session, bare("p"), strict=strict)
     assert report.policy is not None
     assert report.policy.verdict == verdict
-    assert report.caveats == ("no budgets", "something else")
+    assert [caveat.code for caveat in report.caveat_details] == ["no-images", "other-version"]
 
 
 def test_a_finding_points_into_the_file() -> None:

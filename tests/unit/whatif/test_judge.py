@@ -14,6 +14,7 @@ from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PriorityClass
 from kwhatif.model.storage import StorageClass, TopologyExpression, TopologySelectorTerm
+from kwhatif.render.caveats import worded
 from kwhatif.report import Report, WorkloadRow
 from kwhatif.sources.applied import read_applied
 from kwhatif.whatif.judge import Question, judge
@@ -34,7 +35,7 @@ def ask(session: Session, text: str = "", *names: str, **question: Any) -> Repor
         caveats=applied.caveats if applied else (),
         **{"full": True} | question,
     )
-    return judge(session, asked).report(session, "schedule")
+    return worded(judge(session, asked).report(session, "schedule"))
 
 
 def fates(report: Report) -> str:
@@ -339,7 +340,7 @@ BOUND_AT_ONCE = (
             storage_class("nfs", zone="b"),
             "",
             "p:P@n2",
-            f"{BOUND_AT_ONCE} provision its volume, where the class's allowedTopologies let it be",
+            f"{BOUND_AT_ONCE} provision its volume, where its allowedTopologies let it be",
         ),
         (storage_class("nfs"), VOLUME, "p:P@n2", ""),
         (storage_class("nfs", "kubernetes.io/no-provisioner"), VOLUME, "p:P@n2", ""),

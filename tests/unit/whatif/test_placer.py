@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.reference import use_reference
+from kwhatif.model.caveat import Batching
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.preemption.victims import VictimSearch
-from kwhatif.whatif.caveats import BATCHED
 from kwhatif.whatif.placing import Placement, Placer, placer
 from tests.builders import (
     HOSTNAME,
@@ -193,4 +193,4 @@ def test_it_is_said_where_equal_pods_may_be_batched(
     placing = Placer({DEFAULT_SCHEDULER: profile}, snap)
     for placement in placing.place_all(make(number).info() for number in range(3)):
         assert placement.outcome == "Placed"
-    assert (BATCHED in placing.caveats) is is_said
+    assert any(isinstance(caveat, Batching) for caveat in placing.caveats) is is_said

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.admission.default_tolerations import add_default_tolerations
+from kwhatif.model.caveat import OrderedPodPending, ReplicasKept, WorkloadNotInDump
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Container, Pod, PodCondition, PodSpec, PodTemplateSpec, ResourceRequirements
@@ -189,17 +190,16 @@ def test_of_a_rollout_that_is_under_way_the_next_step_is_taken() -> None:
 
 def test_what_is_not_in_the_input_is_said() -> None:
     update = plan_update(deployment(), around(*running(4)))
-    assert update.caveat == (
-        "Deployment default/web is not in the input, but 4 of its pods are: they count as made of another template"
-    )
-    assert plan_update(deployment(), around(*FOUR)).caveat == ""
+    assert update.caveat == WorkloadNotInDump(workload="Deployment default/web", count=4)
+    assert plan_update(deployment(), around(*FOUR)).caveat is None
 
 
 @pytest.mark.parametrize(("there", "told"), [(4, True), (1, False), (None, False)])
 def test_a_number_of_replicas_that_is_left_out_is_told(there: int | None, told: bool) -> None:
     update = plan_update(deployment(None), around(deployment(there), replica_set(), *running(there or 1)))
     assert counts(update) == ("unchanged", 0, 0)
-    assert ("it keeps the 4 that it has" in update.caveat) is told
+    kept = ReplicasKept(workload="Deployment default/web", replicas=4)
+    assert (update.caveat == kept) is told
 
 
 def test_who_goes_first() -> None:
@@ -353,8 +353,7 @@ def test_a_pod_that_is_pending_in_the_cluster_holds_up_the_others(policy: str, t
     waiting = running(3, "db", "StatefulSet")[1].on("").status(phase="Pending")
     new = replace(stateful(4), spec=replace(stateful(4).spec, pod_management_policy=policy))
     update = plan_update(new, around(*THREE, waiting))
-    assert (update.caveat == "StatefulSet default/db: db-1 is pending in the cluster, and until it runs no other pod is"
-            " made or replaced: the answer takes it as running") is told  # fmt: skip
+    assert update.caveat == (OrderedPodPending(workload="StatefulSet default/db", pod="db-1") if told else None)
 
 
 def test_below_the_partition_new_pods_are_of_the_old_template() -> None:

@@ -139,7 +139,7 @@ def test_a_candidate_of_a_manifest_is_not_the_pod_of_that_name_in_the_cluster() 
 def test_a_node_is_sent_whole_and_encoded_once() -> None:
     stored = {"kind": "Node", "metadata": {"name": "n", "annotations": {"a": "b"}}, "spec": {"podCIDR": "10.0.0.0/8"}}
     objects = WholeObjects(SessionOriginals(originals(node=stored), Originals()))
-    known = node("n").build()
+    known = node("n").meta(annotations={"a": "b"}).build()
     first = objects.node(known)
     found = msgspec.json.decode(first)
     assert (found["metadata"]["annotations"], found["spec"]) == ({"a": "b"}, {"podCIDR": "10.0.0.0/8"})

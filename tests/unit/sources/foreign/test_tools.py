@@ -246,7 +246,7 @@ class TestKwokctl:
     def test_it_tells_no_dates(self, tmp_path: Path) -> None:
         (tmp_path / "export.yaml").write_bytes(dumps.kwokctl())
         told = described(tmp_path / "export.yaml").caveats
-        assert told[0].startswith("a kwokctl export tells no dates: ages are wrong")
+        assert told[0].startswith("a kwokctl export has no dates: ages are wrong")
         times = {info.pod.status.start_time for info in sessions(tmp_path).snapshot.pods.values()}
         assert all(time.startswith("1999-12-31T") and time.endswith("Z") for time in times if time)
 

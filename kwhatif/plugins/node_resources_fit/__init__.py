@@ -12,6 +12,7 @@ from functools import cache
 from typing import ClassVar, NamedTuple
 
 from kwhatif.framework.evidence import InsufficientResource
+from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.incremental import Relaxing, Reprieved, Reprieving
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, compile_entries
@@ -31,6 +32,7 @@ from kwhatif.matching.requests import (
 )
 from kwhatif.model.int64 import wrap
 from kwhatif.model.meta import Model
+from kwhatif.plugins.node_resources_fit import hints
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.pod_row import PodRow
@@ -83,6 +85,10 @@ class NodeResourcesFit:
     def __reduce__(self) -> tuple[object, ...]:
         """What is compiled of the arguments is compiled again elsewhere."""
         return type(self), (self.args,)
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """See `hints`."""
+        return hints.events_to_register()
 
     def _ignores(self, name: str) -> bool:
         if not is_extended_resource(name):

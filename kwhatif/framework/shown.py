@@ -1,0 +1,49 @@
+"""What a plugin of your own gets to see of the cluster: whatever it does to that, the cluster stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import overload
+
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.state import State
+
+
+def shown(snapshot: State) -> State:
+    """The snapshot with collections that cannot be changed, and with copies of the nodes that are asked for."""
+    _ = snapshot.index  # is that of the nodes themselves, not of copies
+    view = snapshot.fork()
+    vars(view)["nodes"] = _Nodes(snapshot.nodes)
+    vars(view)["_by_name"] = _NodesByName(snapshot.by_name)
+    vars(view)["_nominated"] = MappingProxyType(dict(snapshot.nominated))
+    return view
+
+
+class _Nodes(Sequence[NodeInfo]):
+    def __init__(self, nodes: Sequence[NodeInfo]) -> None:
+        self._nodes = nodes
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    @overload
+    def __getitem__(self, index: int) -> NodeInfo: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[NodeInfo]: ...
+    def __getitem__(self, index: int | slice) -> NodeInfo | Sequence[NodeInfo]:
+        return _Nodes(self._nodes[index]) if isinstance(index, slice) else self._nodes[index].clone()
+
+
+class _NodesByName(Mapping[str, NodeInfo]):
+    def __init__(self, nodes: Mapping[str, NodeInfo]) -> None:
+        self._nodes = nodes
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._nodes)
+
+    def __getitem__(self, name: str) -> NodeInfo:
+        return self._nodes[name].clone()
