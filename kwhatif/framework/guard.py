@@ -106,13 +106,14 @@ class GuardedPlugin:
     def __init__(self, inner: Any, fence: Callable[..., Any] = called) -> None:
         self.name: str = inner.name
         self.inner = inner
+        self._fence = fence
         for method, guard in _GUARDS.items():
             if hasattr(inner, method):
                 setattr(self, method, guard(inner, fence))
 
     def __reduce__(self) -> tuple[object, ...]:
         """The methods are guarded again elsewhere."""
-        return type(self), (self.inner,)
+        return type(self), (self.inner, self._fence)
 
 
 def unguarded(plugin: object) -> object:

@@ -13,7 +13,8 @@ from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import LabelSelector
-from kwhatif.model.pod import PodAffinityTerm
+from kwhatif.model.pod import Pod, PodAffinityTerm
+from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.placing import Placement, Placer
@@ -243,7 +244,7 @@ def test_pods_that_leave_in_between_make_no_difference(random: Random) -> None:
         on_nodes = sorted(key for key, each in by_itself.pods.items() if each.pod.spec.node_name)
         for key in random.sample(on_nodes, min(len(on_nodes), random.choice([0, 0, 1, 2]))):
             placer.withdraw(key)
-            by_itself.withdraw(key)
+            by_itself.apply(Delete(Pod, key))
         (expected,) = plain.place(PROFILE, by_itself, [info])
         assert as_plain(placer.place(info)) == expected
     assert contents(placer.snapshot) == contents(by_itself)
