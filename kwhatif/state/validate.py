@@ -97,7 +97,7 @@ def _check_nominations(state: State) -> None:
     pods = [pod for pods in state.nominated.values() for pod in pods]
     assert all(state.nominated.values())
     assert len({pod.key for pod in pods}) == len(pods)
-    assert all(state.pending[pod.key] is pod for pod in pods)
+    assert all(pod.key in state.pending for pod in pods)
 
 
 def _check_indexes(state: State) -> None:
