@@ -24,6 +24,7 @@ def shown(snapshot: State) -> State:
 
 class _Shown(State):
     def apply(self, *changes: Change) -> Touched:
+        del changes
         raise TypeError("a plugin does not change the cluster: what reserve returns does")
 
 
