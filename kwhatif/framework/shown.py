@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import overload
 
+from kwhatif.state.change import Change, Touched
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 
@@ -14,10 +15,17 @@ def shown(snapshot: State) -> State:
     """The snapshot with collections that cannot be changed, and with copies of the nodes that are asked for."""
     _ = snapshot.index  # is that of the nodes themselves, not of copies
     view = snapshot.fork()
+    view.__class__ = _Shown
     vars(view)["nodes"] = _Nodes(snapshot.nodes)
     vars(view)["_by_name"] = _NodesByName(snapshot.by_name)
     vars(view)["_nominated"] = MappingProxyType(dict(snapshot.nominated))
     return view
+
+
+class _Shown(State):
+    def apply(self, *changes: Change) -> Touched:
+        del changes
+        raise TypeError("a plugin does not change the cluster: what reserve returns does")
 
 
 class _Nodes(Sequence[NodeInfo]):
