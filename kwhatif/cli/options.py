@@ -68,11 +68,12 @@ def one_of(choices: type[Enum]) -> str:
 
 
 def _complete_fail_on(incomplete: str) -> list[str]:
+    from kwhatif.model.caveat import CODES
     from kwhatif.whatif.fail_on import CONDITIONS
 
     done, comma, _ = incomplete.rpartition(",")
     given = done.split(",")
-    names = [name for name in CONDITIONS if name not in given] + ([] if done else ["none"])
+    names = [name for name in (*CONDITIONS, *CODES) if name not in given] + ([] if done else ["none"])
     return [name for name in (f"{done}{comma}{name}" for name in names) if name.startswith(incomplete)]
 
 

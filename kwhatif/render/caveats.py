@@ -117,6 +117,14 @@ def inventory_worded(inventory: Inventory) -> Inventory:
     )
 
 
+def besides_findings(report: Report) -> Sequence[str]:
+    """The caveats that are not among the findings already."""
+    found = {finding.caveat for finding in report.policy.findings} if report.policy else set()
+    if not found:
+        return report.caveats
+    return sentences([caveat for caveat in report.caveat_details if caveat not in found])
+
+
 def sentences(caveats: Sequence[Caveat]) -> tuple[str, ...]:
     """All caveats in words; kinds that a dump has none of are one sentence."""
     absent = [caveat for caveat in caveats if isinstance(caveat, Lacking) and not caveat.reason]

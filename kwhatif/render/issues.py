@@ -15,7 +15,7 @@ from kwhatif.report import Decision, FindingRow, ProblemRow, Report, SourceRow
 #: The rule under which manifests are reported that could not be read.
 MANIFEST = "manifest"
 #: Rules whose findings are about where pods fit.
-_WITH_EVIDENCE = frozenset({"unschedulable", "preemption", "budgetViolation"})
+_WITH_EVIDENCE = frozenset({"unschedulable", "rollout", "preemption", "budgetViolation"})
 
 
 class Issue(NamedTuple):
@@ -74,7 +74,7 @@ def _found(finding: FindingRow, explained: Mapping[str, Decision]) -> Issue:
     file, line = place(finding.source)
     decision = next((explained[pod] for pod in finding.pods if pod in explained), None)
     message = finding.message
-    if finding.rule == "unschedulable" and decision is not None and decision.message:
+    if finding.rule in {"unschedulable", "rollout"} and decision is not None and decision.message:
         # The reason that helps, in place of the scheduler's words: those stand with the evidence.
         message = message.replace(decision.message, why(decision))
     elif finding.rule == "denied" and decision is not None:

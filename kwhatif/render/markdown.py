@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from kwhatif.render.amounts import plural
+from kwhatif.render.caveats import besides_findings
 from kwhatif.render.detail import MANY
 from kwhatif.render.issues import Issue, grouped, issues, place
 from kwhatif.render.node_names import NodeNames, nodes_in
@@ -195,7 +196,8 @@ def _location(file: str, line: int) -> str:
 
 
 def _caveats(report: Report) -> Iterator[str]:
-    if report.caveats:
-        yield from ("", f"<details><summary>{plural(len(report.caveats), 'caveat')}</summary>", "")
-        yield from _limited((f"- {prose(caveat)}" for caveat in report.caveats), len(report.caveats))
+    others = besides_findings(report)
+    if others:
+        yield from ("", f"<details><summary>{plural(len(others), 'caveat')}</summary>", "")
+        yield from _limited((f"- {prose(caveat)}" for caveat in others), len(others))
         yield from ("", "</details>")

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.render.amounts import plural, seconds
-from kwhatif.render.caveats import sentences
+from kwhatif.render.caveats import besides_findings
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.gate import gate, queued_before
 from kwhatif.render.node_names import NodeNames, nodes_in
@@ -151,8 +151,7 @@ def _message(decision: Decision) -> Iterator[RenderableType]:
 
 
 def _caveats(report: Report) -> Iterator[RenderableType]:
-    found = {finding.caveat for finding in report.policy.findings} if report.policy else set()
-    others = sentences([caveat for caveat in report.caveat_details if caveat not in found]) if found else report.caveats
+    others = besides_findings(report)
     if others:
         yield ""
         yield text("Caveats", STRONG)

@@ -38,7 +38,7 @@ class _Fitted(Table):
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Each column is as wide as its longest word, and then as what `_share` gives it."""
+        """Each column is as wide as its longest word, or line if there is room for that; `_share` gives it more."""
         room = options.max_width - _GAP * len(self.columns) + 1
         whole = [_longest((column.header, *column.cells), str.splitlines) for column in self.columns]
         if sum(whole) <= room:
@@ -51,6 +51,11 @@ class _Fitted(Table):
         if sum(words) > room:
             yield from self._stacked()
             return
+        lines = [
+            max(word, _longest(column.cells, str.splitlines)) for word, column in zip(words, self.columns, strict=True)
+        ]
+        if sum(lines) <= room:
+            words = lines
         for header, column in zip(headers, self.columns, strict=True):
             column.header = header
         extra = _share(room - sum(words), [line - word for line, word in zip(whole, words, strict=True)])

@@ -40,7 +40,8 @@ def workload_sentence(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
     """What becomes of the workload's pods; where some stay pending or are refused, why."""
     stuck = next((why(each) for each in decisions if each.outcome == "Unschedulable" and each.near), "")
     refused = next((f"{each.message}{did_you_mean(each)}" for each in decisions if each.outcome == "Denied"), "")
-    return row.message + "".join(f": {reason}" for reason in (stuck, refused) if reason)
+    reasons = "; ".join(filter(None, (stuck, refused)))
+    return f"{row.message}: {reasons}" if reasons else row.message
 
 
 def sentence_about(decision: Decision, report: Report) -> str:

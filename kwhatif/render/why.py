@@ -18,6 +18,9 @@ _KINDS: dict[NameKind, str] = {
     "runtimeClass": "RuntimeClass",
 }
 
+#: What the scheduler says of nodes that a plugin ruled out before any filter.
+_NOT_ASKED = "node(s) didn't satisfy plugin(s)"
+
 
 def why(decision: Decision) -> str:
     """`no node has label acelerator=a10g (did you mean accelerator? 4 nodes)`; else the scheduler's words."""
@@ -79,7 +82,8 @@ def _misses(decision: Decision, near: NearRow) -> str:
         return f"{nearest} by {len(lasting)} things: {obstacles}{_room(first)}{_eviction(decision, first)}"
     fail = "fails" if first.nodes == 1 else "fail"
     said = f"{plural(first.nodes, 'node')} {fail} by one thing only: {obstacles}{_room(first)}"
-    second = next((miss for miss in others if len(_lasting(miss)) == 1 and not _is_too_small(miss)), None)
+    one_thing = (miss for miss in others if len(_lasting(miss)) == 1 and not _is_too_small(miss))
+    second = next((miss for miss in one_thing if not _is_elsewhere(miss)), None)
     if second is not None:
         said += f"; {second.nodes:,} by {obstacle(_lasting(second)[0], second)}{_room(second)}"
     tolerations = [unknown(row) for row in near.unknown if row.kind == "toleration"]
@@ -90,6 +94,11 @@ def _is_too_small(miss: MissRow) -> bool:
     """Whether the nodes would not do even if they were empty: nothing that could be changed."""
     short = [item.evidence for item in miss.obstacles if isinstance(item.evidence, InsufficientResource)]
     return any(evidence.requested > evidence.allocatable for evidence in short)
+
+
+def _is_elsewhere(miss: MissRow) -> bool:
+    """Whether the pod is not meant for these nodes, such as the pod that a DaemonSet makes for another one."""
+    return any(item.evidence is None and item.reason.startswith(_NOT_ASKED) for item in miss.obstacles)
 
 
 def _lasting(miss: MissRow) -> list[ObstacleRow]:

@@ -129,7 +129,7 @@ def _split(source: str, text: bytes, problems: Problems) -> Iterator[tuple[int, 
         if rest and not rest.startswith(b"#"):
             problems.add(
                 f"{source}, line {line - 1}",
-                "is no valid separator of documents: nothing may follow --- on its line",
+                "is not a valid separator of documents: nothing may follow --- on its line",
                 origin=Origin(source, line=line - 1),
             )
         start = separator.end() + 1

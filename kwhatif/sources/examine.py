@@ -54,7 +54,7 @@ def is_object(head: Head, report: Report) -> bool:
     if isinstance(head.kind, str):
         report.name = f"{head.kind} {full_name}".strip()
     if not head.api_version and not head.kind:
-        report.add("is no Kubernetes object: it has neither apiVersion nor kind", hint=hint_for_file(report.file))
+        report.add("is not a Kubernetes object: it has neither apiVersion nor kind", hint=hint_for_file(report.file))
         return False
     complete = True
     for field, value in (("apiVersion", head.api_version), ("kind", head.kind)):
@@ -97,7 +97,7 @@ def tell_failure(failure: Exception, json: Buffer, report: Report) -> None:
         case UnicodeDecodeError():
             report.add("is not valid UTF-8")
         case msgspec.ValidationError():
-            report.add(f"is no Kubernetes object: expected an object with apiVersion and kind, got {_what(json)}")
+            report.add(f"is not a Kubernetes object: expected an object with apiVersion and kind, got {_what(json)}")
         case _:
             report.add(f"is not valid JSON: {failure}")
 

@@ -53,7 +53,7 @@ def pods_from_template_path(raw: Mapping[str, Any], path: str, cluster: Cluster)
     for place, parent, found in _follow(raw, _steps(path)):
         template = _convert(_without_nulls(found), PodTemplateSpec, place)
         if not template.spec.containers:
-            raise TemplatePathError(f"{place} is no pod template: it has no spec.containers")
+            raise TemplatePathError(f"{place} is not a pod template: it has no spec.containers")
         _check_quantities(template.spec, place)
         pod = pod_of(template, meta.namespace, owner)
         if names := free_names(pod, _replicas(parent), cluster, used):
@@ -110,7 +110,7 @@ def _check_quantities(spec: PodSpec, place: str) -> None:
             amounts(resources.limits)
         amounts(spec.overhead)
     except ValueError as error:
-        raise TemplatePathError(f"{place} holds what is no quantity: {error}") from None
+        raise TemplatePathError(f"{place} holds what is not a quantity: {error}") from None
 
 
 def _without_nulls(value: Any) -> Any:

@@ -89,6 +89,9 @@ def essence(decision: Json, name: Callable[[str], str]) -> Json:
             victim["pod"] = name(victim["pod"])
             victim["budgets"], victim["violates"] = map(names_of(name), (victim["budgets"], victim["violates"]))
             del victim["owner"]
+            if victim["workload"]:
+                kind, _, key = victim["workload"].partition(" ")
+                victim["workload"] = f"{kind} {name(key)}"
     return {field: decision[field] for field in ("outcome", "priority", "message", "unschedulablePlugins")} | {
         "ties": sorted(map(name, decision["ties"])),
         "gate": decision["preEnqueue"] and decision["preEnqueue"]["plugin"],

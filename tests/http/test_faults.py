@@ -214,8 +214,9 @@ class TestForbidden:
     def test_without_budgets_none_is_said_to_be_kept(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
         command = f"kwhatif preempt {CHECKOUT} --kubeconfig {kubeconfig()}"
-        assert "2 pods on gpu-b1, and no budget is known, so whether that violates one is unknown" in flat(
-            run(f"{command} -q").stdout
+        assert (
+            "2 pods of Deployment ml/trainer (priority -100) on gpu-b1, and no budget is known, so whether that violates one is unknown"
+            in flat(run(f"{command} -q").stdout)
         )
         assert json.loads(run(f"{command} -o json").stdout)["snapshot"]["podDisruptionBudgets"] is None
 

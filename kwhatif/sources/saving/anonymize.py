@@ -2,7 +2,8 @@
 
 One text has one new name wherever it stands: a node's name, the label that repeats it, the affinity that asks for it.
 New names sort as the old ones did among their like, since some ties go by name. Structure that a rule reads stays:
-`<pod>-<volume>` names an ephemeral claim, `a__b` is two zones, `aws://…/vol-1` is the same disk as `vol-1`.
+`<pod>-<volume>` names an ephemeral claim, `<deployment>-<hash>` a ReplicaSet, `a__b` is two zones, `aws://…/vol-1` is
+the same disk as `vol-1`.
 """
 
 from __future__ import annotations
@@ -95,6 +96,16 @@ class Anonymizer:
                 if volume.ephemeral is not None:
                     pair = (obj.metadata.name, volume.name)
                     self._composed["-".join(pair)] = pair
+            self._learn_replica_set(obj)
+
+    def _learn_replica_set(self, pod: Pod) -> None:
+        """`owner_and_workload` finds the Deployment of a pod in the name of its ReplicaSet."""
+        template_hash = pod.metadata.labels.get("pod-template-hash")
+        for owner in pod.metadata.owner_references:
+            if template_hash and owner.kind == "ReplicaSet" and owner.name.endswith(f"-{template_hash}"):
+                deployment = owner.name.removesuffix(f"-{template_hash}")
+                self._add("deployment", deployment)
+                self._composed[owner.name] = (deployment, template_hash)
 
     def _learned(self, role: str, text: str) -> str:
         self._renamed(role, text, learn=True)

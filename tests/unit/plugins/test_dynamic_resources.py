@@ -27,6 +27,7 @@ from kwhatif.model.resource import DeviceRequest, ResourceClaim, ResourceClaimCo
 from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.plugins.dynamic_resources import DynamicResources, DynamicResourcesArgs
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit
+from kwhatif.render.caveats import sentence
 from kwhatif.state.state import State
 from kwhatif.whatif.caveats import caveats_of
 from tests.builders import NodeBuilder, PodBuilder, node, pod, reserve, snapshot
@@ -265,7 +266,7 @@ def test_a_device_that_takes_too_long(
     only = (plugin,)
     profile = Profile(pre_filter=only, filter=only, post_filter=only)
     attempt_ = attempt(profile, asking("mine").info(), within)
-    caveats = [str(caveat) for caveat in caveats_of(attempt_)]
+    caveats = [sentence(caveat) for caveat in caveats_of(attempt_)]
     if waited is None:
         assert attempt_.scores is not None
         assert [caveat[:41] for caveat in caveats] == (

@@ -106,7 +106,7 @@ def test_an_annotation_that_is_not_allowed_to_is_a_warning_beside_the_finding() 
     book = policy(annotations={"allow": ["unschedulable"]})
     made = judge(book, [workload(evicts(victim("a/b")), ignore="*: trust me")], LABELS, today=TODAY)
     assert [(row.rule, row.suppressed, row.message) for row in made.findings] == [
-        ("preemption", None, "evicts a/b"),
+        ("preemption", None, "would evict pod a/b (priority 0)"),
         ("annotation", None, "kwhatif.dev/ignore: the policy does not let an annotation suppress preemption"),
     ]
 
@@ -115,7 +115,7 @@ def test_an_annotation_that_has_expired_suppresses_nothing_and_that_is_said() ->
     ignored = workload(evicts(victim("a/b")), ignore="preemption: OPS-1 (until 2026-05-31)")
     made = judge(policy(), [ignored], LABELS, today=TODAY)
     assert [(row.rule, row.suppressed, row.message) for row in made.findings] == [
-        ("preemption", None, "evicts a/b"),
+        ("preemption", None, "would evict pod a/b (priority 0)"),
         ("expiredException", None, "kwhatif.dev/ignore: expired on 2026-05-31: OPS-1 (until 2026-05-31)"),
     ]
     assert judge(policy(), [ignored], LABELS, today=date(2026, 5, 31)).verdict == "pass"

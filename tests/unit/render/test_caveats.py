@@ -12,15 +12,19 @@ from kwhatif.model.caveat import (
     AdmissionNotAsked,
     AutoscalerNotModelled,
     AutoscalersNotRead,
+    Batching,
+    BindingNotDated,
     BudgetComputed,
     BudgetNotComputed,
     Caveat,
     ClaimUnbound,
     CollectionFailed,
+    CustomKind,
     DanglingReference,
     ExtenderBinds,
     ExtenderNotAsked,
     ExtenderOddity,
+    FieldIgnored,
     ImagesNotCompared,
     NoBudgets,
     NoDates,
@@ -58,6 +62,7 @@ from kwhatif.model.caveat import (
     UnknownController,
     UnknownPriorityClass,
     UnknownQuotaScope,
+    VersionNotDefault,
     VersionNotRead,
     VolumeProvisioned,
     WorkloadNotInDump,
@@ -272,6 +277,28 @@ SENTENCES: dict[Caveat, str] = {
     VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io", everywhere=False): (
         "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: x.io is taken to provision its volume,"
         " where its allowedTopologies let it be"
+    ),
+    FieldIgnored(where="a.yaml, document 1", problem='unknown field "spec.node"', hint="did you mean nodeName?"): (
+        'a.yaml, document 1: unknown field "spec.node" (did you mean nodeName?)'
+    ),
+    FieldIgnored(where="a.yaml, document 1", problem='duplicate field "spec"'): (
+        'a.yaml, document 1: duplicate field "spec"'
+    ),
+    VersionNotDefault(kind="ResourceClaim", version="resource.k8s.io/v1beta2", count=1): (
+        "ResourceClaim in resource.k8s.io/v1beta2, 1 object: served only by clusters that turn this version on"
+    ),
+    CustomKind(kind="Rollout", version="argoproj.io/v1alpha1", count=2): (
+        "Rollout in argoproj.io/v1alpha1, 2 objects, is not judged: it is a custom kind, whose fields, and whether pods"
+        " are made of it, only its own controller knows"
+    ),
+    BindingNotDated(claim="a/gpu"): (
+        "ResourceClaim a/gpu waits for its devices, and the input does not say when it was taken: whether"
+        " bindingTimeout has passed, and the devices are given up, is not known"
+    ),
+    Batching(): (
+        "where spreading by default is off, kube-scheduler may place equal pods by the ranking that it made for the"
+        " first of them (OpportunisticBatching, on by default); kwhatif ranks the nodes for each, so another one may be"
+        " taken"
     ),
     OneOfEqualPods(workload="Deployment a/b", count=3): (
         "Deployment a/b makes 3 equal pods, of which one is judged alone"

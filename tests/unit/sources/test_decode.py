@@ -273,17 +273,17 @@ def test_what_go_accepts_is_accepted(lenient: dict[str, Any], strict: dict[str, 
     [
         pytest.param(
             [],
-            ["f, document 1: is no Kubernetes object: expected an object with apiVersion and kind, got a list"],
+            ["f, document 1: is not a Kubernetes object: expected an object with apiVersion and kind, got a list"],
             id="a list",
         ),
         pytest.param(
             "x",
-            ["f, document 1: is no Kubernetes object: expected an object with apiVersion and kind, got a string"],
+            ["f, document 1: is not a Kubernetes object: expected an object with apiVersion and kind, got a string"],
             id="a string",
         ),
         pytest.param(
             None,
-            ["f, document 1: is no Kubernetes object: expected an object with apiVersion and kind, got null"],
+            ["f, document 1: is not a Kubernetes object: expected an object with apiVersion and kind, got null"],
             id="null",
         ),
         pytest.param(

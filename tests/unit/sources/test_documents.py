@@ -64,7 +64,7 @@ def test_documents(text: str, found: object) -> None:
         ),
         pytest.param(
             "a: 1\n--- b\nc: 1\n",
-            ["f, line 2: is no valid separator of documents: nothing may follow --- on its line"],
+            ["f, line 2: is not a valid separator of documents: nothing may follow --- on its line"],
             id="a separator with content",
         ),
         pytest.param(

@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from kwhatif.model.missing import Missing
 
+from kwhatif.model.caveat import CustomKind
+from kwhatif.render.caveats import sentence
 from kwhatif.sources.api_fields import api_fields
 from kwhatif.sources.manifests import ManifestSet, read_manifest_set
 
@@ -68,13 +69,14 @@ def test_custom_kinds_are_a_caveat(written: tuple[str, str]) -> None:
     version, kind = written
     assert found.problems == ()
     (caveat,) = found.caveats
-    assert caveat.startswith(f"{kind} in {version}, 1 object, is not judged: it is a custom kind")
-    assert isinstance(caveat, Missing)
+    assert sentence(caveat).startswith(f"{kind} in {version}, 1 object, is not judged: it is a custom kind")
+    assert isinstance(caveat, CustomKind)
+    assert caveat.missing
 
 
 def test_custom_kinds_are_counted() -> None:
     (caveat,) = read(*[("example.com/v1", "Odd")] * 3).caveats
-    assert "Odd in example.com/v1, 3 objects, is not judged" in caveat
+    assert "Odd in example.com/v1, 3 objects, is not judged" in sentence(caveat)
 
 
 @pytest.mark.parametrize(

@@ -55,11 +55,11 @@ def test_path(raw: dict[str, Any], path: str, number: int) -> None:
 
 WRONG = {
     "leads nowhere": (".spec.pod", ".spec has no 'pod'"),
-    "leads to something else": (".metadata", ".metadata is no pod template: it has no spec.containers"),
+    "leads to something else": (".metadata", ".metadata is not a pod template: it has no spec.containers"),
     "leads to a scalar": (".metadata.name", ".metadata.name cannot be read: Expected `object`, got `str`"),
     "is no path": (".spec..template", "'.spec..template' is not a path of fields such as .spec.template"),
     "an index where there is no list": (".spec[0]", ".spec has no 0"),
-    "an amount that is none": (".spec.much", ".spec.much holds what is no quantity: quantities must match"),
+    "an amount that is none": (".spec.much", ".spec.much holds what is not a quantity: quantities must match"),
     "another type within": (".spec.broken", "Expected `array`, got `int` - at `$.spec.containers`"),
 }
 
