@@ -4,8 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+INSTALLED := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test e2e lint format generated bench oracle fuzz conformance clean
+.PHONY: help demo test lock e2e lint format generated bench oracle fuzz fuzz-queue conformance clean
 
 # How many random cases of each family to compare; SEED=7 repeats a run, FAMILIES=dra,spread narrows it,
 # CLI=1 asks kwhatif by its command line.
@@ -15,17 +17,35 @@ FUZZ := $(BIN)/python -m tests.differential --cases $(N) $(if $(SEED),--seed $(S
 help: ## show the verbs
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
-$(READY): pyproject.toml
+$(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kwhatif needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-demo: $(READY) ## set everything up and show the main job on fixtures/demo
+# Exactly the versions of requirements-dev.lock, held against their hashes.
+$(READY): pyproject.toml requirements-dev.lock $(VENV)/.python
+	$(PIP) install --require-hashes -r requirements-dev.lock
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(INSTALLED): pyproject.toml $(VENV)/.python
+	@test $(READY) -nt pyproject.toml || { echo "Installing kwhatif and the packages that it needs into $(VENV) (only this time) ..."; \
+	    $(PIP) install -e .; }
+	@touch $@
+
+demo: $(INSTALLED) ## install kwhatif, without the tools for development, and show what it does on fixtures/demo
 	@./scripts/demo.sh $(BIN)/kwhatif
 
 test: lint ## set everything up, check style, types and layers, run all tests
 	$(BIN)/python -m pytest -n auto
+
+LOCK := @uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url \
+	--custom-compile-command 'make lock' pyproject.toml
+
+lock: ## pin the newest versions of all packages, with their hashes (needs uv)
+	$(LOCK) --upgrade --extra zst --extra build --output-file requirements.lock
+	$(LOCK) --upgrade --extra zst --extra build --extra dev --output-file requirements-dev.lock
+	$(LOCK) --upgrade --extra zst --extra build --extra release --output-file requirements-release.lock
 
 e2e: $(READY) ## with Go: a real API server, live commands against it, the real scheduler's decisions
 	@$(MAKE) --no-print-directory -C tests/e2e
@@ -51,6 +71,9 @@ oracle: ## build the judge: kube-scheduler's own framework (needs Go)
 
 fuzz: $(READY) oracle ## let kwhatif and the judge decide N random cases of each family: make fuzz N=2000
 	$(FUZZ)
+
+fuzz-queue: $(READY) oracle ## let kwhatif's scheduling queue and the real one play N random scripts: make fuzz-queue N=2000
+	$(BIN)/python -m tests.queue_scripts.fuzz --scripts $(N) $(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES)) $(if $(WRITE_DOC),--write-doc)
 
 conformance: $(READY) oracle ## the same with N of 2000 or more, and write docs/conformance.md
 	$(FUZZ) --write-doc

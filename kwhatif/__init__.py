@@ -1,7 +1,15 @@
 """kwhatif: what would kube-scheduler do if I applied this?
 
-`load`, `load_live`, `schedule`, `preempt` and `gate` are the library; see `kwhatif.api`. Names are imported when first
-used, so that `kwhatif --help` does not pay for them.
+```python
+import kwhatif
+
+cluster = kwhatif.load("cluster.yaml")
+report = kwhatif.schedule(cluster, "pod.yaml")
+for decision in report.decisions:
+    print(decision.pod, decision.outcome, decision.node)
+```
+
+Names are imported when they are first used, so that `kwhatif --help` does not pay for them.
 """
 
 from __future__ import annotations
@@ -12,31 +20,99 @@ from typing import TYPE_CHECKING
 from kwhatif._version import __version__
 
 if TYPE_CHECKING:
-    from kwhatif.api import gate, load, load_live, preempt, schedule
-    from kwhatif.errors import ClusterUnreadable, InputError, KwhatifError
+    from kwhatif.api import SchedulerOptions, Source, find_policy, gate, load, load_live, preempt, schedule, text
+    from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
+    from kwhatif.report import (
+        BudgetRow,
+        CandidateRow,
+        ChangeRow,
+        Decision,
+        FeasibleRow,
+        FindingRow,
+        Outcome,
+        PolicyRow,
+        PreemptionRow,
+        ProblemRow,
+        RejectedRow,
+        Report,
+        SourceRow,
+        VictimRow,
+        WorkloadRow,
+    )
     from kwhatif.sharing import describe, save_snapshot
+    from kwhatif.whatif.inventory import Inventory
+    from kwhatif.whatif.session import Session
 
 __all__ = [
+    "BudgetRow",
+    "CandidateRow",
+    "ChangeRow",
     "ClusterUnreadable",
+    "Decision",
+    "ExitCode",
+    "FeasibleRow",
+    "FindingRow",
     "InputError",
+    "Inventory",
     "KwhatifError",
+    "Outcome",
+    "PluginFailed",
+    "PolicyRow",
+    "PreemptionRow",
+    "Problem",
+    "ProblemRow",
+    "RejectedRow",
+    "Report",
+    "SchedulerOptions",
+    "Session",
+    "Source",
+    "SourceRow",
+    "VictimRow",
+    "WorkloadRow",
     "__version__",
     "describe",
+    "find_policy",
     "gate",
     "load",
     "load_live",
     "preempt",
     "save_snapshot",
     "schedule",
+    "text",
 ]
 
+#: Where names live that are not in `kwhatif.api`.
 _HOMES = {
-    **dict.fromkeys(("ClusterUnreadable", "InputError", "KwhatifError"), "kwhatif.errors"),
-    **dict.fromkeys(("describe", "save_snapshot"), "kwhatif.sharing"),
+    "kwhatif.errors": ("ClusterUnreadable", "ExitCode", "InputError", "KwhatifError", "PluginFailed", "Problem"),
+    "kwhatif.report": (
+        "BudgetRow",
+        "CandidateRow",
+        "ChangeRow",
+        "Decision",
+        "FeasibleRow",
+        "FindingRow",
+        "Outcome",
+        "PolicyRow",
+        "PreemptionRow",
+        "ProblemRow",
+        "RejectedRow",
+        "Report",
+        "SourceRow",
+        "VictimRow",
+        "WorkloadRow",
+    ),
+    "kwhatif.sharing": ("describe", "save_snapshot"),
+    "kwhatif.whatif.inventory": ("Inventory",),
+    "kwhatif.whatif.session": ("Session",),
 }
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'kwhatif' has no attribute {name!r}")
-    return getattr(import_module(_HOMES.get(name, "kwhatif.api")), name)
+    home = next((module for module, names in _HOMES.items() if name in names), "kwhatif.api")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

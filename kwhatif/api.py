@@ -12,25 +12,45 @@ for decision in report.decisions:
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
+from kwhatif.model.meta import parse_time
 from kwhatif.model.originals import Originals, SessionOriginals
+from kwhatif.render.caveats import sentences, worded
 from kwhatif.report import Report
-from kwhatif.sources.candidates import Candidates, read_candidates
+from kwhatif.sources.applied import Asked, as_row, parse_template_paths, read_applied
 from kwhatif.sources.collected import Collected, LoadedCluster
-from kwhatif.sources.manifests import read_manifest_set
+from kwhatif.sources.given import Source, named_input, named_inputs, text
+from kwhatif.sources.named import require_namespace
 from kwhatif.sources.progress import Progress, Teller
+from kwhatif.sources.strict import Validation, parse_validation
+from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 
 if TYPE_CHECKING:
     from kwhatif.sources.plugins import PluginSource
     from kwhatif.sources.scheduler import Scheduler
     from kwhatif.workloads.rolling.update import Rollout
+
+__all__ = [
+    "PathLike",
+    "SchedulerOptions",
+    "Source",
+    "find_policy",
+    "gate",
+    "load",
+    "load_live",
+    "preempt",
+    "schedule",
+    "text",
+]
 
 PathLike = str | Path
 
@@ -47,28 +67,36 @@ class SchedulerOptions(TypedDict, total=False):
 
 
 def load(
-    *paths: PathLike, strict: bool = False, progress: Progress | None = None, **scheduler: Unpack[SchedulerOptions]
+    *sources: Source,
+    strict: bool = False,
+    progress: Progress | None = None,
+    now: datetime | None = None,
+    **scheduler: Unpack[SchedulerOptions],
 ) -> Session:
-    """Read a cluster from dumps: files, directories, archives, or "-" for standard input.
+    """Read a cluster from dumps: files, directories, archives, text, or objects.
 
     Args:
-        paths: what to read.
+        sources: what to read, see `kwhatif.Source`; "-" is standard input.
         strict: fail where information is missing, instead of a caveat in the report.
         progress: is told how far each file is, in bytes and objects.
+        now: the moment to compare the age of the dump with, instead of now.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 
     Raises:
         InputError: with every problem of the input; with `strict` also where information is missing.
+        TypeError: there is no source, or one that cannot be read.
     """
+    if not sources:
+        raise TypeError("load() needs a dump; kwhatif.load_live() reads the live cluster")
     from kwhatif.sources.dump import collect_dump
 
     asked, originals = _read_scheduler(scheduler)
     stored = None if originals is None else originals.stored
     with no_garbage_collection():
         collected = collect_dump(
-            [str(path) for path in paths], stdin=sys.stdin.buffer, originals=stored, progress=progress
+            named_inputs(sources, "dump"), stdin=sys.stdin.buffer, originals=stored, progress=progress
         )
-        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
+        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals, now)
 
 
 def load_live(
@@ -111,7 +139,7 @@ def load_live(
     asked, originals = _read_scheduler(scheduler)
     with no_garbage_collection():
         collected = read_live(options, progress, None if originals is None else originals.stored)
-        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals)
+        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals, None)
 
 
 def _read_scheduler(options: SchedulerOptions) -> tuple[Scheduler | None, SessionOriginals | None]:
@@ -131,8 +159,22 @@ def _admitted(collected: Collected, progress: Progress | None, *, strict: bool) 
     loaded = collected.admitted()
     teller.tell("admission", sum(loaded.cluster.counts().values()), done=True)
     if strict:
-        loaded.require_complete()
+        require_complete(loaded)
     return loaded
+
+
+def require_complete(loaded: LoadedCluster) -> None:
+    """What `strict` asks for.
+
+    Raises:
+        InputError: information is missing in a dump.
+        ClusterUnreadable: information is missing that a live cluster has.
+    """
+    missing = sentences([caveat for caveat in loaded.caveats if caveat.missing])
+    if missing and loaded.live:
+        raise ClusterUnreadable("the cluster could not be read in full: " + "; ".join(missing))
+    if missing:
+        raise InputError([Problem(", ".join(loaded.sources), sentence) for sentence in missing])
 
 
 def _session(
@@ -140,13 +182,17 @@ def _session(
     progress: Progress | None,
     scheduler: Scheduler | None,
     originals: SessionOriginals | None,
+    now: datetime | None,
 ) -> Session:
     teller = Teller(progress)
+    taken_at = loaded.taken_at
     session = Session(
         loaded.cluster,
         profiles=scheduler.profiles if scheduler else None,
         sources=loaded.sources,
         caveats=[*loaded.caveats, *(scheduler.caveats if scheduler else ())],
+        age=0 if loaded.live else _age(taken_at, now) if taken_at else None,
+        taken_at=taken_at,
         namespace=loaded.namespace,
         originals=originals,
     )
@@ -154,51 +200,143 @@ def _session(
     return session
 
 
-def read_pods(session: Session, manifests: Sequence[PathLike], namespace: str | None = None) -> Candidates:
-    """The candidate pods of manifests, as the API server would store them; of equal replicas the first.
+def _age(taken_at: str, now: datetime | None) -> int:
+    """In seconds."""
+    return int((now or datetime.now(UTC)).timestamp()) - parse_time(taken_at) // 1_000_000_000
 
-    Those that name no namespace are put into `namespace`, else where kubectl would put them: that of the live
-    cluster's context, or `default`.
+
+def _check(session: object, manifests: Sequence[object], function: str) -> None:
+    if not isinstance(session, Session):
+        raise TypeError(
+            f"{function}() takes a cluster first, as kwhatif.load(...) returns it; this is of type"
+            f" {type(session).__name__}"
+        )
+    if function != "preempt" and not manifests:
+        raise TypeError(f"{function}() needs a manifest")
+
+
+class Manifests(TypedDict, total=False):
+    """How manifests are read."""
+
+    #: Where manifests belong that name no namespace; else that of the live cluster's context, or `default`.
+    namespace: str | None
+    #: Where custom resources have their pod templates: "Rollout=.spec.template".
+    template_paths: Sequence[str]
+    #: Fields that there are not, or that are there twice: errors ("strict", the default), caveats ("warn"), or left
+    #: out ("ignore"), as kubectl's --validate.
+    validation: Validation
+
+
+def _read(session: Session, inputs: Sequence[str], options: Manifests) -> tuple[Asked, Mapping[str, Sequence[str]]]:
+    paths = parse_template_paths(options.get("template_paths", ()))
+    asked = read_applied(
+        inputs,
+        session.cluster,
+        stdin=sys.stdin.buffer,
+        default_namespace=options.get("namespace") or session.namespace,
+        originals=session.originals.candidates if session.originals else None,
+        custom_kinds=paths,
+        validation=parse_validation(options.get("validation", "strict")),
+    )
+    return asked, paths
+
+
+def schedule(
+    session: Session,
+    *manifests: Source,
+    alone: bool = False,
+    admission: bool = True,
+    **options: Unpack[Manifests],
+) -> Report:
+    """If this is applied, where do its pods land; if nowhere, whom do they evict, and why?
+
+    Args:
+        session: the cluster.
+        manifests: see `kwhatif.Source`; or objects of the cluster by name: "pod/shop/web-0", "deploy/web".
+        alone: judge each pod as if it were the only one, the next in the queue; of equal replicas the first.
+        admission: False takes pods as the API server has stored them, and judges each alone: what the scheduler
+            itself would do with them.
+        options: how the manifests are read, see `Manifests`.
 
     Raises:
         InputError: with every problem of the manifests.
+        ValueError: a template path is malformed, or `validation` is none of those words.
     """
-    return read_candidates(
-        [str(path) for path in manifests],
-        session.cluster,
-        stdin=sys.stdin.buffer,
-        default_namespace=namespace or session.namespace,
-        originals=session.originals.candidates if session.originals else None,
+    return _answer(session, "schedule", manifests, options, alone=alone, admission=admission)
+
+
+def preempt(
+    session: Session,
+    *manifests: Source,
+    alone: bool = False,
+    admission: bool = True,
+    **options: Unpack[Manifests],
+) -> Report:
+    """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order.
+
+    The arguments are those of `schedule`; without manifests, `namespace` leaves out the pods of all others.
+
+    Raises:
+        InputError: with every problem of the manifests; without them, if there is no such namespace.
+        ValueError: a template path is malformed, or `validation` is none of those words.
+    """
+    if manifests:
+        return _answer(session, "preempt", manifests, options, alone=alone, admission=admission)
+    _check(session, manifests, "preempt")
+    namespace = options.get("namespace") or ""
+    require_namespace(namespace, session.cluster)
+    with rare_garbage_collection():
+        question = Question(pending_in=namespace, alone=alone, admission=admission, full=True)
+        return worded(judge(session, question).report(session, "preempt"))
+
+
+def _answer(
+    session: Session,
+    command: str,
+    manifests: Sequence[Source],
+    options: Manifests,
+    *,
+    alone: bool,
+    admission: bool,
+) -> Report:
+    _check(session, manifests, command)
+    inputs = named_inputs(manifests, "manifest")
+    asked, paths = _read(session, inputs, options)
+    asked.require_pods(inputs)
+    question = Question(
+        applied=asked.applied,
+        template_paths=paths,
+        alone=alone,
+        admission=admission,
+        full=True,
+        caveats=asked.caveats,
     )
+    with rare_garbage_collection():
+        report = worded(judge(session, question).report(session, command))
+    if report.problems:
+        raise InputError([Problem(row.where, row.message, row.field, row.hint) for row in report.problems])
+    return report
 
 
-def schedule(session: Session, *manifests: PathLike, namespace: str | None = None) -> Report:
-    """Where would the pods of these manifests land; if nowhere, whom would they evict, and why?"""
-    return _judge(session, read_pods(session, manifests, namespace), "schedule")
+def find_policy(folder: PathLike | None = None) -> str | None:
+    """The policy that the command finds by itself: kwhatif.yaml or .kwhatif.yaml.
 
+    It is looked for in the folder (else the current one), then in the root of the repository that this belongs to.
+    """
+    from kwhatif.sources.policy import find_policy as find
 
-def preempt(session: Session, *manifests: PathLike, namespace: str | None = None) -> Report:
-    """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order."""
-    if not manifests:
-        with rare_garbage_collection():
-            return session.schedule(session.pending_pods(), command="preempt")
-    return _judge(session, read_pods(session, manifests, namespace), "preempt")
-
-
-def _judge(session: Session, candidates: Candidates, command: str) -> Report:
-    with session.having(candidates.claims), rare_garbage_collection():
-        return session.schedule(candidates.pods, command, candidates.caveats)
+    found = find(Path(folder or ".").absolute())
+    return None if found is None else os.path.relpath(found)
 
 
 def gate(
     session: Session,
-    *manifests: PathLike,
-    policy: PathLike | None = None,
-    rollout: Rollout = "final",
-    namespace: str | None = None,
-    template_paths: Sequence[str] = (),
+    *manifests: Source,
+    policy: Source | None = None,
+    rollout: Rollout = "end",
     strict: bool = False,
     today: date | None = None,
+    **options: Unpack[Manifests],
 ) -> Report:
     """If all of this is applied, does everything schedule, whom does it evict, and does the policy allow that?
 
@@ -206,42 +344,33 @@ def gate(
 
     Args:
         session: the cluster.
-        manifests: files, directories, globs, or "-".
-        policy: the policy's file; without one, the default policy holds.
-        rollout: whether updates are judged by their end state, or ("surge") while old pods are still there.
-        namespace: where manifests belong that name none.
-        template_paths: where custom resources have their pod templates: "Rollout=.spec.template".
-        strict: fail where information is missing.
+        manifests: as for `schedule`.
+        policy: its file, text or dict; without one, that of `find_policy`, else the default policy.
+        rollout: how updates are judged: by whether they come to their end, step by step; by their end state only
+            ("final"); or while old pods are still there ("surge").
+        strict: fail where information is missing, unless the policy says otherwise.
         today: tells which exceptions of the policy have expired.
+        options: how the manifests are read, see `Manifests`.
 
     Raises:
         InputError: there is nothing to judge, or the policy is wrong.
-        ValueError: a template path is malformed.
+        ValueError: a template path is malformed, or `validation` is none of those words.
     """
+    _check(session, manifests, "gate")
     from kwhatif.policy.build import default_rulebook
-    from kwhatif.sources.applied import as_applied, as_row, parse_template_paths
     from kwhatif.sources.policy import read_policy
-    from kwhatif.whatif.gate import Question
-    from kwhatif.whatif.gate import gate as judge
+    from kwhatif.whatif.gate import gate as judge_by_policy
 
-    paths = parse_template_paths(template_paths)
-    book = default_rulebook() if policy is None else read_policy(str(policy), stdin=sys.stdin.buffer)
-    found = read_manifest_set(
-        [str(path) for path in manifests],
-        stdin=sys.stdin.buffer,
-        default_namespace=namespace or session.namespace,
-        originals=session.originals.candidates if session.originals else None,
-        custom_kinds=paths,
-    )
+    policy = find_policy() if policy is None else policy
+    book = default_rulebook() if policy is None else read_policy(named_input(policy, "policy"), stdin=sys.stdin.buffer)
+    asked, paths = _read(session, named_inputs(manifests, "manifest"), options)
     question = Question(
-        applied=tuple(map(as_applied, found.manifests)),
-        book=book,
-        today=today or datetime.now(UTC).date(),
+        applied=asked.applied,
         rollout=rollout,
         template_paths=paths,
-        strict=strict,
-        problems=tuple(map(as_row, found.problems)),
-        caveats=found.caveats,
+        problems=tuple(map(as_row, asked.problems)),
+        caveats=asked.caveats,
     )
     with rare_garbage_collection():
-        return judge(session, question)
+        report = judge_by_policy(session, question, book, today=today or datetime.now(UTC).date(), strict=strict)
+    return worded(report)

@@ -6,11 +6,13 @@ these types by `make generated`.
 
 from __future__ import annotations
 
-from typing import Literal
+import json
+from typing import Any, Literal
 
 import msgspec
 
 from kwhatif.framework.evidence import Evidence
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.meta import FrozenMeta
 
 API_VERSION = "kwhatif.dev/v1"
@@ -19,7 +21,19 @@ KUBERNETES_VERSION = "1.36"
 Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored", "Waits"]
 FindingLevel = Literal["fail", "warn"]
 PolicyVerdict = Literal["pass", "warn", "fail"]
-UpdateKind = Literal["new", "unchanged", "scaled", "changed"]
+#: `restarted`: an object of the cluster that was asked for by name; all its pods start anew.
+UpdateKind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
+NameKind = Literal[
+    "label",
+    "toleration",
+    "resource",
+    "persistentVolumeClaim",
+    "storageClass",
+    "resourceClaim",
+    "namespace",
+    "priorityClass",
+    "runtimeClass",
+]
 
 
 class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
@@ -41,6 +55,8 @@ class SnapshotInfo(_Row):
     pods: int = 0
     #: None: they could not be read, so whether an eviction violates one is unknown.
     pod_disruption_budgets: int | None = 0
+    #: When the dump was taken, as far as it shows that; null for a live cluster.
+    taken_at: str | None = None
 
 
 class PreEnqueueRow(_Row):
@@ -58,23 +74,105 @@ class FeasibleRow(_Row):
     scores: dict[str, int]
 
 
+class ObjectionRow(_Row):
+    """One plugin's objection to a node."""
+
+    plugin: str
+    code: str
+    reasons: tuple[str, ...]
+    evidence: tuple[Evidence, ...] = ()
+
+
 class RejectedRow(_Row):
-    """A node that the pod does not fit on, the plugin that said so first, its reasons and evidence."""
+    """A node that the pod does not fit on, the plugin that said so first, its reasons and evidence.
+
+    kube-scheduler stops at the first objection. `objections` are all of them, that one first; they are empty in
+    `preemption.rejected`, where nodes without their evictable pods are meant. `alike` is how many other nodes are left
+    out of the report because the same plugins give the same reasons for them.
+    """
 
     node: str
     code: str
     plugin: str
     reasons: tuple[str, ...]
     evidence: tuple[Evidence, ...] = ()
+    objections: tuple[ObjectionRow, ...] = ()
+    alike: int = 0
+
+
+class ObstacleRow(_Row):
+    """One thing that keeps nodes away; the evidence is that of `node`, the one which comes closest.
+
+    `evictable`: evicting pods of lower priority would free enough, were it not for the other obstacles.
+    """
+
+    plugin: str
+    code: str
+    reason: str
+    node: str
+    evidence: Evidence | None = None
+    evictable: bool = False
+
+
+class MissRow(_Row):
+    """So many nodes, that fail by the same obstacles; `examples` are the first of them by name."""
+
+    nodes: int
+    obstacles: tuple[ObstacleRow, ...]
+    examples: tuple[str, ...] = ()
+
+
+class NearNameRow(_Row):
+    """A name that does exist, and on how many nodes; null for what is not on nodes."""
+
+    name: str
+    nodes: int | None = None
+
+
+class UnknownNameRow(_Row):
+    """A name in the pod that exists nowhere in the cluster, and those that it is spelled much like, nearest first.
+
+    A `label` is written `key`, `key=value` or `key in (a,b)`; if some node has the key, `near` are values, else keys.
+    A `toleration` is written as the taint that it would tolerate, and `near` are taints.
+    """
+
+    kind: NameKind
+    name: str
+    near: tuple[NearNameRow, ...] = ()
+
+
+class TooLargeRow(_Row):
+    """The pod asks for more than any node has in all; amounts as in `InsufficientResource`."""
+
+    resource: str
+    requested: int
+    largest: int
+
+
+class NearRow(_Row):
+    """What would have to change for the pod to fit: null in a decision unless the outcome is Unschedulable.
+
+    Also of a pod that is Denied, if it names what does not exist.
+
+    `misses` are the first few groups: those with the fewest obstacles, evictable ones aside, come first.
+    """
+
+    misses: tuple[MissRow, ...] = ()
+    unknown: tuple[UnknownNameRow, ...] = ()
+    too_large: tuple[TooLargeRow, ...] = ()
 
 
 class VictimRow(_Row):
-    """A pod that would be evicted; `budgets` match it, and it breaks those in `violates`."""
+    """A pod that would be evicted; `budgets` match it, and it breaks those in `violates`.
+
+    `workload` is its owner; of a ReplicaSet that a Deployment has made, the Deployment.
+    """
 
     pod: str
     priority: int
     start_time: str | None = None
     owner: str | None = None
+    workload: str | None = None
     budgets: tuple[str, ...] = ()
     violates: tuple[str, ...] = ()
     terminating: bool = False
@@ -168,10 +266,14 @@ class Decision(_Row, kw_only=True):
     waits_for: str | None = None
     feasible: tuple[FeasibleRow, ...] = ()
     rejected: tuple[RejectedRow, ...] = ()
+    near: NearRow | None = None
     unschedulable_plugins: tuple[str, ...] = ()
     preemption: PreemptionRow | None = None
     source: SourceRow | None = None
     changes: tuple[ChangeRow, ...] = ()
+    #: How much of the evidence is here: all of it (`full`), of nodes and candidates that say the same a few (`few`), or
+    #: only what becomes of the pod (`short`), since a pod of the same workload with the same outcome has the rest.
+    detail: Literal["full", "few", "short"] = "full"
 
     @property
     def victims(self) -> tuple[VictimRow, ...]:
@@ -180,11 +282,42 @@ class Decision(_Row, kw_only=True):
         return chosen.victims if chosen else ()
 
 
+class RolloutRow(_Row):
+    """How far a rollout comes, and why not further.
+
+    Pods that it deletes are taken to be gone before the next ones are made, and pods that find a node to be ready.
+    """
+
+    #: How many times its controller did something.
+    steps: int
+    completed: bool
+    #: How many pods of the new template there are to be in the end, and how many run.
+    wanted: int
+    updated: int
+    #: How many pods of the old one are left.
+    old: int
+    #: Of one that hangs: the pod that the next step waits for, as in `decisions`, where it has not been there before.
+    waits_for: str | None = None
+    #: What keeps its controller from going on all the same, such as `maxUnavailable 0`.
+    limit: str = ""
+
+
+class QueuedRow(_Row, kw_only=True):
+    """A pod that was pending already and is taken before the last of the report's pods: what it takes is gone then."""
+
+    pod: str
+    priority: int = 0
+    outcome: Outcome
+    node: str | None = None
+    victims: tuple[str, ...] = ()
+
+
 class WorkloadRow(_Row):
     """What becomes of all pods of one object in the manifests; `nodes` counts them by node.
 
     The counts of outcomes add up to `replicas`, the pods that come; of an object that is in the cluster already, those
-    by which it differs, and `removed` go. `victims` and `violations` (budgets that break) are those of all its pods.
+    by which it differs, and `removed` go; `rollout` says whether those of a changed template all come. `victims` and
+    `violations` (budgets that break) are those of all its pods.
     """
 
     name: str
@@ -203,12 +336,14 @@ class WorkloadRow(_Row):
     victims: tuple[str, ...] = ()
     violations: tuple[str, ...] = ()
     message: str = ""
+    rollout: RolloutRow | None = None
 
 
 class FindingRow(_Row):
     """Something that a rule of the policy has to say about a workload: `pods` are those it concerns.
 
-    A suppressed finding counts for nothing; `suppressed` is the reason that was given, `suppressed_by` where.
+    A suppressed finding counts for nothing; `suppressed` is the reason that was given, `suppressed_by` where. `caveat`
+    is the caveat that it is about, if any.
     """
 
     rule: str
@@ -219,6 +354,7 @@ class FindingRow(_Row):
     source: SourceRow | None = None
     suppressed: str | None = None
     suppressed_by: Literal["annotation", "exception"] | None = None
+    caveat: Caveat | None = None
 
 
 class PolicyRow(_Row):
@@ -247,16 +383,31 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     scheduler: SchedulerInfo = SchedulerInfo()
     snapshot: SnapshotInfo = SnapshotInfo()
     changes: tuple[ChangeRow, ...] = ()
+    #: The sentences of `caveat_details`, some of them taken together.
     caveats: tuple[str, ...] = ()
+    caveat_details: tuple[Caveat, ...] = ()
     decisions: tuple[Decision, ...] = ()
-    #: Of a gate only, by the order of the manifests.
+    #: Every pod is judged as if it were the only one; else each sees what those before it have taken.
+    alone: bool = False
+    #: By the order of the manifests; none where every pod is judged alone.
     workloads: tuple[WorkloadRow, ...] = ()
+    #: The cluster's own pending pods that come before the last of these, in the order of the queue.
+    queued_before: tuple[QueuedRow, ...] = ()
     policy: PolicyRow | None = None
     problems: tuple[ProblemRow, ...] = ()
 
-    def to_json(self) -> bytes:
-        """The report as compact JSON."""
-        return msgspec.json.encode(self)
+    def to_json(self, indent: int = 0) -> str:
+        """What `-o json` prints: on one line, or with that many blanks for each level."""
+        try:
+            encoded = msgspec.json.encode(self)
+        except UnicodeEncodeError:  # a file's name that is not UTF-8
+            return json.dumps(msgspec.to_builtins(self), indent=indent or None)
+        return (msgspec.json.format(encoded, indent=indent) if indent else encoded).decode()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as dicts, lists, strings, numbers, booleans and None."""
+        made: dict[str, Any] = json.loads(self.to_json())
+        return made
 
 
 def report_schema() -> dict[str, object]:

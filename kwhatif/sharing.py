@@ -7,8 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from kwhatif.api import require_complete
+from kwhatif.render.caveats import inventory_worded
 from kwhatif.sources.collected import Collected
 from kwhatif.sources.dump import collect_dump
+from kwhatif.sources.given import Source, named_inputs
+from kwhatif.sources.left_out import taken_at as dump_taken_at
 from kwhatif.sources.saving import save
 from kwhatif.whatif.inventory import Inventory, inventory
 
@@ -21,7 +25,7 @@ PathLike = str | Path
 
 def save_snapshot(
     file: PathLike,
-    *paths: PathLike,
+    *paths: Source,
     images: bool = False,
     anonymize: bool = False,
     strict: bool = False,
@@ -37,7 +41,7 @@ def save_snapshot(
         images: keep which images nodes have, and containers want (ImageLocality scores by them).
         anonymize: give everything that has a name another one; decisions stay the same.
         strict: fail where information is missing.
-        taken_at: the moment to note, instead of now.
+        taken_at: the moment to note, instead of now, where dumps do not show when they were taken.
         progress: is told how far each list is.
         live: which cluster, see `kwhatif.load_live`.
 
@@ -47,13 +51,14 @@ def save_snapshot(
     """
     collected = _collect(paths, progress, live)
     if strict:
-        collected.fork().admitted().require_complete()
-    moment = (taken_at or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        require_complete(collected.fork().admitted())
+    moment = None if collected.live else dump_taken_at(collected.cluster, collected.caveats)
+    moment = moment or (taken_at or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
     return save(collected, str(file), taken_at=moment, images=images, anonymize=anonymize)
 
 
 def describe(
-    *paths: PathLike, strict: bool = False, progress: Progress | None = None, **live: Unpack[LiveArguments]
+    *paths: Source, strict: bool = False, progress: Progress | None = None, **live: Unpack[LiveArguments]
 ) -> Inventory:
     """What dumps (without any: the live cluster) hold, and what an answer about them would lack.
 
@@ -63,13 +68,13 @@ def describe(
     """
     loaded = _collect(paths, progress, live).admitted()
     if strict:
-        loaded.require_complete()
-    return inventory(loaded.cluster, loaded.sources, [str(caveat) for caveat in loaded.caveats])
+        require_complete(loaded)
+    return inventory_worded(inventory(loaded.cluster, loaded.sources, loaded.caveats))
 
 
-def _collect(paths: tuple[PathLike, ...], progress: Progress | None, live: LiveArguments) -> Collected:
+def _collect(paths: tuple[Source, ...], progress: Progress | None, live: LiveArguments) -> Collected:
     if paths:
-        return collect_dump([str(path) for path in paths], stdin=sys.stdin.buffer, progress=progress)
+        return collect_dump(named_inputs(paths, "dump"), stdin=sys.stdin.buffer, progress=progress)
     from kwhatif.sources.live import LiveOptions, read_live
 
     return read_live(LiveOptions.of(**live), progress)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +25,18 @@ ENVIRONMENT = {"SOURCE_DATE_EPOCH": "1795245600", "COLUMNS": "100", "NO_COLOR": 
 
 
 def output_of(command: str) -> str:
-    """What the command prints, as a reader would see it."""
+    """What the command prints, as a reader would see it; `kwhatif … | jq …` is the one pipe that there may be."""
+    command, _, program = command.partition(" | jq ")
+    if program:
+        answer = subprocess.run(
+            ["jq", *shlex.split(program)],
+            input=output_of(command),
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            check=True,
+        )
+        return answer.stdout.rstrip("\n")
     argv = shlex.split(command)
     assert argv[0] == "kwhatif", command
     program = [sys.executable, "-c", "from kwhatif.cli import main; main()"]
@@ -40,6 +52,8 @@ def fresh(text: str) -> str:
 
     def block(match: re.Match[str]) -> str:
         command = match["command"]
+        if " | jq " in command and shutil.which("jq") is None:
+            return match[0]  # whoever has jq sees whether it is up to date
         return f"<!-- output: {command} -->\n```console\n$ {command}\n{output_of(command)}\n```\n<!-- end -->"
 
     return BLOCK.sub(block, text)
@@ -55,7 +69,7 @@ def generated() -> dict[Path, str]:
 
 
 def main() -> int:
-    """Write, or with `--check` tell, what is out of date."""
+    """Write, or with `--check` list, what is out of date."""
     stale = [path for path, text in generated().items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         for path in stale:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from kwhatif.model.cluster import NAMESPACE_LABEL, Cluster, KubernetesObject
-from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference, Requirement
+from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference, Requirement
 from kwhatif.model.node import ContainerImage, Node, NodeSpec, NodeStatus, Taint
 from kwhatif.model.pod import (
     Affinity,
@@ -298,7 +298,9 @@ class NodeBuilder(_Builder):
 
     def build(self) -> Node:
         """The node."""
-        return Node(metadata=ObjectMeta(**self._meta), spec=NodeSpec(**self._spec), status=NodeStatus(**self._status))
+        return Node(
+            metadata=AnnotatedMeta(**self._meta), spec=NodeSpec(**self._spec), status=NodeStatus(**self._status)
+        )
 
     def info(self) -> NodeInfo:
         """The node alone, without pods, image states or a shape; most tests want `snapshot`."""

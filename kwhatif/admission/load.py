@@ -12,17 +12,17 @@ from kwhatif.admission.disruption import SyncFailed, budget_status
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.pod_defaults import says_everything
 from kwhatif.admission.priority import PriorityClasses, resolve_priority
+from kwhatif.model.caveat import BudgetComputed, BudgetNotComputed, Caveat, UnknownPriorityClass
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.kinds import RESOURCES
-from kwhatif.model.missing import Missing
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus, PriorityClass
 
 
-def admit(cluster: Cluster) -> list[str]:
+def admit(cluster: Cluster) -> list[Caveat]:
     """Fill in, in place, whatever the objects do not say: defaults, priorities, budgets without status.
 
-    Returns the caveats: what had to be assumed, one sentence each.
+    Returns the caveats: what had to be assumed.
     """
     for kind in RESOURCES.keys() - {Pod}:
         _update(cluster, kind, default_object)
@@ -52,38 +52,32 @@ def _update(cluster: Cluster, kind: type[Any], change: Callable[[Any], Any]) -> 
         cluster.add(changed)
 
 
-def _unknown_classes(cluster: Cluster, unknown: Mapping[str, str]) -> Iterator[str]:
+def _unknown_classes(cluster: Cluster, unknown: Mapping[str, str]) -> Iterator[Caveat]:
     """`unknown`: pods by key -> the class that they name."""
     users: dict[str, list[str]] = {}
     for key in cluster.all(Pod) if unknown else ():
         if key in unknown:
             users.setdefault(unknown[key], []).append(key)
     for name, pods in users.items():
-        others = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
-        yield Missing(
-            f"PriorityClass {name} is not in the input: pod {pods[0]}{others} that name it count as priority 0"
-        )
+        yield UnknownPriorityClass(name=name, pods=tuple(pods))
 
 
-def fill_budgets(cluster: Cluster) -> Iterator[str]:
+def fill_budgets(cluster: Cluster) -> Iterator[Caveat]:
     """Give every budget without a status the one that the disruption controller would write; yields caveats."""
     for key, budget in list(cluster.all(PodDisruptionBudget).items()):
         if budget.status is not None:
             continue
         status = budget_status(budget, cluster)
-        told = _failure(status) if isinstance(status, SyncFailed) else _sum(status)
-        caveat = f"PodDisruptionBudget {key} has no status; computed as the disruption controller would: {told}"
-        yield Missing(caveat) if isinstance(status, SyncFailed) and status.missing else caveat
-        cluster.add(replace(budget, status=PodDisruptionBudgetStatus() if isinstance(status, SyncFailed) else status))
-
-
-def _sum(status: PodDisruptionBudgetStatus) -> str:
-    return (
-        f"{status.disruptions_allowed} of {status.expected_pods} pods may be disrupted"
-        f" ({status.current_healthy} are healthy, {status.desired_healthy} must be)"
-    )
-
-
-def _failure(failed: SyncFailed) -> str:
-    missing = f" ({failed.missing} is not in the input)" if failed.missing else ""
-    return f"no pod may be disrupted, because it {failed.reason}{missing}"
+        if isinstance(status, SyncFailed):
+            missing = bool(status.missing)
+            yield BudgetNotComputed(budget=key, reason=status.reason, absent=status.missing, missing=missing)
+            status = PodDisruptionBudgetStatus()
+        else:
+            yield BudgetComputed(
+                budget=key,
+                allowed=status.disruptions_allowed,
+                expected=status.expected_pods,
+                healthy=status.current_healthy,
+                desired=status.desired_healthy,
+            )
+        cluster.add(replace(budget, status=status))

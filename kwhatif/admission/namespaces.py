@@ -10,7 +10,7 @@ from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.workload import Namespace
 
 #: The API server makes these itself.
-_ALWAYS_THERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
+ALWAYS_THERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
 
 
 def check_namespace(obj: KubernetesObject, cluster: Cluster) -> Denied | None:
@@ -21,7 +21,7 @@ def check_namespace(obj: KubernetesObject, cluster: Cluster) -> Denied | None:
     name = obj.metadata.namespace
     namespace = cluster.get(Namespace, name)
     if namespace is None:
-        if name in _ALWAYS_THERE or not cluster.all(Namespace):
+        if name in ALWAYS_THERE or not cluster.all(Namespace):
             return None
         return Denied(f'namespaces "{name}" not found')
     if namespace.metadata.deletion_timestamp is None:

@@ -32,6 +32,11 @@ def admit_claim(
     return admitted if refusal is None else refusal
 
 
+def complete_claim(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolumeClaim:
+    """The claim with all that admission adds, whether or not it would be let in."""
+    return _classify(_default(claim, cluster), cluster)
+
+
 def _default(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolumeClaim:
     del cluster
     return default_object(claim)

@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from kwhatif.admission.changes import changes_between
 from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.admission.defaults import default_object
-from kwhatif.admission.denied import Denied
+from kwhatif.admission.denied import Denied, forbidden
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
 from kwhatif.admission.namespaces import check_namespace
 from kwhatif.admission.outcome import Admitted, Step, run_steps
-from kwhatif.admission.priority import PriorityClasses, admit_priority
+from kwhatif.admission.priority import PriorityClasses, admit_priority, resolve_priority
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.runtime_class import apply_runtime_class, check_overhead
 from kwhatif.admission.validation.pod import validate_pod
@@ -62,6 +62,19 @@ def complete_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
     """The pod with all that admission adds, whether or not it would be let in then."""
     prepared = run_steps(_STEPS, pod, cluster)
     return prepared if isinstance(prepared, Denied) else merge_label_keys(prepared.object)
+
+
+def stored_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
+    """A pod that the API server has admitted already, with what it would read back: defaults, priority, label keys.
+
+    A number in `spec.priority` is taken as it stands. Only a class that is not there is refused: without a number the
+    priority would not be known.
+    """
+    classes = cluster.derived(_priority_classes, PriorityClass)
+    pod = default_object(pod)
+    if classes.lacks(pod):
+        return forbidden(pod, f"no PriorityClass with name {pod.spec.priority_class_name} was found")
+    return resolve_priority(merge_label_keys(pod), classes)
 
 
 def _default(pod: Pod, cluster: Cluster) -> Pod:

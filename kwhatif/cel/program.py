@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kwhatif.cel.checked import Node, walk
 from kwhatif.cel.errors import CelCompileError
 from kwhatif.cel.values import decode_any
 
@@ -21,6 +22,10 @@ class Program:
         self.result_type = checked.type_of(checked.root)
         if result and self.result_type not in {result, "dyn"}:
             raise CelCompileError(f"must evaluate to {result}, not {self.result_type}")
+        #: The fields that are selected of variables, each with the variable first: `("workload", "replicas")`.
+        self.paths = frozenset(filter(None, map(_path, walk(checked.root))))
+        #: The one that the whole expression is; empty where it is something else.
+        self.root = () if checked.root.select_expr.test_only else _path(checked.root)
         self._program = engine.load(checked)
 
     def evaluate(self, data: Mapping[str, Any]) -> Any:
@@ -48,6 +53,19 @@ def compile_expression(expression: str, variables: Mapping[str, str], *, result:
         CelCompileError: when the expression is not valid or cannot have the required type.
     """
     return Program(expression, variables, result)
+
+
+def _path(node: Node) -> tuple[str, ...]:
+    """Of `a.b.c` the names; empty where no variable is at the beginning."""
+    kind = node.WhichOneof("kind")
+    if kind == "select_expr":
+        above = _operand(node.select_expr.operand)
+        return (*above, node.select_expr.field) if above else ()
+    return ()
+
+
+def _operand(node: Node) -> tuple[str, ...]:
+    return (node.ident_expr.name,) if node.WhichOneof("kind") == "ident_expr" else _path(node)
 
 
 def _to_python(found: Any) -> Any:

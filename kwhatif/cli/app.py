@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 import traceback
@@ -12,30 +14,34 @@ from typing import Annotated
 import typer
 
 from kwhatif._version import __version__
+from kwhatif.cli.characters import adapt_streams
+from kwhatif.cli.completion import completion
 from kwhatif.cli.gate import gate
 from kwhatif.cli.preempt import preempt
 from kwhatif.cli.rbac import rbac
 from kwhatif.cli.schedule import schedule
 from kwhatif.cli.snapshot import app as snapshot
+from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
 from kwhatif.errors import ExitCode, InputError, KwhatifError, PluginFailed
 from kwhatif.render.safe import safe
 
 #: How many problems are listed before the rest is only counted.
 MAX_PROBLEMS = 20
+#: So much of a text that is taken for a path is quoted.
+_MAX_QUOTED = 60
 
 app = typer.Typer(
     name="kwhatif",
+    cls=Root,
     help="What would kube-scheduler do if I applied this?",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help as kubectl's, and in half the time
 )
-app.command()(schedule)
-app.command()(preempt)
-app.command()(gate)
-app.command()(rbac)
+for command in (schedule, preempt, gate, rbac, completion):
+    app.command(cls=Command)(command)
 app.add_typer(snapshot, name="snapshot", help="A cluster in one file: save it, describe it.")
 
 
@@ -56,34 +62,74 @@ def _root(
 
 def main() -> None:
     """Run the command line and exit with the code that the outcome deserves."""
+    adapt_streams()
+    sys.exit(_run())
+
+
+def _run() -> int:
     program = Path(sys.argv[0]).name
     try:
-        app(prog_name="kubectl whatif" if program == "kubectl-whatif" else "kwhatif")
+        name = "kubectl whatif" if program == "kubectl-whatif" else "kwhatif"
+        code = int(app(prog_name=name, standalone_mode=False) or ExitCode.OK)
+        sys.stdout.flush()
+    except UsageError as wrong:
+        wrong.show()
+        return ExitCode.USAGE
     except InputError as failure:
-        _tell(failure.problems[:MAX_PROBLEMS])
+        _list(failure.problems[:MAX_PROBLEMS])
         if len(failure.problems) > MAX_PROBLEMS:
             print(f"... and {len(failure.problems) - MAX_PROBLEMS} more problems", file=sys.stderr)  # noqa: T201
-        sys.exit(failure.exit_code)
+        return failure.exit_code
     except KwhatifError as failure:
-        _tell([failure])
+        _list([failure])
         if isinstance(failure, PluginFailed) and os.environ.get("KWHATIF_DEBUG"):
             traceback.print_exc()
-        sys.exit(failure.exit_code)
-    except BrokenPipeError:  # the reader has seen enough, as in `kwhatif … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(ExitCode.OK)
+        return failure.exit_code
+    except TypeError as failure:
+        return _not_a_path(failure)
+    except (BrokenPipeError, ClosedPipeError):
+        return _stop_printing()
     except KeyboardInterrupt:
-        sys.exit(ExitCode.INTERRUPTED)
-    except Exception as bug:  # noqa: BLE001 - no traceback ever reaches a user
-        _tell([f"kwhatif has a bug: {type(bug).__name__}: {bug}"])
-        if os.environ.get("KWHATIF_DEBUG"):
-            traceback.print_exc()
-        else:
-            print("Set KWHATIF_DEBUG=1 to see where, and please report it.", file=sys.stderr)  # noqa: T201
-        sys.exit(ExitCode.BUG)
+        return ExitCode.INTERRUPTED
+    except Exception as failure:  # noqa: BLE001 - no traceback ever reaches a user
+        return _unexpected(failure)
+    return code
 
 
-def _tell(failures: Iterable[object]) -> None:
+def _not_a_path(failure: TypeError) -> ExitCode:
+    from kwhatif.sources.given import NotAPath
+
+    if not isinstance(failure, NotAPath):
+        return _unexpected(failure)
+    text = failure.text if len(failure.text) <= _MAX_QUOTED else f"{failure.text[:_MAX_QUOTED]}…"
+    _list([f"{text}: is text, not the name of a file: give a file, or - and pipe the text"])
+    return ExitCode.BAD_INPUT
+
+
+def _unexpected(failure: Exception) -> ExitCode:
+    if isinstance(failure, OSError) and failure.errno == errno.ENOSPC:
+        _list([f"standard output cannot be written: {failure.strerror}"])
+        _stop_printing()
+        return ExitCode.BAD_INPUT
+    _list([f"kwhatif has a bug: {type(failure).__name__}: {failure}"])
+    if os.environ.get("KWHATIF_DEBUG"):
+        traceback.print_exception(failure)
+    else:
+        print("Set KWHATIF_DEBUG=1 to see where, and please report it.", file=sys.stderr)  # noqa: T201
+    return ExitCode.BUG
+
+
+def _stop_printing() -> ExitCode:
+    """What is left is printed nowhere. The code is that of a program which the signal of a closed pipe ends.
+
+    It is neither a "yes" nor a "no": in `kwhatif gate … | head -1` nothing says whether the answer has come through.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.PIPE_CLOSED
+
+
+def _list(failures: Iterable[object]) -> None:
     """Failures on standard error; whatever they quote from the input is made inert."""
     for failure in failures:
         print(f"error: {safe(str(failure))}", file=sys.stderr)  # noqa: T201

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gc
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from kwhatif.cli.run import now
 from kwhatif.cli.stages import Stages
+from kwhatif.cli.usage import CLUSTER, OTHER, SCHEDULER, check_not_swapped
 from kwhatif.garbage import MANY, no_garbage_collection
 
 if TYPE_CHECKING:
@@ -25,33 +28,83 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="PATH",
-        help="A cluster dump: file, directory, archive or -. Repeatable. Without it, the live cluster.",
+        help="Read the cluster from this dump: a file, a directory, an archive, or - for standard input. Repeatable."
+        " Without it, the live cluster is read.",
+        rich_help_panel=CLUSTER,
     ),
 ]
-Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", metavar="FILE", help="The kubeconfig to use.")]
-Context = Annotated[str | None, typer.Option("--context", metavar="NAME", help="The kubeconfig's context to use.")]
-As = Annotated[str | None, typer.Option("--as", metavar="USER", help="The user to impersonate.")]
+Kubeconfig = Annotated[
+    str | None,
+    typer.Option("--kubeconfig", metavar="FILE", help="The kubeconfig file to use.", rich_help_panel=CLUSTER),
+]
+Context = Annotated[
+    str | None,
+    typer.Option("--context", metavar="NAME", help="The context of the kubeconfig to use.", rich_help_panel=CLUSTER),
+]
+As = Annotated[
+    str | None,
+    typer.Option("--as", metavar="USER", help="Read the cluster as this user.", rich_help_panel=CLUSTER),
+]
 AsGroup = Annotated[
-    list[str] | None, typer.Option("--as-group", metavar="GROUP", help="A group to impersonate. Repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--as-group",
+        metavar="GROUP",
+        help="Read it as a member of this group; needs --as. Repeatable.",
+        rich_help_panel=CLUSTER,
+    ),
 ]
 RequestTimeout = Annotated[
     str,
-    typer.Option("--request-timeout", metavar="TIME", help="How long one request may take, such as 30s; 0: for ever."),
+    typer.Option(
+        "--request-timeout",
+        metavar="TIME",
+        help="How long one request may take, such as 30s. 0: no limit.",
+        rich_help_panel=CLUSTER,
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Fail if information about the cluster is missing; else that is a caveat.",
+        rich_help_panel=CLUSTER,
+    ),
 ]
 SchedulerConfig = Annotated[
     str | None,
-    typer.Option("--scheduler-config", metavar="FILE", help="The KubeSchedulerConfiguration of the scheduler to ask."),
+    typer.Option(
+        "--scheduler-config",
+        metavar="FILE",
+        help="The KubeSchedulerConfiguration of your scheduler. Without it, kube-scheduler's defaults.",
+        rich_help_panel=SCHEDULER,
+    ),
 ]
 CallExtenders = Annotated[
-    bool, typer.Option("--call-extenders", help="Call the extenders of that configuration; else each is a caveat.")
+    bool,
+    typer.Option(
+        "--call-extenders",
+        help="Call the extenders of that configuration. Without it, each of them is a caveat.",
+        rich_help_panel=SCHEDULER,
+    ),
 ]
 Plugin = Annotated[
     list[str] | None,
-    typer.Option("--plugin", metavar="MODULE:CLASS", help="Add a plugin of your own to every profile. Repeatable."),
+    typer.Option(
+        "--plugin",
+        metavar="MODULE:CLASS",
+        help="Add a scheduler plugin of your own, written in Python. Repeatable.",
+        rich_help_panel=SCHEDULER,
+    ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Fail where information is missing, instead of a caveat.")]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Say on standard error what took how long, and how much memory.")
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Print on standard error how long each step took, and how much memory.",
+        rich_help_panel=OTHER,
+    ),
 ]
 
 
@@ -99,9 +152,11 @@ class Where(NamedTuple):
         named = {"--kubeconfig": self.kubeconfig, "--context": self.context, "--as": self.as_user}
         given = [name for name, value in named.items() if value is not None]
         if self.from_ and given:
-            raise typer.BadParameter("says nothing about a dump: leave it out, or --from", param_hint=given[0])
+            raise typer.BadParameter(
+                "it is about the live cluster, but --from names a dump: leave one of them out", param_hint=given[0]
+            )
         if self.as_group and self.as_user is None:
-            raise typer.BadParameter("groups are impersonated with a user only: give --as", param_hint="--as-group")
+            raise typer.BadParameter("it needs a user: give --as as well", param_hint="--as-group")
         try:
             parse_timeout(self.request_timeout)
         except ValueError as wrong:
@@ -121,10 +176,16 @@ class Source(NamedTuple):
         """Whether missing information is an error."""
         return self.where.strict
 
-    def load(self, *, lenient: bool = False) -> Session:
-        """Read it; `lenient` for commands that have their own answer to missing information."""
+    def load(self, *, manifests: Sequence[str] = (), lenient: bool = False) -> Session:
+        """Read it; `lenient` for commands that have their own answer to missing information.
+
+        Raises:
+            UsageError: this is no cluster, and one of the manifests is: the two are swapped.
+        """
         with no_garbage_collection():
             session = self._read(strict=self.strict and not lenient)
+            if self.where.from_:
+                check_not_swapped(self.where.from_, manifests, session)
             _keep(session)
         return session
 
@@ -138,7 +199,8 @@ class Source(NamedTuple):
         }
         with self.where.progress() as tell:
             if self.where.from_:
-                return kwhatif.load(*self.where.from_, strict=strict, progress=tell, **scheduler)
+                moment = datetime.fromtimestamp(now(), UTC)
+                return kwhatif.load(*self.where.from_, strict=strict, progress=tell, now=moment, **scheduler)
             return kwhatif.load_live(**self.where.live(), strict=strict, progress=tell, **scheduler)
 
 
@@ -177,7 +239,10 @@ def _source(
     plugin: Plugin = None,
 ) -> Source:
     if call_extenders and scheduler_config is None:
-        raise typer.BadParameter("extenders are in a --scheduler-config: give one", param_hint="--call-extenders")
+        raise typer.BadParameter(
+            "it needs the configuration that names the extenders: give --scheduler-config",
+            param_hint="--call-extenders",
+        )
     return Source(where, scheduler_config, call_extenders, plugin)
 
 

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Filenames, Manifests, Namespace, Quiet, named
+from kwhatif.cli.options import (
+    Color,
+    ColorOption,
+    Filenames,
+    Manifests,
+    Namespace,
+    Quiet,
+    Templates,
+    Validate,
+    named,
+    one_of,
+    template_paths,
+)
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
 from kwhatif.cli.run import Style, now, print_report
 from kwhatif.errors import ExitCode, InputError, Problem
@@ -33,8 +45,9 @@ class GateOutput(Enum):
 
 
 class RolloutOption(Enum):
-    """Which moment of a rollout is judged."""
+    """How rollouts are judged."""
 
+    END = "end"
     FINAL = "final"
     SURGE = "surge"
 
@@ -44,22 +57,21 @@ Policy = Annotated[
     typer.Option(
         "--policy",
         metavar="FILE",
-        help="What may be; else kwhatif.yaml or .kwhatif.yaml, here or in the repository's root.",
+        help="The policy: what is allowed. Without it, kwhatif.yaml or .kwhatif.yaml, here or in the root of the"
+        " repository; without these, the default policy.",
     ),
 ]
 Rollouts = Annotated[
     RolloutOption,
-    typer.Option("--rollout", help="Judge updates by their end state, or while old pods are still there."),
-]
-Templates = Annotated[
-    list[str] | None,
     typer.Option(
-        "--pod-template-path",
-        metavar="KIND=PATH",
-        help="Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
+        "--rollout",
+        help="Judge updates step by step to their end, by their end state only, or while old pods are still there.",
     ),
 ]
-GateOutputOption = Annotated[GateOutput, typer.Option("--output", "-o", help="How to print the answer.")]
+GateOutputOption = Annotated[
+    GateOutput,
+    typer.Option("--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(GateOutput)}."),
+]
 
 
 @reads_cluster
@@ -68,53 +80,42 @@ def gate(
     manifests: Manifests = None,
     filename: Filenames = None,
     policy: Policy = None,
-    rollout: Rollouts = RolloutOption.FINAL,
+    rollout: Rollouts = RolloutOption.END,
     namespace: Namespace = None,
+    validate: Validate = "strict",
     pod_template_path: Templates = None,
     output: GateOutputOption = GateOutput.TABLE,
     report: ReportFiles = None,
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:
-    """If all of this is applied, does everything schedule, whom does it evict, which budgets break, and may it?
+    """If this is applied, does everything schedule, whom does it evict, which budgets break, and is that allowed?
 
     \b
     Examples:
       kwhatif gate manifests/ --from cluster.yaml
-      helm template shop ./chart | kwhatif gate - --from cluster.yaml --rollout surge
-      kwhatif gate manifests/ --from cluster.yaml --report junit=kwhatif.xml --report sarif=kwhatif.sarif
+      helm template shop ./chart | kwhatif gate - --from cluster.yaml
+      kwhatif gate manifests/ --from cluster.yaml --report junit=junit.xml
     """
     import kwhatif
 
     pods = named(manifests, filename)
     files = parse_reports(report or ())
-    try:
+    with template_paths():
         answer = kwhatif.gate(
-            cluster.load(lenient=True),
+            cluster.load(manifests=pods, lenient=True),
             *pods,
-            policy=policy or _found_policy(),
+            policy=policy,
             rollout=rollout.value,
             namespace=namespace,
             template_paths=pod_template_path or (),
+            validation=validate,  # type: ignore[arg-type] # checked by the option
             strict=cluster.strict,
             today=_today(),
         )
-    except ValueError as wrong:
-        raise typer.BadParameter(str(wrong), param_hint="--pod-template-path") from wrong
     write_reports(answer, files)
     print_report(answer, Style(output.value, color, quiet))
     _exit(answer)
-
-
-def _found_policy() -> str | None:
-    """The policy of the repository that we are in, as it would be named here."""
-    from os.path import relpath
-    from pathlib import Path
-
-    from kwhatif.sources.policy import find_policy
-
-    found = find_policy(Path.cwd())
-    return None if found is None else relpath(found)
 
 
 def _today() -> date:

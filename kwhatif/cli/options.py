@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from typing import Annotated
 
@@ -9,19 +11,34 @@ import typer
 
 Manifests = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[MANIFEST]...", help="Files, directories, globs, or - for standard input."),
+    typer.Argument(
+        metavar="[MANIFEST]...",
+        help="Files, directories, globs, - for standard input, or objects of the cluster: deploy/NAMESPACE/NAME.",
+    ),
 ]
 Filenames = Annotated[
     list[str] | None,
-    typer.Option("--filename", "-f", metavar="MANIFEST", help="The same, as kubectl writes it. Repeatable."),
+    typer.Option("--filename", "-f", metavar="MANIFEST", help="The same as MANIFEST, as in kubectl. Repeatable."),
 ]
+
+
+def _namespace(name: str | None) -> str | None:
+    from kwhatif.matching.label_syntax import dns_label_errors
+
+    wrong = dns_label_errors(name) if name else ()
+    if wrong:
+        raise typer.BadParameter(f"{name!r} is not the name of a namespace: {'; '.join(wrong)}")
+    return name
+
+
 Namespace = Annotated[
     str | None,
     typer.Option(
         "--namespace",
         "-n",
-        help="Namespace of manifests that name none; else the context's, or default.",
+        help="Namespace for objects that do not name one. Without it, that of the context, or default.",
         metavar="NAME",
+        callback=_namespace,
     ),
 ]
 
@@ -44,17 +61,78 @@ class Color(Enum):
     NEVER = "never"
 
 
-ColorOption = Annotated[Color, typer.Option("--color", help="Colour the answer; NO_COLOR is honoured.")]
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the answer.")]
+def one_of(choices: type[Enum]) -> str:
+    """The values of an option, for its help."""
+    *others, last = (choice.value for choice in choices)
+    return f"{', '.join(others)} or {last}"
+
+
+def _complete_fail_on(incomplete: str) -> list[str]:
+    from kwhatif.whatif.fail_on import CONDITIONS
+
+    done, comma, _ = incomplete.rpartition(",")
+    given = done.split(",")
+    names = [name for name in CONDITIONS if name not in given] + ([] if done else ["none"])
+    return [name for name in (f"{done}{comma}{name}" for name in names) if name.startswith(incomplete)]
+
+
+ColorOption = Annotated[
+    Color,
+    typer.Option("--color", metavar="WHEN", help=f"When to use colours: {one_of(Color)}. NO_COLOR is honoured."),
+]
+OutputOption = Annotated[
+    Output, typer.Option("--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(Output)}.")
+]
 FailOn = Annotated[
     str,
     typer.Option(
         "--fail-on",
         metavar="LIST",
-        help="What makes the exit code 1: none, or any of unschedulable,preemption,pdb-violation,caveats.",
+        help="What makes the exit code 1: none, or any of unschedulable,preemption,budget-violation,caveats,CODE.",
+        autocompletion=_complete_fail_on,
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdicts only.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")]
+
+
+Alone = Annotated[
+    bool, typer.Option("--alone", help="Judge each pod as if it were the only one; of equal replicas the first.")
+]
+NoAdmission = Annotated[
+    bool,
+    typer.Option(
+        "--no-admission",
+        help="Take pods as the API server has stored them, and judge each alone: what the scheduler itself would do.",
+    ),
+]
+
+
+def _validation(text: str) -> str:
+    from kwhatif.sources.strict import parse_validation
+
+    try:
+        return parse_validation(text)
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong)) from wrong
+
+
+Validate = Annotated[
+    str,
+    typer.Option(
+        "--validate",
+        metavar="HOW",
+        callback=_validation,
+        help="Unknown and repeated fields of manifests: strict (or true), warn, ignore (or false), as in kubectl.",
+    ),
+]
+Templates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pod-template-path",
+        metavar="KIND=PATH",
+        help="Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
+    ),
+]
 
 
 def named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]:
@@ -67,3 +145,16 @@ def named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]
     if not named:
         raise typer.BadParameter("name a file, a directory, a glob, or - for standard input", param_hint="MANIFEST")
     return named
+
+
+@contextmanager
+def template_paths() -> Iterator[None]:
+    """What is wrong with `--pod-template-path` is wrong usage.
+
+    Raises:
+        typer.BadParameter: in the library's words.
+    """
+    try:
+        yield
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong), param_hint="--pod-template-path") from wrong

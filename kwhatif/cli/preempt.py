@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, FailOn, Filenames, Namespace, Output, OutputOption, Quiet
+from kwhatif.cli.options import (
+    Alone,
+    Color,
+    ColorOption,
+    FailOn,
+    Filenames,
+    Namespace,
+    NoAdmission,
+    Output,
+    OutputOption,
+    Quiet,
+    Templates,
+    Validate,
+    template_paths,
+)
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 
@@ -20,15 +34,19 @@ def preempt(
     ] = None,
     filename: Filenames = None,
     namespace: Namespace = None,
+    alone: Alone = False,
+    no_admission: NoAdmission = False,
+    validate: Validate = "strict",
+    pod_template_path: Templates = None,
     output: OutputOption = Output.TABLE,
-    explain: Annotated[bool, typer.Option("--explain", help="Tell the whole story, step by step.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain the decision step by step.")] = False,
     fail_on: FailOn = "unschedulable",
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:
     """Whom would these pods evict, where, and why there?
 
-    Without a manifest, every pending pod of the cluster in queue order.
+    Without a manifest, every pending pod of the cluster (with -n, of a namespace) in queue order.
 
     \b
     Examples:
@@ -37,7 +55,17 @@ def preempt(
     """
     import kwhatif
 
-    conditions = parse_conditions(fail_on)
-    session = cluster.load()
-    report = kwhatif.preempt(session, *(manifests or ()), *(filename or ()), namespace=namespace)
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
+    pods = [*(manifests or ()), *(filename or ())]
+    session = cluster.load(manifests=pods)
+    with template_paths():
+        report = kwhatif.preempt(
+            session,
+            *pods,
+            alone=alone,
+            admission=not no_admission,
+            namespace=namespace,
+            template_paths=pod_template_path or (),
+            validation=validate,  # type: ignore[arg-type] # checked by the option
+        )
     answer(report, Style(output.value, color, quiet, explain), conditions)

@@ -13,12 +13,27 @@ from kwhatif.errors import InputError, Problem
 if TYPE_CHECKING:
     from kwhatif.report import Report
 
+
+def _complete_report(incomplete: str) -> list[str]:
+    names = {
+        "json": "gate.json",
+        "yaml": "gate.yaml",
+        "junit": "junit.xml",
+        "sarif": "kwhatif.sarif",
+        "github": "annotations.txt",
+        "gitlab": "codequality.json",
+        "markdown": "gate.md",
+    }
+    return [option for option in (f"{name}={file}" for name, file in names.items()) if option.startswith(incomplete)]
+
+
 ReportFiles = Annotated[
     list[str] | None,
     typer.Option(
         "--report",
         metavar="FORMAT=FILE",
         help="Write the report to a file as well: json, yaml, junit, sarif, github, gitlab or markdown. Repeatable.",
+        autocompletion=_complete_report,
     ),
 ]
 

@@ -5,28 +5,38 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from kwhatif.cli.characters import NOTATIONS, encoding_of_output, is_unicode, spelled
 from kwhatif.cli.options import Color
 from kwhatif.errors import ExitCode
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
     from kwhatif.report import Report
 
-#: Width of tables that go to a file or a pipe: nobody folds them, and nothing must be cut.
-PIPE_WIDTH = 160
+#: Width of tables that go to a file or a pipe: nothing is wrapped there.
+PIPE_WIDTH = 65_536
 
 
-def make_console(color: Color) -> Console:
-    """A console on standard output. Made per call: a module-level one would freeze colour and width at import."""
+def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
+    """Tables and texts on standard output, in characters that it can hold."""
     from rich.console import Console
 
+    class Unicode(Console):
+        """Lays everything out for UTF-8: what the output cannot hold has been replaced before, or is on the way out."""
+
+        @property
+        def encoding(self) -> str:
+            return "utf-8"
+
+    # Made per call: a module-level one would freeze colour and width at import.
     on_terminal = sys.stdout.isatty()
-    return Console(
+    console = Unicode(
         width=None if on_terminal or os.environ.get("COLUMNS") else PIPE_WIDTH,
         force_terminal=True if color is Color.ALWAYS else None,
         no_color=True if color is Color.NEVER else None,
@@ -35,14 +45,20 @@ def make_console(color: Color) -> Console:
         emoji=False,
         soft_wrap=False,
     )
+    encoding = encoding_of_output()
+    with console.capture() as capture:
+        for part in parts:
+            console.print(part if is_unicode(encoding) else spelled(part, encoding))
+    # Rich fills every cell with blanks; files and diffs are better off without those at the end of a line.
+    sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
-def parse_conditions(fail_on: str) -> tuple[str, ...]:
-    """The conditions of `--fail-on`, or a usage error."""
+def parse_conditions(fail_on: str, *, strict: bool = False) -> tuple[str, ...]:
+    """The conditions of `--fail-on`, or a usage error; `strict` adds that information is missing."""
     from kwhatif.whatif.fail_on import parse_fail_on
 
     try:
-        return parse_fail_on(fail_on)
+        return (*parse_fail_on(fail_on), *(("missing",) if strict else ()))
     except ValueError as wrong:
         raise typer.BadParameter(str(wrong), param_hint="--fail-on") from wrong
 
@@ -70,17 +86,28 @@ def print_report(report: Report, style: Style) -> None:
     if style.output not in ("table", "wide"):
         from kwhatif.render.formats import FORMATS
 
-        sys.stdout.write(FORMATS[style.output](report))
+        print_data(FORMATS[style.output](report), style.output)
         return
-    from kwhatif.render.tables import Detail, tables
+    from kwhatif.render.detail import Detail
+    from kwhatif.render.tables import tables
 
-    console = make_console(style.color)
     wide = style.output == "wide"
-    with console.capture() as capture:
-        for part in tables(report, Detail(now=now(), wide=wide, explain=style.explain, quiet=style.quiet)):
-            console.print(part)
-    # Rich fills every cell with blanks; files and diffs are better off without those at the end of a line.
-    sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+    detail = Detail(now=_moment(report), wide=wide, explain=style.explain, quiet=style.quiet)
+    print_parts(tables(report, detail), style.color)
+
+
+def print_data(text: str, output: str) -> None:
+    """Text of a format on standard output: where that is not UTF-8, in the format's own notation if it has one."""
+    notation = NOTATIONS.get(output)
+    sys.stdout.write(text if notation is None or is_unicode(encoding_of_output()) else notation(text))
+
+
+def _moment(report: Report) -> int:
+    """What ages are counted to: when the dump was taken, else now."""
+    from kwhatif.model.meta import parse_time
+
+    taken = report.snapshot.taken_at
+    return parse_time(taken) // 1_000_000_000 if taken else now()
 
 
 def now() -> int:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from kwhatif.cli.cluster import Source, reads_cluster
 from kwhatif.cli.options import (
+    Alone,
     Color,
     ColorOption,
     FailOn,
     Filenames,
     Manifests,
     Namespace,
+    NoAdmission,
     Output,
     OutputOption,
     Quiet,
+    Templates,
+    Validate,
     named,
+    template_paths,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
 
@@ -24,23 +29,37 @@ def schedule(
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,
+    alone: Alone = False,
+    no_admission: NoAdmission = False,
+    validate: Validate = "strict",
+    pod_template_path: Templates = None,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "unschedulable",
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:
-    """Where would these pods land; if nowhere, whom would they evict?
+    """If this is applied, where do its pods land; if nowhere, whom do they evict?
 
     \b
     Examples:
-      kwhatif schedule pod.yaml --from cluster.yaml
-      kubectl get pods,nodes,pdb,pc -A -o json | kwhatif schedule pod.yaml --from -
+      kwhatif schedule deployment.yaml --from cluster.yaml
+      kwhatif schedule pod/shop/web-0 --from cluster.yaml
+      kubectl get no,po,pdb,pc -A -o json | kwhatif schedule pod.yaml --from -
       kwhatif schedule pod.yaml --from cluster.yaml -o wide
     """
     import kwhatif
 
-    conditions = parse_conditions(fail_on)
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
     pods = named(manifests, filename)
-    session = cluster.load()
-    report = kwhatif.schedule(session, *pods, namespace=namespace)
+    session = cluster.load(manifests=pods)
+    with template_paths():
+        report = kwhatif.schedule(
+            session,
+            *pods,
+            alone=alone,
+            admission=not no_admission,
+            namespace=namespace,
+            template_paths=pod_template_path or (),
+            validation=validate,  # type: ignore[arg-type] # checked by the option
+        )
     answer(report, Style(output.value, color, quiet), conditions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Annotated
@@ -11,9 +10,10 @@ import typer
 
 from kwhatif.cli.cluster import Where, reads_cluster
 from kwhatif.cli.options import Color, ColorOption
-from kwhatif.cli.run import make_console, now
+from kwhatif.cli.run import now, print_data, print_parts
+from kwhatif.cli.usage import Command, Group
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None)
 
 
 class InfoOutput(Enum):
@@ -23,14 +23,18 @@ class InfoOutput(Enum):
     JSON = "json"
 
 
-@app.command()
+@app.command(cls=Command)
 @reads_cluster
 def save(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Ends in .json or .yaml, and perhaps .gz or .zst.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The file to write: .json or .yaml, also followed by .gz or .zst.")
+    ],
     where: Where,
-    images: Annotated[bool, typer.Option("--images", help="Keep images: ImageLocality scores nodes by them.")] = False,
+    images: Annotated[
+        bool, typer.Option("--images", help="Keep the names of images, by which ImageLocality scores nodes.")
+    ] = False,
     anonymize: Annotated[
-        bool, typer.Option("--anonymize", help="Rename whatever has a name; decisions stay the same.")
+        bool, typer.Option("--anonymize", help="Give everything another name; decisions stay the same.")
     ] = False,
 ) -> None:
     """Save what scheduling reads of a cluster, and nothing else; loading it gives the same reports.
@@ -61,14 +65,17 @@ def save(
     typer.echo(f"{count} objects saved to {file}", err=True)
 
 
-@app.command()
+@app.command(cls=Command)
 @reads_cluster
 def info(
     where: Where,
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATH]...", help="Dumps, as with --from; else the live cluster.")
+        list[str] | None,
+        typer.Argument(metavar="[PATH]...", help="Dumps, as with --from. Without any, the live cluster."),
     ] = None,
-    output: Annotated[InfoOutput, typer.Option("--output", "-o", help="How to print the answer.")] = InfoOutput.TABLE,
+    output: Annotated[
+        InfoOutput, typer.Option("--output", "-o", metavar="FORMAT", help="How to print the answer: table or json.")
+    ] = InfoOutput.TABLE,
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Describe a dump: what it holds, and what a trustworthy answer would need besides.
@@ -85,8 +92,6 @@ def info(
         dumps = [*(paths or ()), *(where.from_ or ())]
         inventory = kwhatif.describe(*dumps, strict=where.strict, progress=tell, **where.live())
     if output is InfoOutput.JSON:
-        sys.stdout.write(to_json(inventory))
+        print_data(to_json(inventory), "json")
         return
-    console = make_console(color)
-    for part in inventory_tables(inventory):
-        console.print(part)
+    print_parts(inventory_tables(inventory), color)

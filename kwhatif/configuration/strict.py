@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
+from kwhatif.model.nearest import nearest
+
 T = TypeVar("T")
 
 #: Path and message.
@@ -49,7 +51,7 @@ def problems(data: object, type_: type, path: str = "") -> Iterator[Issue]:
     yield from _problems(data, inspect.type_info(type_), path)
 
 
-def _problems(data: object, info: inspect.Type, path: str) -> Iterator[Issue]:
+def _problems(data: object, info: inspect.Type, path: str) -> Iterator[Issue]:  # noqa: C901 - an arm per type
     match info:
         case inspect.UnionType():
             yield from _of_union(data, info, path)
@@ -67,6 +69,9 @@ def _problems(data: object, info: inspect.Type, path: str) -> Iterator[Issue]:
                 yield from _problems(value, info.value_type, f'{path}["{name}"]')
         case inspect.StructType():
             yield from _of_struct(data, info, path)
+        case inspect.LiteralType():
+            if data not in info.values:
+                yield path, f"must be one of {', '.join(map(str, info.values))}; it is {_shown(data)}"
         case _ if type(info) in _SCALARS:
             yield from _of_scalar(data, info, path)
 
@@ -88,7 +93,8 @@ def _of_struct(data: object, info: inspect.StructType, path: str) -> Iterator[Is
         if name in fields:
             yield from _problems(value, fields[name].type, here)
         else:
-            yield here, "unknown field"
+            near = nearest(str(name), fields)
+            yield here, "unknown field" + (f"; did you mean {near[0]}?" if near else "")
     for name, field in fields.items():
         if field.required and name not in data:
             yield f"{path}.{name}" if path else name, "Required value"
@@ -107,6 +113,10 @@ def _of_scalar(data: object, info: inspect.Type, path: str) -> Iterator[Issue]:
             b64decode(data, validate=True)
         except binascii.Error as wrong:
             yield path, f"is not base64: {wrong}"
+
+
+def _shown(data: object) -> str:
+    return repr(data) if isinstance(data, str) else _JSON_NAMES.get(type(data), "null")
 
 
 def _mismatch(wanted: str, data: object) -> str:

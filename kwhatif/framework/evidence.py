@@ -155,6 +155,16 @@ class BindingFailed(_Evidence):
     condition: str
 
 
+class BindingTimedOut(_Evidence):
+    """The claim's device was not ready within the time that the scheduler waits for it (`bindingTimeout`)."""
+
+    claim: str
+    device: str
+    #: How long it has waited, and how long it may.
+    seconds: int
+    limit: int
+
+
 class MissingFeature(_Evidence):
     """Features that the node does not declare."""
 
@@ -185,6 +195,7 @@ Evidence = (
     | InvalidDevicePool
     | ClaimElsewhere
     | BindingFailed
+    | BindingTimedOut
     | MissingFeature
     | Note
 )

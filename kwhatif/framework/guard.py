@@ -6,11 +6,13 @@ It also sees to it that they return what the cycle expects: a wrong type would f
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from opcode import opmap
 from typing import Any, NamedTuple, NoReturn, Self, TypeVar
 
 from kwhatif.errors import KwhatifError, PluginFailed
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.plugin import Domains, NodeFilter, NodeScorer, PostFilterResult
+from kwhatif.framework.shown import shown
 from kwhatif.framework.status import Status
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
@@ -20,15 +22,24 @@ T = TypeVar("T")
 
 #: Told by somebody else already, or part of the cycle's own ways.
 _PASSED_ON = (KwhatifError, CycleError)
+_RAISE = opmap["RAISE_VARARGS"]
+#: Exceptions of the fence, whose messages are about the plugin.
+_SPEAK_FOR_THEMSELVES = ("TookTooLong", "StdoutClosed")
+
+
+def called(function: Callable[..., Any], *arguments: object, timed: bool = True) -> Any:  # noqa: ARG001
+    """Just call it: a plugin that is fenced off from the process has another way of being called."""
+    return function(*arguments)
 
 
 class CallSite(NamedTuple):
-    """Which plugin is asked about which pod, and where."""
+    """Which plugin is asked about which pod, and where; and how it is called."""
 
     plugin: str
     point: str
     pod: str
     node: str = ""
+    fence: Callable[..., Any] = called
 
     def call(self, function: Callable[..., object], *arguments: object, returns: type[T] | tuple[type, ...]) -> T:
         """Call the plugin.
@@ -37,16 +48,19 @@ class CallSite(NamedTuple):
             PluginFailed: it raised, or returned something else than it must.
         """
         try:
-            result = function(*arguments)
+            result = self.fence(function, *arguments, timed=self.point != "PostFilter")
+            is_right = isinstance(result, returns)
         except _PASSED_ON:
             raise
-        except Exception as failure:  # noqa: BLE001 - whatever it is, it is the plugin's
-            self.fail(f"{type(failure).__name__}: {failure}", failure)
-        if not isinstance(result, returns):
+        except BaseException as failure:
+            if is_ctrl_c(failure):
+                raise
+            self.fail(described(failure), failure)
+        if not is_right:
             kinds = returns if isinstance(returns, tuple) else (returns,)
             wanted = " or ".join(kind.__name__ for kind in kinds)
             self.fail(f"it returned {type(result).__name__}, not {wanted}", None)
-        return result  # type: ignore[return-value] # checked above; several types are only told apart by the caller
+        return result  # type: ignore[no-any-return] # checked above; several types are only told apart by the caller
 
     def fail(self, what: str, cause: BaseException | None) -> NoReturn:
         """Tell what happened, and where."""
@@ -54,15 +68,36 @@ class CallSite(NamedTuple):
         raise PluginFailed(f"plugin {self.plugin} failed in {self.point} for pod {self.pod}{node}: {what}") from cause
 
 
+def described(failure: BaseException) -> str:
+    """Type and message of an exception, whatever printing it does."""
+    name = type(failure).__name__
+    if name in _SPEAK_FOR_THEMSELVES:
+        return str(failure)
+    try:
+        return f"{name}: {failure}"
+    except BaseException:  # noqa: BLE001 - whatever it is, it is the plugin's
+        return f"{name}, which cannot be printed"
+
+
+def is_ctrl_c(failure: BaseException) -> bool:
+    """Whether a person has pressed Ctrl-C: then no `raise` of the plugin has raised this."""
+    trace = failure.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if not isinstance(failure, KeyboardInterrupt) or trace is None:
+        return False
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] != _RAISE
+
+
 class GuardedPlugin:
     """A plugin behind its guard; it has the same methods, and so the same extension points."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, fence: Callable[..., Any] = called) -> None:
         self.name: str = inner.name
         self.inner = inner
         for method, guard in _GUARDS.items():
             if hasattr(inner, method):
-                setattr(self, method, guard(inner))
+                setattr(self, method, guard(inner, fence))
 
 
 def unguarded(plugin: object) -> object:
@@ -70,40 +105,44 @@ def unguarded(plugin: object) -> object:
     return plugin.inner if isinstance(plugin, GuardedPlugin) else plugin
 
 
-def _pre_enqueue(plugin: Any) -> Callable[[PodInfo, Snapshot], Status]:
+def _pre_enqueue(plugin: Any, fence: Callable[..., Any]) -> Callable[[PodInfo, Snapshot], Status]:
     def pre_enqueue(pod: PodInfo, snapshot: Snapshot) -> Status:
-        return CallSite(plugin.name, "PreEnqueue", pod.key).call(plugin.pre_enqueue, pod, snapshot, returns=Status)
+        site = CallSite(plugin.name, "PreEnqueue", pod.key, fence=fence)
+        return site.call(plugin.pre_enqueue, pod, shown(snapshot), returns=Status)
 
     return pre_enqueue
 
 
-def _pre_filter(plugin: Any) -> Callable[[PodInfo, Snapshot], NodeFilter | Status]:
+def _pre_filter(plugin: Any, fence: Callable[..., Any]) -> Callable[[PodInfo, Snapshot], NodeFilter | Status]:
     def pre_filter(pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
-        site = CallSite(plugin.name, "PreFilter", pod.key)
-        result: NodeFilter | Status = site.call(plugin.pre_filter, pod, snapshot, returns=(NodeFilter, Status))
+        site = CallSite(plugin.name, "PreFilter", pod.key, fence=fence)
+        result: NodeFilter | Status = site.call(plugin.pre_filter, pod, shown(snapshot), returns=(NodeFilter, Status))
         return result if isinstance(result, Status) else _guard_filter(result, site)
 
     return pre_filter
 
 
-def _pre_score(plugin: Any) -> Callable[[PodInfo, Snapshot, Sequence[NodeInfo]], NodeScorer | Status]:
+def _pre_score(
+    plugin: Any, fence: Callable[..., Any]
+) -> Callable[[PodInfo, Snapshot, Sequence[NodeInfo]], NodeScorer | Status]:
     def pre_score(pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
-        site = CallSite(plugin.name, "PreScore", pod.key)
-        result: NodeScorer | Status = site.call(plugin.pre_score, pod, snapshot, nodes, returns=(NodeScorer, Status))
+        site = CallSite(plugin.name, "PreScore", pod.key, fence=fence)
+        cluster, copies = shown(snapshot), tuple(node.clone() for node in nodes)
+        result: NodeScorer | Status = site.call(plugin.pre_score, pod, cluster, copies, returns=(NodeScorer, Status))
         return result if isinstance(result, Status) else _GuardedScorer(result, site._replace(point="Score"))
 
     return pre_score
 
 
-def _post_filter(plugin: Any) -> Callable[[Cycle], PostFilterResult]:
+def _post_filter(plugin: Any, fence: Callable[..., Any]) -> Callable[[Cycle], PostFilterResult]:
     def post_filter(cycle: Cycle) -> PostFilterResult:
-        site = CallSite(plugin.name, "PostFilter", cycle.pod.key)
+        site = CallSite(plugin.name, "PostFilter", cycle.pod.key, fence=fence)
         return site.call(plugin.post_filter, cycle, returns=PostFilterResult)
 
     return post_filter
 
 
-_GUARDS: dict[str, Callable[[Any], Callable[..., object]]] = {
+_GUARDS: dict[str, Callable[[Any, Callable[..., Any]], Callable[..., object]]] = {
     "pre_enqueue": _pre_enqueue,
     "pre_filter": _pre_filter,
     "pre_score": _pre_score,
@@ -127,15 +166,7 @@ class _GuardedFilter(NodeFilter):
         self.monotone = inner.monotone
 
     def filter(self, node: NodeInfo) -> Status:
-        try:
-            status = self._inner.filter(node)
-        except _PASSED_ON:
-            raise
-        except Exception as failure:  # noqa: BLE001 - whatever it is, it is the plugin's
-            self._site._replace(node=node.name).fail(f"{type(failure).__name__}: {failure}", failure)
-        if status.__class__ is not Status:
-            self._site._replace(node=node.name).fail(f"it returned {type(status).__name__}, not Status", None)
-        return status
+        return self._site._replace(node=node.name).call(self._inner.filter, node.clone(), returns=Status)
 
     def fork(self) -> Self:
         site = self._site._replace(point="Filter (fork)")
@@ -184,7 +215,7 @@ class _GuardedScorer(NodeScorer):
         self.normalizes_by_range = inner.normalizes_by_range
 
     def score(self, node: NodeInfo) -> int:
-        return self._site._replace(node=node.name).call(self._inner.score, node, returns=int)
+        return self._site._replace(node=node.name).call(self._inner.score, node.clone(), returns=int)
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         site = self._site._replace(point="NormalizeScore")

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from kwhatif.matching.labels import SelectorError, compile_requirement, quoted
 from kwhatif.model.meta import Requirement
+from kwhatif.model.node import Node
 from kwhatif.model.pod import NodeSelectorTerm, PodSpec, PreferredSchedulingTerm
 
 NAME_FIELD = "metadata.name"
@@ -28,6 +29,16 @@ class SelectedNode(Protocol):
     @property
     def labels(self) -> Mapping[str, str]:
         """The node's labels."""
+
+
+class _Named(NamedTuple):
+    name: str
+    labels: Mapping[str, str]
+
+
+def named(node: Node) -> SelectedNode:
+    """A node object as selectors read it."""
+    return _Named(node.metadata.name, node.metadata.labels)
 
 
 class TermError(SelectorError):
@@ -174,7 +185,7 @@ def mismatch(pairs: Sequence[tuple[str, str]], terms: Iterable[Term] | None, nod
 class RequiredNodeAffinity:
     """`nodeSelector` and required node affinity of a pod (`GetRequiredNodeAffinity`)."""
 
-    __slots__ = ("_selector", "keys", "reads_name", "terms")
+    __slots__ = ("_broken", "_selector", "keys", "reads_name", "terms")
 
     def __init__(self, spec: PodSpec) -> None:
         self._selector = tuple((spec.node_selector or {}).items())
@@ -183,6 +194,7 @@ class RequiredNodeAffinity:
         #: None: no required affinity at all; an empty tuple matches nothing.
         self.terms = None if required is None else compile_terms(required.node_selector_terms)
         terms = self.terms or ()
+        self._broken = required is not None and len(terms) < len(required.node_selector_terms)
         #: The label keys that the answer can depend on.
         self.keys = frozenset(key for key, _ in self._selector).union(*(term.keys for term in terms))
         self.reads_name = any(term.reads_name for term in terms)
@@ -194,6 +206,10 @@ class RequiredNodeAffinity:
             if labels.get(key) != value:
                 return False
         return self.terms is None or any_matches(self.terms, node)
+
+    def fails_on(self, node: SelectedNode) -> bool:
+        """Whether `matches` is false, and upstream's also reports that a term does not parse."""
+        return self._broken and all(node.labels.get(key) == value for key, value in self._selector)
 
     def mismatch(self, node: SelectedNode) -> Mismatch:
         """Why `matches` is false."""

@@ -47,6 +47,23 @@ class Resources(NamedTuple):
                 return amount
         return 0
 
+    def of(self, name: str) -> int:
+        """The amount of any resource; 0 when it is not there."""
+        match name:
+            case "cpu":
+                return self.cpu
+            case "memory":
+                return self.memory
+            case "ephemeral-storage":
+                return self.ephemeral
+        return self.scalar(name)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The names of all resources of which there is some."""
+        own = ((CPU, self.cpu), (MEMORY, self.memory), (EPHEMERAL_STORAGE, self.ephemeral), *self.scalars)
+        return tuple(name for name, amount in own if amount > 0)
+
     @property
     def is_wide(self) -> bool:
         """Whether an amount is."""

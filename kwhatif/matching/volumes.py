@@ -20,7 +20,7 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 STORAGE = "storage"
 
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
-_BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 
 
 class ClaimName(NamedTuple):
@@ -103,7 +103,7 @@ def _storage(amounts: Mapping[str, QuantityText]) -> int:
 
 def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
     """Whether claim and volume know each other; a user's `volumeName` alone is only a wish (`isPVCFullyBound`)."""
-    return bool(claim.spec.volume_name) and _BIND_COMPLETED in claim.metadata.annotations
+    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
 
 
 def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:

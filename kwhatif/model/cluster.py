@@ -48,6 +48,10 @@ class Cluster:
         self._derived: dict[Callable[[Cluster], Any], tuple[frozenset[type], Any]] = {}
         #: Kinds that could not be read; empty for a complete dump. Kind -> why.
         self.unread: dict[str, str] = {}
+        #: The moment that this shows, RFC 3339; "" where the input does not say. Nothing here asks a clock.
+        self.taken_at = ""
+        #: Whether all else was asked for, so that a kind without objects has none. Of a plain dump nobody knows.
+        self.is_whole = True
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
             self.add(PriorityClass(metadata=ObjectMeta(name=name), value=value))
         for obj in objects:
@@ -118,6 +122,8 @@ class Cluster:
         other._kinds = {kind: dict(objects) for kind, objects in self._kinds.items()}
         other._derived = dict(self._derived)
         other.unread = dict(self.unread)
+        other.taken_at = self.taken_at
+        other.is_whole = self.is_whole
         return other
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:

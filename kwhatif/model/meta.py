@@ -64,7 +64,7 @@ GIVEN_EMPTY: dict[str, str] = {}
 
 
 class AnnotatedMeta(ObjectMeta):
-    """Metadata of kinds some of whose annotations are rules (claims, storage classes, CSINodes)."""
+    """Metadata of kinds whose annotations are rules (claims, storage classes, CSINodes), or wake pods (nodes)."""
 
     annotations: dict[str, str] = {}
 

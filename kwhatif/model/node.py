@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.model.meta import Model, ObjectMeta
+from kwhatif.model.meta import AnnotatedMeta, Model
 from kwhatif.model.pod import ResourceList
 
 
@@ -33,6 +33,7 @@ class NodeCondition(Model):
 
     type: str = ""
     status: str = ""
+    last_heartbeat_time: str | None = None
 
 
 class NodeStatus(Model):
@@ -49,6 +50,6 @@ class Node(Model, tag_field="kind", tag="Node"):
     """`v1.Node`."""
 
     api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: AnnotatedMeta = AnnotatedMeta()
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()

@@ -114,6 +114,7 @@ class AllocationResult(Model):
 
     devices: DeviceAllocationResult = DeviceAllocationResult()
     node_selector: NodeSelector | None = None
+    allocation_timestamp: str | None = None
 
 
 class ResourceClaimConsumerReference(Model):

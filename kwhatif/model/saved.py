@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from kwhatif.model.caveat import Caveat, Remembered
 from kwhatif.model.meta import Model, ObjectMeta
 
 SAVED_API_VERSION = "kwhatif.dev/v1"
-
-
-class SavedCaveat(Model):
-    """A caveat about how the cluster was read."""
-
-    text: str = ""
-    #: It is about missing information (`Missing`).
-    missing: bool = False
 
 
 class SavedSnapshot(Model, tag_field="kind", tag="SavedSnapshot"):
@@ -26,5 +24,17 @@ class SavedSnapshot(Model, tag_field="kind", tag="SavedSnapshot"):
     namespace: str = ""
     #: Kinds that could not be read -> why (`Cluster.unread`).
     unread: dict[str, str] = {}
-    caveats: tuple[SavedCaveat, ...] = ()
+    #: Whether all other kinds were asked for (`Cluster.is_whole`).
+    whole: bool = True
+    #: About how the cluster was read.
+    caveats: tuple[dict[str, Any], ...] = ()
     anonymized: bool = False
+
+    def recalled(self) -> Iterator[Caveat]:
+        """The caveats; what another version wrote in words, or under a code that is not known, as it stands."""
+        for caveat in self.caveats:
+            try:
+                yield msgspec.convert(caveat, Caveat)
+            except msgspec.ValidationError:
+                text = str(caveat.get("text") or caveat.get("code"))
+                yield Remembered(text=text, missing=caveat.get("missing") is True)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
 
 from kwhatif.framework.cycle import Cycle
+from kwhatif.framework.events import ActionType, EventResource
+from kwhatif.framework.hints import QUEUE_SKIP, ClusterEventWithHint, QueueingHint, builtin
 from kwhatif.framework.plugin import PostFilterResult
-from kwhatif.framework.status import Status
+from kwhatif.framework.status import SUCCESS, Status
+from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
+from kwhatif.model.pod import Pod
 from kwhatif.preemption.evaluator import Evaluator
 from kwhatif.preemption.policy import Policy
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
 
 
 class DefaultPreemptionArgs(Model):
@@ -24,8 +31,7 @@ class DefaultPreemptionArgs(Model):
 class DefaultPreemption:
     """Evicts pods of lower priority where that makes room.
 
-    A plugin with rules of its own is a subclass with another `name` and `policy`. Its PreEnqueue upstream only keeps a
-    pod back while its victims are being deleted, which here takes no time.
+    A plugin with rules of its own is a subclass with another `name` and `policy`.
     """
 
     name: ClassVar[str] = "DefaultPreemption"
@@ -34,6 +40,15 @@ class DefaultPreemption:
     def __init__(self, args: DefaultPreemptionArgs | None = None) -> None:
         self.args = args or DefaultPreemptionArgs()
 
+    def pre_enqueue(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+        """SUCCESS: whose preemption is under way only the queue knows, which asks `queue.preempting` in its place."""
+        del pod, snapshot
+        return SUCCESS
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """A pod is deleted."""
+        return (builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted),)
+
     def post_filter(self, cycle: Cycle) -> PostFilterResult:
         """Nominate the pod to the node where it costs least to make room."""
         result = Evaluator(self.policy).preempt(cycle)
@@ -41,3 +56,8 @@ class DefaultPreemption:
         if not message:
             return result
         return msgspec.structs.replace(result, status=Status(result.status.code, (f"preemption: {message}",)))
+
+
+def _after_pod_deleted(_pod: PodInfo, _old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:
+    """Registered only so that a pod which waits for its own preemption hears of deletions through other plugins."""
+    return QUEUE_SKIP

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import ClassVar
 
+from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import UnmatchedSelector
+from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, queue_if
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
@@ -17,10 +19,13 @@ from kwhatif.matching.node_selector import (
     TermError,
     any_matches,
     mismatch,
+    named,
 )
+from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
+from kwhatif.model.node import Node
 from kwhatif.model.pod import NodeAffinity as NodeAffinitySpec
-from kwhatif.model.pod import NodeSelectorTerm, PodSpec
+from kwhatif.model.pod import NodeSelectorTerm, Pod, PodSpec
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
@@ -99,6 +104,10 @@ def _affinity_of(spec: PodSpec) -> NodeAffinitySpec:
     return (affinity and affinity.node_affinity) or NodeAffinitySpec()
 
 
+def _required(pod: Pod) -> RequiredNodeAffinity:
+    return RequiredNodeAffinity(pod.spec)
+
+
 class NodeAffinity:
     """Rejects nodes that the pod, or the profile, does not select; preferred terms add score."""
 
@@ -156,3 +165,17 @@ class NodeAffinity:
         if not terms:
             return SKIP
         return _Preferred(terms, by_shape=_of_the_shape(terms, snapshot))
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """A node is added, or its labels change."""
+        node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
+        return (builtin(EventResource.NODE, node, self._after_node_change),)
+
+    def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:
+        """The pod selects the node now, and did not before; terms that do not parse are an error, which queues."""
+        if self._added_required is not None and not any_matches(self._added_required, named(new)):
+            return QueueingHint.QUEUE_SKIP
+        required = pod.derived(_required)
+        if not required.matches(named(new)):
+            return queue_if(required.fails_on(named(new)))
+        return queue_if(old is None or not required.matches(named(old)))

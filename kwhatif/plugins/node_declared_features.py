@@ -6,12 +6,17 @@ there matter for updates of running pods only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import MissingFeature
+from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
-from kwhatif.model.pod import PodSpec
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
@@ -62,3 +67,20 @@ class NodeDeclaredFeatures:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """A node is added, or declares other features; the pod changes."""
+        node = ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE
+        return (
+            builtin(EventResource.NODE, node, _after_node_change),
+            builtin(EventResource.POD, ActionType.UPDATE, _after_pod_update),
+        )
+
+
+def _after_node_change(_pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:
+    return queue_if(old is None or old.status.declared_features != new.status.declared_features)
+
+
+def _after_pod_update(pod: PodInfo, old: Pod, new: Pod, _cluster: Cluster) -> QueueingHint:
+    """The pod itself needs other features now."""
+    return queue_if(is_same_pod(pod, new) and required_features(old.spec) != required_features(new.spec))

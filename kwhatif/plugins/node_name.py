@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import WrongNode
+from kwhatif.framework.hints import ClusterEventWithHint, builtin
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
 from kwhatif.snapshot.node_info import NodeInfo
@@ -34,3 +37,7 @@ class NodeName:
         del snapshot
         wanted = pod.pod.spec.node_name
         return _OnlyNode(wanted) if wanted else SKIP
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """A node is added."""
+        return (builtin(EventResource.NODE, ActionType.ADD),)

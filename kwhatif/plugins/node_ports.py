@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import PortConflict
+from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_scheduled, queue_if
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unschedulable
-from kwhatif.matching.ports import HostPort, conflicts
+from kwhatif.matching.ports import HostPort, conflicts, host_ports
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.pod import Pod
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
@@ -52,3 +56,18 @@ class NodePorts:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error('reading "PreFilterNodePorts" from cycleState: not found')
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """A pod is deleted; a node is added."""
+        return (
+            builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted),
+            builtin(EventResource.NODE, ActionType.ADD),
+        )
+
+
+def _after_pod_deleted(pod: PodInfo, old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:
+    """It held a host port that the pod wants."""
+    if not is_scheduled(old):
+        return QueueingHint.QUEUE_SKIP
+    freed = host_ports(old.spec)
+    return queue_if(any(conflicts(port, freed) for port in pod.ports))

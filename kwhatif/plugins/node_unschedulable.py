@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import CordonedNode
+from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT, tolerated
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
@@ -34,3 +40,21 @@ class NodeUnschedulable:
         if tolerated(UNSCHEDULABLE_TAINT, pod.pod.spec.tolerations):
             return SKIP
         return _NotCordoned()
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """A node is added or uncordoned; the pod gets a toleration."""
+        node = ActionType.ADD | ActionType.UPDATE_NODE_TAINT
+        return (
+            builtin(EventResource.NODE, node, _after_node_change),
+            builtin(EventResource.POD, ActionType.UPDATE_POD_TOLERATION, _after_toleration_change),
+        )
+
+
+def _after_node_change(_pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:
+    """It can be used now, and could not before."""
+    return queue_if(not new.spec.unschedulable and (old is None or old.spec.unschedulable))
+
+
+def _after_toleration_change(pod: PodInfo, _old: Pod, new: Pod, _cluster: Cluster) -> QueueingHint:
+    """The pod itself bears with cordoned nodes now."""
+    return queue_if(is_same_pod(pod, new) and tolerated(UNSCHEDULABLE_TAINT, new.spec.tolerations))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework.events import ActionType, EventResource
+from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
 from kwhatif.framework.status import SUCCESS, Status, unresolvable
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.pod import Pod
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
 
@@ -21,3 +26,12 @@ class SchedulingGates:
         if not gates:
             return SUCCESS
         return unresolvable(f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]")
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """The pod's last gate is removed."""
+        eliminated = ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+        return (builtin(EventResource.POD, eliminated, _after_gates_eliminated),)
+
+
+def _after_gates_eliminated(pod: PodInfo, _old: Pod, new: Pod, _cluster: Cluster) -> QueueingHint:
+    return queue_if(is_same_pod(pod, new))

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import UntoleratedTaint
+from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from kwhatif.matching.tolerations import PREFER_NO_SCHEDULE, first_untolerated, tolerated
-from kwhatif.model.pod import Toleration
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, Toleration
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
@@ -71,3 +75,23 @@ class TaintToleration:
         """Score fails: it relies on what PreScore left behind."""
         del pod, snapshot, nodes
         return error('failed to read "PreScoreTaintToleration" from cycleState: not found')
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """A node is added, or its taints change; the pod gets a toleration."""
+        node = ActionType.ADD | ActionType.UPDATE_NODE_TAINT
+        return (
+            builtin(EventResource.NODE, node, _after_node_change),
+            builtin(EventResource.POD, ActionType.UPDATE_POD_TOLERATION, _after_toleration_change),
+        )
+
+
+def _after_node_change(pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:
+    """The pod tolerates the node's taints now, and did not before."""
+    tolerations = pod.pod.spec.tolerations
+    if old is not None and first_untolerated(old.spec.taints, tolerations) is None:
+        return QueueingHint.QUEUE_SKIP
+    return queue_if(first_untolerated(new.spec.taints, tolerations) is None)
+
+
+def _after_toleration_change(pod: PodInfo, _old: Pod, new: Pod, _cluster: Cluster) -> QueueingHint:
+    return queue_if(is_same_pod(pod, new))

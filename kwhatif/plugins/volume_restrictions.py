@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Self
 
+from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import VolumeConflict
+from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, queue_if
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, SUCCESS, Status, error, unresolvable, unschedulable
 from kwhatif.matching.volumes import READ_WRITE_ONCE_POD, claim_not_found
+from kwhatif.model.cluster import Cluster
 from kwhatif.model.disks import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
+from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.volume import Volume
 from kwhatif.snapshot.node_info import NodeInfo
@@ -114,6 +118,26 @@ class VolumeRestrictions:
         """Filter looks at the disks, and then fails: it relies on what PreFilter left behind."""
         del snapshot
         return _RestrictionsFilter(_disks(pod), _NotLookedAt(), 1)
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """A pod is deleted; a node is added; a claim is made."""
+        return (
+            builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted),
+            builtin(EventResource.NODE, ActionType.ADD),
+            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added),
+        )
+
+
+def _after_pod_deleted(pod: PodInfo, old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:
+    """It had a disk or a claim that the pod wants, wherever it was."""
+    if old.metadata.namespace != pod.namespace:
+        return QueueingHint.QUEUE_SKIP
+    clashes = any(disk.clashes(volume) for disk in _disks(pod) for volume in old.spec.volumes)
+    return queue_if(clashes or not set(PodInfo(old).claim_names).isdisjoint(pod.claim_names))
+
+
+def _after_claim_added(pod: PodInfo, _old: None, new: PersistentVolumeClaim, _cluster: Cluster) -> QueueingHint:
+    return queue_if(new.metadata.namespace == pod.namespace and new.metadata.name in pod.claim_names)
 
 
 class _ExclusiveClaims:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
+from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import VolumeConflict
+from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, queue_if
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
 from kwhatif.matching.volumes import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_not_found
@@ -54,6 +57,38 @@ class VolumeZone:
             if volume is not None:
                 topologies.extend(_topologies(f"{pod.namespace}/{name}", volume))
         return _ZoneFilter(topologies, snapshot) if topologies else SKIP
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """A claim or its volume comes or changes, a class is added; a node is added, or its labels change."""
+        add, update = ActionType.ADD, ActionType.UPDATE
+        return (
+            builtin(EventResource.STORAGE_CLASS, add, _after_class_added),
+            builtin(EventResource.NODE, add | ActionType.UPDATE_NODE_LABEL),
+            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, add | update, _after_claim_change),
+            builtin(EventResource.PERSISTENT_VOLUME, add | update, _after_volume_change),
+        )
+
+
+def _after_class_added(_pod: PodInfo, _old: None, new: StorageClass, _cluster: Cluster) -> QueueingHint:
+    return queue_if(new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER)
+
+
+def _after_claim_change(
+    pod: PodInfo, _old: PersistentVolumeClaim | None, new: PersistentVolumeClaim, _cluster: Cluster
+) -> QueueingHint:
+    """It is one of the pod's; ephemeral volumes do not count."""
+    return queue_if(new.metadata.namespace == pod.namespace and new.metadata.name in pod.claim_names)
+
+
+def _after_volume_change(
+    _pod: PodInfo, old: PersistentVolume | None, new: PersistentVolume, _cluster: Cluster
+) -> QueueingHint:
+    """Of any claim: its zone labels are others now."""
+    return queue_if(old is None or _places(old) != _places(new))
+
+
+def _places(volume: PersistentVolume) -> list[tuple[str, frozenset[str]]]:
+    return [(topology.key, topology.values) for topology in _topologies("", volume)]
 
 
 def _volume_of(name: str, namespace: str, cluster: Cluster) -> PersistentVolume | Status | None:

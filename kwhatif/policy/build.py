@@ -11,8 +11,9 @@ from kwhatif.cel import CelCompileError, Program, compile_expression
 from kwhatif.configuration.strict import convert, problems, without_nulls
 from kwhatif.errors import InputError, Problem
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.policy import rules
-from kwhatif.policy.rules import KINDS, Find, Labels, Rule, matches
+from kwhatif.policy import caveats, fields, rules
+from kwhatif.policy.names import all_names, unknown_rule
+from kwhatif.policy.rules import Find, Labels, Rule
 from kwhatif.policy.schema import API_VERSION, KIND, Level, Policy
 
 Issue = tuple[str, str]
@@ -31,23 +32,48 @@ class Rulebook:
         self._programs: list[Program] = []
         self._selectors: list[Selector] = []
         #: What is wrong with the policy: path and message.
-        self.issues = [*self._compile(), *_contradictions(policy), *_exceptions(policy)]
+        self.issues = [
+            *self._compile(),
+            *_contradictions(policy),
+            *_exceptions(policy),
+            *_suppressions(policy),
+            *caveats.mistakes(policy),
+        ]
 
     def _compile(self) -> Iterator[Issue]:
         for index, expression in enumerate(self.policy.expressions):
+            path = f"expressions[{index}].expression"
             try:
-                self._programs.append(compile_expression(expression.expression, _VARIABLES, result="bool"))
+                program = compile_expression(expression.expression, _VARIABLES, result="bool")
             except CelCompileError as wrong:
-                yield f"expressions[{index}].expression", wrong.message
+                yield path, wrong.message
+            else:
+                self._programs.append(program)
+                yield from ((path, wrong) for wrong in fields.mistakes(program))
         for index, placement in enumerate(self.policy.placement):
+            given = [name for name in ("allowed", "forbidden", "nodes") if getattr(placement, name) is not None]
+            if len(given) != 1:
+                yield f"placement[{index}]", "expected either allowed or forbidden nodes"
+                continue
             try:
-                self._selectors.append(compile_selector(placement.nodes))
+                self._selectors.append(compile_selector(getattr(placement, given[0])))
             except SelectorError as wrong:
-                yield f"placement[{index}].nodes", str(wrong)
+                yield f"placement[{index}].{given[0]}", str(wrong)
 
     def rules(self, labels: Mapping[str, Labels]) -> Iterator[Rule]:
         """The rules that are not ignored, for a cluster whose nodes have these labels."""
-        return (rule for rule in self._all(labels) if rule.level != "ignore")
+        return (rule for rule in self._all(labels) if rule.level in ("fail", "warn"))
+
+    def names(self) -> Iterator[tuple[str, str, Sequence[str]]]:
+        """Names of namespaces and priority classes that rules are about: rule, kind, names."""
+        policy = self.policy
+        for field, named in _named(policy).items():
+            for rule in named:
+                name = f"{field}/{rule.name}" if rule.name else field
+                yield name, "namespace", rule.namespaces
+        for classes in policy.priority_classes:
+            name = f"priorityClasses/{classes.name}" if classes.name else "priorityClasses"
+            yield name, "priority class", (*classes.forbidden, *(classes.allowed or ()))
 
     def _all(self, labels: Mapping[str, Labels]) -> Iterator[Rule]:
         policy = self.policy
@@ -72,7 +98,8 @@ def _rule(kind: str, name: str, level: Level, find: Find) -> Rule:
 
 def _outcomes(policy: Policy) -> Iterator[tuple[str, Level, Find]]:
     yield "denied", policy.denied, rules.outcome_rule("Denied", "is refused", "are refused")
-    yield "unschedulable", policy.unschedulable, rules.outcome_rule("Unschedulable", "stays pending", "stay pending")
+    yield "unschedulable", policy.unschedulable, rules.unschedulable
+    yield "rollout", policy.rollout, rules.rollout
     yield "budgetViolation", policy.budget_violation, rules.budget_violation
     yield "preemption", policy.preemption, rules.preemption
     yield "gated", policy.gated, rules.outcome_rule("Gated", "is not queued", "are not queued")
@@ -138,8 +165,19 @@ def _named(policy: Policy) -> Mapping[str, Sequence[Any]]:
     }
 
 
+def _rule_names(policy: Policy) -> list[str]:
+    return all_names(f"{kind}/{rule.name}" for kind, named in _named(policy).items() for rule in named)
+
+
+def _suppressions(policy: Policy) -> Iterator[Issue]:
+    names = _rule_names(policy)
+    for place, pattern in enumerate(policy.annotations.allow):
+        if wrong := unknown_rule(pattern, names):
+            yield f"annotations.allow[{place}]", wrong
+
+
 def _exceptions(policy: Policy) -> Iterator[Issue]:
-    names = [*KINDS, *(f"{kind}/{rule.name}" for kind, named in _named(policy).items() for rule in named)]
+    names = _rule_names(policy)
     for index, exception in enumerate(policy.exceptions):
         path = f"exceptions[{index}]"
         if not exception.reason.strip():
@@ -148,5 +186,11 @@ def _exceptions(policy: Policy) -> Iterator[Issue]:
             if not patterns:
                 yield f"{path}.{field}", "must not be empty"
         for place, pattern in enumerate(exception.rules):
-            if not any(matches(pattern, name) for name in names):
-                yield f"{path}.rules[{place}]", f"there is no rule {pattern!r}"
+            if wrong := unknown_rule(pattern, names):
+                yield f"{path}.rules[{place}]", wrong
+        for place, pattern in enumerate(exception.workloads):
+            if " " not in pattern and "*" not in pattern:
+                yield (
+                    f"{path}.workloads[{place}]",
+                    f"{pattern!r} matches no workload: write its kind, namespace and name, such as `* */{pattern}`",
+                )

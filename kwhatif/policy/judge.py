@@ -1,14 +1,35 @@
-"""From decisions to a verdict."""
+"""From decisions and caveats to a verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.model.caveat import Caveat
 from kwhatif.policy.build import Rulebook
+from kwhatif.policy.caveats import Doubt, doubts
+from kwhatif.policy.names import did_you_mean
 from kwhatif.policy.rules import Hit, Judged, Labels, Rule
-from kwhatif.policy.suppression import complaints, excused_by_annotation, excused_by_policy, has_expired
-from kwhatif.report import FindingRow, PolicyRow, PolicyVerdict, SourceRow
+from kwhatif.policy.suppression import (
+    complaints,
+    excused_by_annotation,
+    excused_by_policy,
+    excuses,
+    has_expired,
+    wants_excuse,
+)
+from kwhatif.policy.words import ANNOTATION
+from kwhatif.report import FindingLevel, FindingRow, PolicyRow, PolicyVerdict, SourceRow
+
+
+class Known(msgspec.Struct, frozen=True):
+    """Names that the cluster has; None where they are not known."""
+
+    namespaces: Collection[str] | None = None
+    priority_classes: Collection[str] | None = None
 
 
 def judge(
@@ -17,7 +38,9 @@ def judge(
     labels: Mapping[str, Labels],
     *,
     today: date,
-    unknown: Sequence[str] = (),
+    caveats: Sequence[Caveat] = (),
+    strict: bool = False,
+    known: Known = Known(),  # noqa: B008 - frozen
 ) -> PolicyRow:
     """What the policy says to the decisions about these workloads.
 
@@ -25,14 +48,19 @@ def judge(
         book: the policy.
         workloads: in the order of the manifests.
         labels: of every node, by name.
-        today: tells which exceptions have expired.
-        unknown: caveats, where the gate is strict about them.
+        today: the day on which exceptions must not have expired.
+        caveats: of the whole report.
+        strict: whether missing information fails where the policy does not say otherwise.
+        known: names that patterns of the policy can mean.
     """
+    found = [_finding(book, rule, hit, today) for rule in book.rules(labels) for hit in rule.find(workloads)]
+    doubtful = [_doubtful(book, doubt, today) for doubt in doubts(caveats, workloads, book.policy, strict=strict)]
     findings = [
-        *(_finding(book, rule, hit, today) for rule in book.rules(labels) for hit in rule.find(workloads)),
-        *(FindingRow(rule="caveats", level="fail", message=caveat) for caveat in unknown),
-        *_misunderstood(workloads),
+        *found,
+        *doubtful,
+        *_annotations(book, workloads, [*found, *doubtful], today),
         *_expired(book, today),
+        *_unknown_names(book, known),
     ]
     order = {workload.row.name: number for number, workload in enumerate(workloads)}
     findings.sort(key=lambda finding: (finding.level != "fail", order.get(finding.workload, len(order))))
@@ -45,26 +73,58 @@ def _verdict(findings: Sequence[FindingRow]) -> PolicyVerdict:
 
 
 def _finding(book: Rulebook, rule: Rule, hit: Hit, today: date) -> FindingRow:
-    workload = hit.workload.row
-    annotation = excused_by_annotation(rule.name, hit.workload.ignore)
-    exception = excused_by_policy(rule.name, workload.name, book.policy.exceptions, today)
-    return FindingRow(
+    finding = FindingRow(
         rule=rule.name,
         level="fail" if rule.level == "fail" else "warn",
         message=hit.message,
-        workload=workload.name,
         pods=hit.pods,
-        source=workload.source,
+    )
+    return _excused(book, finding, hit.workload, today)
+
+
+def _doubtful(book: Rulebook, doubt: Doubt, today: date) -> FindingRow:
+    """A finding about a caveat; `render` gives it its words."""
+    level: FindingLevel = "fail" if doubt.level == "fail" else "warn"
+    finding = FindingRow(rule=doubt.rule, level=level, message="", pods=doubt.pods, caveat=doubt.caveat)
+    return _excused(book, finding, doubt.workload, today)
+
+
+def _excused(book: Rulebook, finding: FindingRow, workload: Judged | None, today: date) -> FindingRow:
+    """The finding, suppressed where its workload or the policy says so; one about all by exceptions of `*`."""
+    name, ignore = (workload.row.name, workload.ignore) if workload else ("", "")
+    annotation = excused_by_annotation(finding.rule, ignore, today, book.policy.annotations.allow)
+    exception = excused_by_policy(finding.rule, name, book.policy.exceptions, today)
+    return replace(
+        finding,
+        workload=name,
+        source=workload.row.source if workload else None,
         suppressed=annotation if annotation is not None else exception,
         suppressed_by="annotation" if annotation is not None else "exception" if exception is not None else None,
     )
 
 
-def _misunderstood(workloads: Sequence[Judged]) -> Iterator[FindingRow]:
+def _annotations(
+    book: Rulebook, workloads: Sequence[Judged], found: Sequence[FindingRow], today: date
+) -> Iterator[FindingRow]:
+    """What is wrong with annotations: entries that mean nothing, that have expired, or that are not allowed."""
+    allow = book.policy.annotations.allow
     for workload in workloads:
+        if not workload.ignore:
+            continue
         row = workload.row
-        for complaint in complaints(workload.ignore):
-            yield FindingRow(rule="annotation", level="warn", message=complaint, workload=row.name, source=row.source)
+        said = [("annotation", complaint) for complaint in complaints(workload.ignore)]
+        said += [
+            ("expiredException", f"{ANNOTATION}: expired on {excuse.until}: {excuse.reason}")
+            for excuse in excuses(workload.ignore)
+            if excuse.has_expired(today)
+        ]
+        said += [
+            ("annotation", f"{ANNOTATION}: the policy does not let an annotation suppress {rule}")
+            for rule in dict.fromkeys(finding.rule for finding in found if finding.workload == row.name)
+            if wants_excuse(rule, workload.ignore) and excused_by_annotation(rule, f"{rule}: -", today, allow) is None
+        ]
+        for rule, message in said:
+            yield FindingRow(rule=rule, level="warn", message=message, workload=row.name, source=row.source)
 
 
 def _expired(book: Rulebook, today: date) -> Iterator[FindingRow]:
@@ -77,3 +137,21 @@ def _expired(book: Rulebook, today: date) -> Iterator[FindingRow]:
                 f" on {exception.expires}: {exception.reason}",
                 source=SourceRow(file=book.source, line=line or None) if book.source else None,
             )
+
+
+def _unknown_names(book: Rulebook, known: Known) -> Iterator[FindingRow]:
+    """Names in rules that the cluster does not have; patterns may be about what is yet to come."""
+    named: dict[tuple[str, str], None] = {}
+    for rule, kind, names in book.names():
+        there = known.namespaces if kind == "namespace" else known.priority_classes
+        for name in names:
+            if there is not None and name not in there and not set(name) & set("*?["):
+                hint = did_you_mean(name, there)
+                named[rule, f"{rule} names {kind} {name}, which the cluster does not have{hint}"] = None
+    for _, message in named:
+        yield FindingRow(
+            rule="unknownName",
+            level="warn",
+            message=message,
+            source=SourceRow(file=book.source) if book.source else None,
+        )

@@ -1,4 +1,4 @@
-"""The rules: each looks at all workloads, and tells what it does not like."""
+"""The rules: each looks at all workloads, and reports what it finds."""
 
 from __future__ import annotations
 
@@ -11,28 +11,10 @@ import msgspec
 from kwhatif.cel import CelRuntimeError, Program
 from kwhatif.matching.labels import Selector
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
-from kwhatif.policy.words import few, subject
+from kwhatif.policy.words import few, hang, subject, victims_by_owner
 from kwhatif.report import Decision, Outcome, VictimRow, WorkloadRow
 
 Labels = Mapping[str, str]
-
-#: Every kind of rule, and what it is about.
-KINDS: Mapping[str, str] = {
-    "unschedulable": "A pod stays pending: no node has room, and evicting pods does not help",
-    "denied": "The API server refuses a pod",
-    "gated": "A pod is not queued: it has scheduling gates",
-    "ignored": "A pod is not judged: no profile has the name of its scheduler",
-    "preemption": "A pod fits only where other pods are evicted",
-    "budgetViolation": "An eviction breaks a PodDisruptionBudget",
-    "maxVictims": "More pods are evicted than the policy allows",
-    "protectedVictims": "A pod is evicted that the policy protects",
-    "priorityClasses": "A pod uses a PriorityClass that its namespace may not use",
-    "placement": "A pod may land on a node that the policy keeps it from",
-    "expressions": "An expression of the policy does not hold for a pod",
-    "caveats": "Something is not known or not modelled, and the gate is strict",
-    "expiredException": "An exception of the policy has expired",
-    "annotation": "An annotation that should suppress a rule cannot be understood",
-}
 
 
 class Judged(NamedTuple):
@@ -62,20 +44,37 @@ class Rule(NamedTuple):
     find: Find
 
 
-def matches(pattern: str, rule: str) -> bool:
-    """Whether a pattern means the rule: by its name, or by its kind alone."""
-    return fnmatchcase(rule, pattern) or fnmatchcase(rule.partition("/")[0], pattern)
-
-
 def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
     """Pods that come to this outcome; the message of the first one stands for all."""
 
     def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, lambda decision: decision.outcome == outcome):
             said = subject(workload.row, hits, verb, verbs)
-            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}: {hits[0].message}")
+            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}: {_reason(hits[0])}")
 
     return find
+
+
+def _reason(decision: Decision) -> str:
+    """The scheduler's words; of a pod that is not queued, those of the plugin that holds it back: which gates."""
+    return decision.pre_enqueue.message if decision.pre_enqueue and not decision.message else decision.message
+
+
+def unschedulable(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    """Pods that stay pending; of a rollout that hangs, the rule `rollout` says that."""
+    rest = [workload for workload in workloads if workload.row.rollout is None or workload.row.rollout.completed]
+    yield from outcome_rule("Unschedulable", "stays pending", "stay pending")(rest)
+
+
+def rollout(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    """Rollouts that hang: after how many pods, which one is next, and why it does not run."""
+    for workload in workloads:
+        row = workload.row.rollout
+        if row is None or row.completed:
+            continue
+        blocking = [decision for decision in workload.decisions if decision.pod == row.waits_for]
+        why = f": {blocking[0].message}" if blocking and blocking[0].message else ""
+        yield Hit(workload, tuple(decision.pod for decision in blocking), f"{hang(row, blocking)}{why}")
 
 
 def _held_up(workload: Judged, hits: Sequence[Decision]) -> str:
@@ -90,16 +89,17 @@ def _held_up(workload: Judged, hits: Sequence[Decision]) -> str:
 def preemption(workloads: Sequence[Judged]) -> Iterator[Hit]:
     """Any eviction."""
     for workload, hits in _where(workloads, lambda decision: decision.outcome == "Preempts"):
-        victims = few([victim.pod for decision in hits for victim in decision.victims])
-        yield _hit(workload, hits, f"{subject(workload.row, hits, 'evicts', 'evict')} {victims}")
+        victims = victims_by_owner([victim for decision in hits for victim in decision.victims])
+        evicts = subject(workload.row, hits, "would evict", "would evict")
+        yield _hit(workload, hits, f"{evicts} {victims or 'others'}")
 
 
 def budget_violation(workloads: Sequence[Judged]) -> Iterator[Hit]:
     """Any eviction that a budget does not allow."""
     for workload, hits in _where(workloads, lambda decision: any(victim.violates for victim in decision.victims)):
         broken = {budget: None for decision in hits for victim in decision.victims for budget in victim.violates}
-        victims = few([victim.pod for decision in hits for victim in decision.victims if victim.violates])
-        yield _hit(workload, hits, f"evicting {victims} breaks {few(list(broken))}")
+        victims = victims_by_owner([victim for decision in hits for victim in decision.victims if victim.violates])
+        yield _hit(workload, hits, f"evicting {victims} violates {few(list(broken))}")
 
 
 def victim_limit(limit: VictimLimit) -> Find:
@@ -132,8 +132,9 @@ def protection(rule: Protection) -> Find:
 
     def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, lambda decision: any(map(protected, decision.victims))):
-            victims = [victim.pod for decision in hits for victim in decision.victims if protected(victim)]
-            yield _hit(workload, hits, f"{subject(workload.row, hits, 'evicts', 'evict')} {few(victims)}, {why}")
+            victims = [victim for decision in hits for victim in decision.victims if protected(victim)]
+            evicts = subject(workload.row, hits, "would evict", "would evict")
+            yield _hit(workload, hits, f"{evicts} {victims_by_owner(victims)}, {why}")
 
     return find
 
@@ -156,9 +157,10 @@ def class_rule(rule: ClassRule) -> Find:
     return find
 
 
-def placement(rule: PlacementRule, forbidden: Selector, labels: Mapping[str, Labels]) -> Find:
-    """Pods that land, or may as well land, on a node with certain labels."""
-    nodes = frozenset(name for name, node_labels in labels.items() if forbidden.matches(node_labels))
+def placement(rule: PlacementRule, selector: Selector, labels: Mapping[str, Labels]) -> Find:
+    """Pods that land, or may as well land, on a node with labels that are forbidden, or not among the allowed ones."""
+    forbidden = rule.allowed is None
+    nodes = frozenset(name for name, labels_ in labels.items() if selector.matches(labels_) is forbidden)
 
     def on_forbidden(decision: Decision) -> bool:
         return not nodes.isdisjoint(_nodes(decision)) and _any(rule.namespaces, namespace_of(decision.pod))

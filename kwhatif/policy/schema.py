@@ -16,7 +16,8 @@ from kwhatif.model.meta import FrozenMeta, LabelSelector
 API_VERSION = "kwhatif.dev/v1"
 KIND = "Policy"
 
-Level = Literal["fail", "warn", "ignore"]
+#: `pass` and `ignore` are the same: it is no finding.
+Level = Literal["fail", "warn", "pass", "ignore"]
 
 
 class _Part(
@@ -52,9 +53,14 @@ class ClassRule(_Part):
 
 
 class PlacementRule(_Part):
-    """Nodes, by their labels, that pods of some namespaces must not land on."""
+    """Nodes, by labels, that pods of some namespaces must not land on: the forbidden ones, or all but the allowed ones.
 
-    nodes: LabelSelector
+    `nodes` means the same as `forbidden`.
+    """
+
+    allowed: LabelSelector | None = None
+    forbidden: LabelSelector | None = None
+    nodes: LabelSelector | None = None
     name: str = ""
     level: Level = "fail"
     namespaces: tuple[str, ...] = ("*",)
@@ -87,12 +93,25 @@ class ExceptionRule(_Part):
     expires: date
 
 
+class AnnotationRule(_Part):
+    """Which rules an object may suppress for itself, by its annotation `kwhatif.dev/ignore`: patterns of rule names."""
+
+    allow: tuple[str, ...] = ("*",)
+
+
+class SnapshotRule(_Part):
+    """How old a dump may be, such as `6h`; it fails by the caveat `stale-snapshot`."""
+
+    max_age: str
+
+
 class Policy(_Part):
     """All rules. Without a file, the defaults are the policy."""
 
     api_version: Literal["kwhatif.dev/v1"] = "kwhatif.dev/v1"
     kind: Literal["Policy"] = "Policy"
     unschedulable: Level = "fail"
+    rollout: Level = "fail"
     denied: Level = "fail"
     gated: Level = "warn"
     ignored: Level = "warn"
@@ -104,6 +123,10 @@ class Policy(_Part):
     placement: tuple[PlacementRule, ...] = ()
     expressions: tuple[ExpressionRule, ...] = ()
     exceptions: tuple[ExceptionRule, ...] = ()
+    #: Codes of caveats, or patterns of them -> level.
+    caveats: dict[str, Level] = {}
+    annotations: AnnotationRule = AnnotationRule()
+    snapshot: SnapshotRule | None = None
 
 
 def policy_schema() -> dict[str, object]:

@@ -1,19 +1,22 @@
 """Who is excused: by the annotation `kwhatif.dev/ignore` on the object, or by an exception of the policy.
 
-The annotation says `RULE[, RULE…]: REASON`, several of them on lines of their own or separated by `;`.
+The annotation says `RULE[, RULE…]: REASON`, several of them on lines of their own or separated by `;`. A reason may end
+with the last day on which it counts: `(until 2026-12-31)`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from kwhatif.policy.rules import KINDS, matches
+from kwhatif.policy.names import CAVEATS, KINDS, all_names, matches, unknown_rule
 from kwhatif.policy.schema import ExceptionRule
+from kwhatif.policy.words import ANNOTATION
 
-ANNOTATION = "kwhatif.dev/ignore"
+_UNTIL = re.compile(r"\(until\s+([^)]*)\)\s*$")
 
 
 class Excuse(NamedTuple):
@@ -21,6 +24,12 @@ class Excuse(NamedTuple):
 
     rules: tuple[str, ...]
     reason: str
+    #: The last day on which it counts; None: for ever.
+    until: date | None = None
+
+    def has_expired(self, today: date) -> bool:
+        """Whether the last day is over."""
+        return self.until is not None and today > self.until
 
 
 def excuses(annotation: str) -> Iterator[Excuse]:
@@ -46,20 +55,38 @@ def _entries(annotation: str) -> Iterator[str]:
 def _excuse(text: str) -> Excuse | str:
     names, _, reason = text.partition(":")
     rules = tuple(name.strip() for name in names.split(","))
-    unknown = [rule for rule in rules if not any(matches(rule.partition("/")[0], kind) for kind in KINDS)]
-    if unknown:
-        return f"there is no rule {unknown[0]!r}"
+    # Which names a policy gives to rules of a kind is its own business: the kind is enough.
+    wrong = next(filter(None, (unknown_rule(rule, [*all_names(), *_kind(rule)]) for rule in rules)), "")
+    if wrong:
+        return wrong
     if not reason.strip():
         return f"{text!r} gives no reason: write RULE: REASON"
-    return Excuse(rules, reason.strip())
+    end = _UNTIL.search(reason)
+    try:
+        return Excuse(rules, reason.strip(), date.fromisoformat(end[1]) if end else None)
+    except ValueError:
+        return f"{reason.strip()!r}: write the last day as (until YYYY-MM-DD)"
 
 
-def excused_by_annotation(rule: str, annotation: str) -> str | None:
-    """The reason for which the annotation excuses its object from the rule."""
-    for excuse in excuses(annotation) if annotation else ():
-        if any(matches(pattern, rule) for pattern in excuse.rules):
+def _kind(rule: str) -> Sequence[str]:
+    """The name itself, if it is one of a kind that a policy gives names to."""
+    kind, slash, _ = rule.partition("/")
+    return (rule,) if slash and kind != CAVEATS and any(matches(kind, known) for known in KINDS) else ()
+
+
+def excused_by_annotation(rule: str, annotation: str, today: date, allowed: Sequence[str] = ("*",)) -> str | None:
+    """The reason for which the annotation excuses its object from the rule today, if the policy allows that."""
+    if not annotation or not any(matches(pattern, rule) for pattern in allowed):
+        return None
+    for excuse in excuses(annotation):
+        if not excuse.has_expired(today) and any(matches(pattern, rule) for pattern in excuse.rules):
             return excuse.reason
     return None
+
+
+def wants_excuse(rule: str, annotation: str) -> bool:
+    """Whether the annotation would suppress the rule, were it allowed to and not expired."""
+    return any(matches(pattern, rule) for excuse in excuses(annotation) for pattern in excuse.rules)
 
 
 def excused_by_policy(rule: str, workload: str, exceptions: Sequence[ExceptionRule], today: date) -> str | None:

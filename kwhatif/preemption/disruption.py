@@ -1,4 +1,8 @@
-"""Evictions that have happened: what is left of the budgets, and where that matters."""
+"""Evictions that have happened: what is left of the budgets, and where that matters.
+
+Follows `countHealthyPods` in `pkg/controller/disruption/disruption.go`. The dry run of preemption itself counts every
+pod that a budget selects, ready or not: see `budgets`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+from kwhatif.model.pod import Pod, pod_condition
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Victim
 from kwhatif.preemption.emptied import outdate
@@ -24,8 +29,7 @@ class Spent(NamedTuple):
 
 def disrupt(snapshot: Snapshot, victims: Iterable[Victim]) -> tuple[Spent, ...]:
     """The victims are gone from the snapshot: make it say what their budgets allow now, as the controller would."""
-    # A pod that was on its way out already does not count as healthy any more.
-    disruptions = [victim.budgets for victim in victims if victim.budgets and not victim.pod.terminating]
+    disruptions = [victim.budgets for victim in victims if victim.budgets and _counts_as_healthy(victim.pod.pod)]
     if not disruptions:
         return ()
     budgets = Budgets(snapshot.cluster)
@@ -34,6 +38,19 @@ def disrupt(snapshot: Snapshot, victims: Iterable[Victim]) -> tuple[Spent, ...]:
         for name in nodes:
             outdate(snapshot.by_name[name])
     return tuple(spent)
+
+
+def _counts_as_healthy(pod: Pod) -> bool:
+    """Whether a budget allows less once the pod is gone: it must be ready, and not on its way out already.
+
+    A pod without any condition was written by hand, and its budget's numbers, too: it counts as ready if it runs.
+    """
+    if pod.metadata.deletion_timestamp is not None:
+        return False
+    ready = pod_condition(pod, "Ready")
+    if ready is None:
+        return not pod.status.conditions and pod.status.phase != "Pending"
+    return ready.status == "True"
 
 
 def _guarded_by(name: str, budgets: Budgets, snapshot: Snapshot) -> AbstractSet[str]:

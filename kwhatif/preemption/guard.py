@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from kwhatif.framework.cycle import Cycle
-from kwhatif.framework.guard import CallSite
+from kwhatif.framework.guard import CallSite, called
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.ranking import Rank
 from kwhatif.snapshot.node_info import NodeInfo
@@ -15,10 +16,10 @@ from kwhatif.snapshot.pod_info import PodInfo
 class GuardedPolicy(Policy):
     """Another policy, whose failures are told with plugin, pod and node."""
 
-    def __init__(self, inner: Policy, plugin: str) -> None:
+    def __init__(self, inner: Policy, plugin: str, fence: Callable[..., Any] = called) -> None:
         self._inner = inner
         #: What was asked about last; two of the questions do not say it themselves.
-        self._site = CallSite(plugin, "PostFilter", "")
+        self._site = CallSite(plugin, "PostFilter", "", fence=fence)
         self.rungs = inner.rungs
 
     def why_not_eligible(self, cycle: Cycle) -> str:

@@ -34,25 +34,35 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
-def some(names: list[str], limit: int = 3) -> str:
-    """`a, b, c and 4 more`."""
-    if len(names) <= limit + 1:
+def some(names: list[str], limit: int = 3, of: int = 0) -> str:
+    """`a, b, c and 4 more`; `of` is how many there are, where not all are named."""
+    count = max(len(names), of)
+    if count <= limit + 1 and count == len(names):
         return ", ".join(names)
-    return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
+    shown = names[:limit]
+    return f"{', '.join(shown)} and {count - len(shown):,} more"
 
 
 _AGE = (("y", 365 * 86400), ("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+
+
+def seconds(time: str) -> int:
+    """Seconds since the epoch of a time (RFC 3339)."""
+    return parse_time(time) // 1_000_000_000
 
 
 def age(start: str | None, now: int) -> str:
     """How long ago `start` (RFC 3339) was, as kubectl says it: `3d4h`, `45m`; `now` in seconds since the epoch."""
     if start is None:
         return "<unknown>"
-    seconds = now - parse_time(start) // 1_000_000_000
-    if seconds < 0:
-        return "<future>"
-    largest = next((place for place, (_, unit) in enumerate(_AGE) if seconds >= unit), len(_AGE) - 1)
+    elapsed = now - seconds(start)
+    return duration(elapsed) if elapsed >= 0 else "<future>"
+
+
+def duration(elapsed: int) -> str:
+    """Seconds as kubectl prints them: the largest unit, and the next one where that is still worth saying."""
+    largest = next((place for place, (_, unit) in enumerate(_AGE) if elapsed >= unit), len(_AGE) - 1)
     (suffix, unit), *rest = _AGE[largest : largest + 2]
-    count, left = divmod(seconds, unit)
+    count, left = divmod(elapsed, unit)
     more = f"{left // rest[0][1]}{rest[0][0]}" if rest and count < 10 and left // rest[0][1] else ""
     return f"{count}{suffix}{more}"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kwhatif.render.amounts import plural
-from kwhatif.render.issues import MANIFEST, Issue, issues
+from kwhatif.render.amounts import plural, some
+from kwhatif.render.detail import MANY, Detail
+from kwhatif.render.issues import MANIFEST, Issue, grouped, issues
+from kwhatif.render.outcomes import SIGNS, sign_of, workload_groups
+from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.text import BAD, FAINT, GOOD, WARN, table, text
 from kwhatif.report import PolicyVerdict, Report, WorkloadRow
 
@@ -21,17 +24,18 @@ _VERDICTS: dict[PolicyVerdict, tuple[str, str, str]] = {
 }
 
 
-def gate(report: Report, *, quiet: bool) -> Iterator[RenderableType]:
+def gate(report: Report, detail: Detail) -> Iterator[RenderableType]:
     """Verdict, workloads, findings."""
-    # What is wrong with manifests is told on stderr, as every command does.
+    # What is wrong with manifests is reported on stderr, as every command does.
     found = [issue for issue in issues(report) if issue.rule != MANIFEST]
     yield _verdict(report, found)
-    if quiet:
+    if detail.quiet:
         return
+    yield _policy(report)
     if report.workloads:
-        yield _workloads(report.workloads)
+        yield _workloads(report.workloads, {issue.subject for issue in found if issue.suppressed is None}, detail)
     if found:
-        yield _findings(found)
+        yield _findings(found, detail)
 
 
 def _verdict(report: Report, found: Sequence[Issue]) -> Text:
@@ -45,37 +49,58 @@ def _verdict(report: Report, found: Sequence[Issue]) -> Text:
     said += [f"{suppressed} suppressed"] if suppressed else []
     pods = sum(row.replicas for row in report.workloads)
     judged = f"{plural(len(report.workloads), 'workload')}, {plural(pods, 'pod')}"
-    return Text.assemble((sign, style), " ", (f"The gate {word}", style), f": {'; '.join([judged, *said])}")
+    doubt = qualifier(report) if verdict == "warn" else ""
+    said_so = f"passes, but {doubt}" if doubt else word
+    return Text.assemble((sign, style), " ", (f"The gate {said_so}", style), f": {'; '.join([judged, *said])}")
 
 
-def _workloads(rows: Sequence[WorkloadRow]) -> Table:
+def _policy(report: Report) -> Text:
+    source = report.policy.source if report.policy else ""
+    return text(f"By the policy in {source}" if source else "By the default policy", FAINT)
+
+
+def _workloads(rows: Sequence[WorkloadRow], found: Collection[str], detail: Detail) -> Table:
+    """The worst first; of many workloads those with equal results are one row, unless wide."""
     made = table("", "WORKLOAD", "MANIFEST", "PLACED", "RESULT", right=("PLACED",))
-    for row in rows:
-        sign, style = _sign(row)
+    for alike in workload_groups(rows, len(rows) if detail.wide else MANY):
+        first = alike[0]
+        sign, style = sign_of(first)
+        if style == GOOD and any(row.name in found for row in alike):
+            sign, style = SIGNS["Preempts"]
+        more = f" and {len(alike) - 1:,} more" if len(alike) > 1 else ""
+        placed, replicas = sum(row.placed for row in alike), sum(row.replicas for row in alike)
+        fits = more and first.placed == first.replicas and replicas
+        said = "all pods fit" if fits else detail.names.cut(first.message)
         made.add_row(
             text(sign, style),
-            text(row.name),
-            text(f"{row.source.file}:{row.source.line}" if row.source.line else row.source.file, FAINT),
-            text(f"{row.placed}/{row.replicas}" if row.replicas else "-"),
-            text(row.message, style if style != GOOD else ""),
+            text(f"{first.name}{more}"),
+            text(f"{first.source.file}:{first.source.line}" if first.source.line else first.source.file, FAINT),
+            text(f"{placed:,}/{replicas:,}" if replicas else "-"),
+            text(said, style if style != GOOD else ""),
         )
     return made
 
 
-def _sign(row: WorkloadRow) -> tuple[str, str]:
-    if row.unschedulable or row.denied:
-        return "✘", BAD
-    return ("!", WARN) if row.placed < row.replicas else ("✔", GOOD)
+def queued_before(report: Report) -> Iterator[Text]:
+    """That pods which were pending already have taken room first."""
+    count = sum(row.node is not None for row in report.queued_before)
+    if count:
+        were = "pod that was" if count == 1 else "pods that were"
+        yield text(f"{count:,} {were} pending already {'is' if count == 1 else 'are'} placed first", FAINT)
 
 
-def _findings(found: Sequence[Issue]) -> Table:
+def _findings(found: Sequence[Issue], detail: Detail) -> Table:
+    """Equal findings about several workloads are one row."""
     made = table("", "RULE", "WORKLOAD", "FINDING")
-    for issue in sorted(found, key=lambda issue: issue.suppressed is not None):
+    for alike in sorted(grouped(found), key=lambda alike: alike[0].suppressed is not None):
+        issue = alike[0]
+        message = detail.names.cut(issue.message)
+        subject = issue.subject if len(alike) == 1 else some([each.subject for each in alike], 1)
         if issue.suppressed is not None:
             where = "annotation" if issue.in_source else "exception"
-            why = f"{issue.message} (suppressed by {where}: {issue.suppressed})"
-            made.add_row(text("-", FAINT), text(issue.rule, FAINT), text(issue.subject, FAINT), text(why, FAINT))
+            why = f"{message} (suppressed by {where}: {issue.suppressed})"
+            made.add_row(text("-", FAINT), text(issue.rule, FAINT), text(subject, FAINT), text(why, FAINT))
             continue
         sign, style = ("✘", BAD) if issue.level == "error" else ("!", WARN)
-        made.add_row(text(sign, style), text(issue.rule, style), text(issue.subject), text(issue.message))
+        made.add_row(text(sign, style), text(issue.rule, style), text(subject), text(message))
     return made

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from kwhatif.render.safe import safe
-from kwhatif.report import FindingRow, ProblemRow, Report, SourceRow
+from kwhatif.render.why import did_you_mean, why
+from kwhatif.report import Decision, FindingRow, ProblemRow, Report, SourceRow
 
 #: The rule under which manifests are reported that could not be read.
 MANIFEST = "manifest"
+#: Rules whose findings are about where pods fit.
+_WITH_EVIDENCE = frozenset({"unschedulable", "preemption", "budgetViolation"})
 
 
 class Issue(NamedTuple):
@@ -31,6 +34,8 @@ class Issue(NamedTuple):
     #: Why it counts for nothing, if so; and whether the reason stands in the manifest.
     suppressed: str | None = None
     in_source: bool = False
+    #: One of the pods that it is about, with the evidence, if there is any.
+    decision: Decision | None = None
 
     @property
     def text(self) -> str:
@@ -53,7 +58,8 @@ def issues(report: Report) -> list[Issue]:
 def _all(report: Report) -> Iterator[Issue]:
     yield from map(_broken, report.problems)
     if report.policy is not None:
-        yield from map(_found, report.policy.findings)
+        explained = {decision.pod: decision for decision in report.decisions if decision.rejected or decision.near}
+        yield from (_found(finding, explained) for finding in report.policy.findings)
 
 
 def _broken(problem: ProblemRow) -> Issue:
@@ -64,19 +70,36 @@ def _broken(problem: ProblemRow) -> Issue:
     return Issue(MANIFEST, "error", subject, safe(message + hint), file, line, "")
 
 
-def _found(finding: FindingRow) -> Issue:
+def _found(finding: FindingRow, explained: Mapping[str, Decision]) -> Issue:
     file, line = place(finding.source)
+    decision = next((explained[pod] for pod in finding.pods if pod in explained), None)
+    message = finding.message
+    if finding.rule == "unschedulable" and decision is not None and decision.message:
+        # The reason that helps, in place of the scheduler's words: those stand with the evidence.
+        message = message.replace(decision.message, why(decision))
+    elif finding.rule == "denied" and decision is not None:
+        message += did_you_mean(decision)
     return Issue(
         rule=safe(finding.rule),
         level="error" if finding.level == "fail" else "warning",
         subject=safe(finding.workload),
-        message=safe(finding.message),
+        message=safe(message),
         file=file,
         line=line,
         fingerprint="",
         suppressed=None if finding.suppressed is None else safe(finding.suppressed),
         in_source=finding.suppressed_by == "annotation",
+        decision=decision if finding.rule in _WITH_EVIDENCE else None,
     )
+
+
+def grouped(found: Iterable[Issue]) -> list[list[Issue]]:
+    """The issues; those that differ in nothing but their subject and its place together, in the order of the first."""
+    groups: dict[object, list[Issue]] = {}
+    for issue in found:
+        alike = (issue.rule, issue.level, issue.message, issue.suppressed, issue.in_source)
+        groups.setdefault(alike if issue.subject else issue, []).append(issue)
+    return list(groups.values())
 
 
 def place(source: SourceRow | None) -> tuple[str, int]:

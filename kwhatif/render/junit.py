@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.etree import ElementTree as ET
 
+from kwhatif.render.amounts import plural
 from kwhatif.render.issues import MANIFEST, Issue, issues, place
+from kwhatif.render.rejections import may_evict, rejected_groups
 from kwhatif.render.safe import safe
 from kwhatif.report import Report
 
@@ -42,7 +44,7 @@ def _suite(file: str, cases: Mapping[str, Sequence[Issue]], messages: Mapping[st
             if _fails(issue):
                 tag = "error" if _is_broken(issue) else "failure"
                 failure = ET.SubElement(case, tag, type=_clean(issue.rule), message=_clean(issue.message))
-                failure.text = _clean(_where(issue) + issue.text)
+                failure.text = _clean("\n".join([_where(issue) + issue.text, *_evidence(issue)]))
         said = [messages.get(name, ""), *(_remark(issue) for issue in found if not _fails(issue))]
         if any(said):
             ET.SubElement(case, "system-out").text = _clean("\n".join(filter(None, said)))
@@ -67,6 +69,17 @@ def _is_broken(issue: Issue) -> bool:
 
 def _where(issue: Issue) -> str:
     return f"{issue.file}:{issue.line}: " if issue.file and issue.line else ""
+
+
+def _evidence(issue: Issue) -> Iterator[str]:
+    """A line per group of nodes, and the scheduler's own words."""
+    decision = issue.decision
+    if decision is None:
+        return
+    for group in rejected_groups(decision.rejected, may_evict=may_evict(decision)):
+        yield safe(f"{plural(group.size, 'node')}: {'; '.join([*group.reasons, *group.evidence, group.where])}")
+    if decision.message:
+        yield safe(f"kube-scheduler's words: {decision.message}")
 
 
 def _remark(issue: Issue) -> str:

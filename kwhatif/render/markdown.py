@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from kwhatif.render.amounts import plural
-from kwhatif.render.issues import Issue, issues, place
+from kwhatif.render.detail import MANY
+from kwhatif.render.issues import Issue, grouped, issues, place
+from kwhatif.render.node_names import NodeNames, nodes_in
+from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
+from kwhatif.render.qualifiers import qualifier
+from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
-from kwhatif.render.verdict import sentence_about
+from kwhatif.render.verdict import sentence_about, workload_sentence
+from kwhatif.render.victims import VictimGroup, victim_groups
 from kwhatif.report import Decision, Outcome, Report, WorkloadRow
 
 #: A comment may hold 65,536 characters; what is left out is counted.
 MAX_ROWS = 100
 _MAX_TEXT = 300
+#: So many subjects of equal findings are named, and so many characters are left for evidence.
+_MAX_SUBJECTS = 5
+_MAX_EVIDENCE = 30_000
 
 _SIGNS: dict[Outcome, str] = {
     "Placed": "✅",
@@ -58,42 +68,105 @@ def code(text: str) -> str:
 
 def _gate(report: Report) -> Iterator[str]:
     verdict = report.policy.verdict if report.policy else "pass"
-    yield f"### {_VERDICTS['fail' if report.problems else verdict]}"
+    doubt = qualifier(report) if verdict == "warn" and not report.problems else ""
+    yield f"### {_VERDICTS['fail' if report.problems else verdict]}{f', but {prose(doubt)}' if doubt else ''}"
     yield ""
-    yield from _table(("", "Workload", "Manifest", "Placed", "Result"), map(_workload, report.workloads))
+    rows = map(_workloads, workload_groups(report.workloads, many=MANY))
+    yield from _table(("", "Workload", "Manifest", "Placed", "Result"), rows)
     found = issues(report)
-    counting = [issue for issue in found if issue.suppressed is None]
+    counting = grouped(issue for issue in found if issue.suppressed is None)
     if counting:
         yield from ("", "#### Findings", "", *_limited(map(_finding, counting), len(counting)))
-    suppressed = [issue for issue in found if issue.suppressed is not None]
+        yield from _all_evidence((alike[0].decision for alike in counting), report)
+    suppressed = grouped(issue for issue in found if issue.suppressed is not None)
     if suppressed:
         yield from ("", "<details><summary>Suppressed findings</summary>", "")
         yield from (*_limited(map(_finding, suppressed), len(suppressed)), "", "</details>")
 
 
-def _workload(row: WorkloadRow) -> tuple[str, ...]:
-    stuck = row.unschedulable + row.denied
-    sign = "❌" if stuck else "⚠️" if row.placed < row.replicas else "✅"
-    where = _cell(_location(*place(row.source)))
-    return sign, _cell(row.name), where, f"{row.placed}/{row.replicas}", prose(row.message)
+def _workloads(rows: Sequence[WorkloadRow]) -> tuple[str, ...]:
+    """A workload, or those with equal results."""
+    first = rows[0]
+    name = " ".join([_cell(first.name), *([f"and {len(rows) - 1:,} more"] if len(rows) > 1 else [])])
+    where = _cell(_location(*place(first.source)))
+    placed = f"{sum(row.placed for row in rows):,}/{sum(row.replicas for row in rows):,}"
+    return _workload_sign(first), name, where, placed, prose(first.message)
 
 
-def _finding(issue: Issue) -> str:
+def _workload_sign(row: WorkloadRow) -> str:
+    return _SIGNS[
+        "Unschedulable" if workload_severity(row) == 0 else "Preempts" if row.placed < row.replicas else "Placed"
+    ]
+
+
+def _finding(alike: Sequence[Issue]) -> str:
+    """One line for all that are alike."""
+    issue = alike[0]
     sign = "❌" if issue.level == "error" else "⚠️"
-    subject = f" {code(issue.subject)}" if issue.subject else ""
-    where = f" ({code(_location(issue.file, issue.line))})" if issue.file else ""
+    subjects = [
+        f" {code(each.subject)}" * bool(each.subject) + f" ({code(_location(each.file, each.line))})" * bool(each.file)
+        for each in alike[:_MAX_SUBJECTS]
+    ]
+    more = f" and {len(alike) - _MAX_SUBJECTS:,} more" if len(alike) > _MAX_SUBJECTS else ""
     reason = "" if issue.suppressed is None else f" — {prose(issue.suppressed)}"
-    return f"- {sign} **{prose(issue.rule)}**{subject}{where}: {prose(issue.message)}{reason}"
+    return f"- {sign} **{prose(issue.rule)}**{','.join(subjects)}{more}: {prose(issue.message)}{reason}"
 
 
 def _decisions(report: Report) -> Iterator[str]:
-    rows = (_decision(decision, report) for decision in report.decisions)
-    yield from _table(("", "Pod", "Node", "Result"), rows)
+    parts = parts_of(report)
+    yield from _table(("", "Pod", "Node", "Result"), (_part(part, report) for part in parts))
+    explained = (decision for _, decisions in parts for decision in decisions if decision.outcome != "Placed")
+    yield from _all_evidence(explained, report)
 
 
-def _decision(decision: Decision, report: Report) -> tuple[str, ...]:
+def _part(part: Part, report: Report) -> tuple[str, ...]:
+    row, decisions = part
+    if row is not None:
+        return _workload_sign(row), _cell(row.name), "", prose(workload_sentence(row, decisions))
+    (decision,) = decisions
     node = _cell(decision.node) if decision.node else ""
     return _SIGNS[decision.outcome], _cell(decision.pod), node, prose(sentence_about(decision, report))
+
+
+def _all_evidence(decisions: Iterable[Decision | None], report: Report) -> Iterator[str]:
+    """What stands behind each of the decisions, folded, as far as there is room in a comment."""
+    by_pod = {decision.pod: decision for decision in decisions if decision and decision.rejected}
+    names = NodeNames(nodes_in(report))
+    room = _MAX_EVIDENCE
+    left_out = 0
+    for decision in by_pod.values():
+        block = "\n".join(_evidence(decision, names))
+        if len(block) > room:
+            left_out += 1
+            continue
+        room -= len(block)
+        yield block
+    if left_out:
+        yield f"\nLeft out here: the evidence for {plural(left_out, 'more pod')}"
+
+
+def _evidence(decision: Decision, names: NodeNames) -> Iterator[str]:
+    summary = html.escape(safe(decision.pod)).replace("@", f"@{_ZERO_WIDTH_SPACE}")
+    yield from ("", f"<details><summary>Evidence: {summary}</summary>", "")
+    groups = rejected_groups(decision.rejected, may_evict=may_evict(decision))
+    yield from _table(("Nodes", "Reason", "Evidence"), (_group(group, names) for group in groups))
+    if names.note:
+        yield f"\n{prose(names.note)}"
+    chosen = decision.preemption.chosen if decision.preemption else None
+    if chosen is not None:
+        yield from ("", f"Victims on {code(chosen.node)}:", "")
+        victims = map(_victims, victim_groups(chosen, each=False))
+        yield from _table(("Victims", "Owner", "Priority", "Budgets left"), victims)
+    yield from ("", f"kube-scheduler's words: {prose(decision.message)}", "", "</details>")
+
+
+def _group(group: RejectedGroup, names: NodeNames) -> tuple[str, ...]:
+    where = names.cut("; ".join([*group.evidence, group.where]))
+    return f"{group.size:,}", prose("; ".join(group.reasons)), prose(where)
+
+
+def _victims(group: VictimGroup) -> tuple[str, ...]:
+    return prose(group.name), prose(group.owner), str(group.victims[0].priority), prose("; ".join(group.budgets))
 
 
 def _table(header: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from kwhatif._version import __version__
-from kwhatif.policy.rules import KINDS
+from kwhatif.policy.names import about
 from kwhatif.render.issues import MANIFEST, Issue, as_uri, issues
 from kwhatif.render.safe import safe
 from kwhatif.report import Report
@@ -30,8 +30,8 @@ def to_sarif(report: Report) -> str:
 
 
 def _rule(name: str) -> dict[str, Any]:
-    about = "A manifest cannot be read" if name == MANIFEST else KINDS[name.partition("/")[0]]
-    return {"id": name, "shortDescription": {"text": about}}
+    text = "A manifest cannot be read" if name == MANIFEST else about(name)
+    return {"id": name, "shortDescription": {"text": text}}
 
 
 def _invocation(report: Report) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TypeVar, assert_never, cast
 
 from kwhatif.framework.evidence import (
     BindingFailed,
+    BindingTimedOut,
     ClaimElsewhere,
     CordonedNode,
     DeviceShortage,
@@ -30,6 +31,9 @@ from kwhatif.framework.evidence import (
 )
 from kwhatif.render.amounts import amount, plural, some
 
+#: Beside the most frequent one.
+_MOST_SELECTORS = 2
+
 Found = tuple[str, Evidence]
 E = TypeVar("E")
 
@@ -40,13 +44,13 @@ def sentence(evidence: Evidence) -> str:  # noqa: C901, PLR0911, PLR0912 - one a
         case InsufficientResource():
             return _insufficient(evidence)
         case UntoleratedTaint():
-            return f"taint {_taint(evidence)} is not tolerated"
+            return f"taint {taint_text(evidence)} is not tolerated"
         case CordonedNode():
             return "cordoned (spec.unschedulable)"
         case WrongNode(wanted=wanted):
             return f"the pod asks for node {wanted}"
         case UnmatchedSelector():
-            return f"wants {' or '.join(evidence.terms)}; {_labels(evidence)}"
+            return f"wants {' and '.join(evidence.terms)}; {_labels(evidence)}"
         case PortConflict(ip=ip, protocol=protocol, port=port, pod=pod):
             return f"host port {_address(ip, port)}/{protocol} is taken by {pod}"
         case SpreadSkew():
@@ -72,6 +76,8 @@ def sentence(evidence: Evidence) -> str:  # noqa: C901, PLR0911, PLR0912 - one a
             return f"claim {claim} has {', '.join(devices) or 'its devices'} already, out of reach from here"
         case BindingFailed(claim=claim, device=device, condition=condition):
             return f"claim {claim}: device {device} could not be prepared ({condition})"
+        case BindingTimedOut(claim=claim, device=device, seconds=seconds, limit=limit):
+            return f"claim {claim}: device {device} is not ready after {seconds} s (bindingTimeout {limit} s)"
         case MissingFeature(features=features):
             return f"does not declare {', '.join(features)}"
         case Note(text=text):
@@ -82,19 +88,22 @@ def sentence(evidence: Evidence) -> str:  # noqa: C901, PLR0911, PLR0912 - one a
 def _insufficient(evidence: InsufficientResource) -> str:
     name = evidence.resource
     needs = f"{name}: needs {amount(name, evidence.requested)}"
+    if not evidence.allocatable:
+        return f"{needs}, the node has none"
     if evidence.requested > evidence.allocatable:
         return f"{needs}, the whole node has {amount(name, evidence.allocatable)}"
     free = evidence.allocatable - evidence.used
     return f"{needs}, {amount(name, free)} of {amount(name, evidence.allocatable)} free"
 
 
-def _taint(taint: UntoleratedTaint) -> str:
+def taint_text(taint: UntoleratedTaint) -> str:
+    """A taint as kubectl writes it."""
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def _labels(evidence: UnmatchedSelector) -> str:
     said = [f"{key}={value}" if value is not None else f"no {key}" for key, value in evidence.labels.items()]
-    return f"the node says {', '.join(said)}" if said else "the node does not match"
+    return f"the node has {', '.join(said)}" if said else "the node does not match"
 
 
 def _devices(shortage: DeviceShortage) -> str:
@@ -121,13 +130,18 @@ def _skew(evidence: SpreadSkew) -> str:
     )
 
 
-def summary(found: Sequence[Found]) -> list[str]:
-    """Sentences about many nodes that were refused alike; (node name, evidence) pairs of any kinds."""
+def summary(found: Sequence[Found], *, counted: bool = True) -> list[str]:
+    """Sentences about many nodes that were rejected alike.
+
+    Args:
+        found: pairs of node name and evidence, of any kinds.
+        counted: these are all the nodes; else it is not said how many of them have each kind of evidence.
+    """
     lines: list[str] = []
     kinds = dict.fromkeys(_kind(evidence) for _, evidence in found)
     for kind in kinds:
         alike = [(node, evidence) for node, evidence in found if _kind(evidence) == kind]
-        lines.extend(_summarise(alike))
+        lines.extend(_summarise(alike, counted=counted))
     return lines
 
 
@@ -135,21 +149,23 @@ def _kind(evidence: Evidence) -> tuple[type, str]:
     return type(evidence), evidence.resource if isinstance(evidence, InsufficientResource) else ""
 
 
-def _summarise(found: Sequence[Found]) -> list[str]:
+def _summarise(found: Sequence[Found], *, counted: bool) -> list[str]:
     if len(found) == 1:
         return [sentence(found[0][1])]
     first = found[0][1]
     if isinstance(first, InsufficientResource):
         return [_most_free(cast("Sequence[tuple[str, InsufficientResource]]", found))]
     if isinstance(first, UntoleratedTaint):
-        return [_counted(found, lambda evidence: _taint(cast("UntoleratedTaint", evidence)), "taint ")]
+        return [
+            _counted(found, lambda evidence: taint_text(cast("UntoleratedTaint", evidence)), "taint ", counted=counted)
+        ]
     if isinstance(first, SpreadSkew | PodAntiAffinityMatched | ExistingAntiAffinity | PodAffinityUnmatched):
-        return _by_sentence(found)
+        return _by_sentence(found, counted=counted)
     if isinstance(first, CordonedNode):
         return [sentence(first)]
     if isinstance(first, UnmatchedSelector):
-        return _selectors(cast("Sequence[tuple[str, UnmatchedSelector]]", found))
-    return _by_sentence(found)
+        return _selectors(cast("Sequence[tuple[str, UnmatchedSelector]]", found), counted=counted)
+    return _by_sentence(found, counted=counted)
 
 
 def _most_free(found: Sequence[tuple[str, InsufficientResource]]) -> str:
@@ -158,27 +174,61 @@ def _most_free(found: Sequence[tuple[str, InsufficientResource]]) -> str:
     name = best.resource
     largest = max(evidence.allocatable for _, evidence in found)
     needs = f"{name}: needs {amount(name, best.requested)}"
+    if not largest:
+        return f"{needs}, none of these nodes has any"
     if best.requested > largest:
         return f"{needs}, the largest of these nodes has {amount(name, largest)} in all"
-    return f"{needs}, at most {amount(name, best.allocatable - best.used)} free on {node}"
+    return f"{needs}, {free_on(name, best.allocatable - best.used, node, only=False)}"
 
 
-def _counted(found: Sequence[Found], text: Callable[[Evidence], str], prefix: str = "") -> str:
+def free_on(resource: str, free: int, node: str, *, only: bool) -> str:
+    """How much the node has left, which is the one with the most unless it is the only one."""
+    if free <= 0:
+        return f"none free on {node}" if only else "none free"
+    return f"{'' if only else 'at most '}{amount(resource, free)} free on {node}"
+
+
+def _counted(found: Sequence[Found], text: Callable[[Evidence], str], prefix: str = "", *, counted: bool = True) -> str:
     counts = Counter(text(evidence) for _, evidence in found)
-    shown = [f"{what} ({count:,})" if len(counts) > 1 else what for what, count in counts.most_common()]
+    shown = [f"{what} ({count:,})" if counted and len(counts) > 1 else what for what, count in counts.most_common()]
     return prefix + some(shown)
 
 
-def _by_sentence(found: Sequence[Found], limit: int = 3) -> list[str]:
+def _by_sentence(found: Sequence[Found], limit: int = 3, *, counted: bool) -> list[str]:
     counts = Counter(sentence(evidence) for _, evidence in found)
-    lines = [f"{text} ({plural(count, 'node')})" if len(counts) > 1 else text for text, count in counts.most_common()]
+    several = counted and len(counts) > 1
+    lines = [f"{text} ({plural(count, 'node')})" if several else text for text, count in counts.most_common()]
     return lines if len(lines) <= limit + 1 else [*lines[:limit], f"… and {len(lines) - limit:,} more like these"]
 
 
-def _selectors(found: Sequence[tuple[str, UnmatchedSelector]]) -> list[str]:
-    terms = Counter(" or ".join(evidence.terms) for _, evidence in found)
+def _selectors(found: Sequence[tuple[str, UnmatchedSelector]], *, counted: bool) -> list[str]:
+    """What the pod wants and most of the nodes lack, and what they have instead; other wishes, if any, with counts."""
+    wanted = Counter(evidence.terms for _, evidence in found)
+    terms, count = wanted.most_common(1)[0]
     said: Counter[str] = Counter()
     for _, evidence in found:
-        said.update(f"{key}={value}" if value is not None else f"no {key}" for key, value in evidence.labels.items())
-    shown = some([f"{what} ({count:,})" for what, count in said.most_common()])
-    return [f"wants {some(list(terms))}" + (f"; nodes say {shown}" if shown else "")]
+        if evidence.terms == terms:
+            said.update(
+                f"{key}={value}" if value is not None else f"no {key}" for key, value in evidence.labels.items()
+            )
+    shown = some(
+        [what if times == count or not counted else f"{what} ({times:,})" for what, times in said.most_common()]
+    )
+    wants, have = f"wants {' and '.join(terms)}", f"have {shown}" if shown else "do not match"
+    if len(wanted) == 1:
+        return [f"{wants}; nodes {have}"]
+    nodes = plural(count, "node") if counted else "nodes"
+    return [f"{wants}; {nodes} {have}", *_other_selectors(wanted, terms, counted=counted)]
+
+
+def _other_selectors(wanted: Counter[tuple[str, ...]], shown: tuple[str, ...], *, counted: bool) -> list[str]:
+    others = [(terms, count) for terms, count in wanted.most_common() if terms != shown]
+    lines = [
+        f"wants {' and '.join(terms)}" + (f" ({plural(count, 'node')})" if counted else "")
+        for terms, count in others[:_MOST_SELECTORS]
+    ]
+    return (
+        lines
+        if len(others) <= _MOST_SELECTORS
+        else [*lines, f"… and {len(others) - _MOST_SELECTORS:,} more like these"]
+    )

@@ -3,84 +3,125 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-import msgspec
+from msgspec.structs import replace
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.render.amounts import plural
-from kwhatif.render.gate import gate
+from kwhatif.render.amounts import plural, seconds
+from kwhatif.render.caveats import sentences
+from kwhatif.render.detail import MANY, Detail
+from kwhatif.render.gate import gate, queued_before
+from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.nodes import feasible_table, rejected_table
-from kwhatif.render.preemption import candidates_table, story, victims_table
+from kwhatif.render.outcomes import SIGNS, Part, parts_of, severity, verb
+from kwhatif.render.preemption import candidates_table, story
+from kwhatif.render.rejections import may_evict
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
-from kwhatif.render.verdict import verdict
+from kwhatif.render.verdict import verdict, workload_verdict
+from kwhatif.render.victims import victims_table
 from kwhatif.report import Decision, Report
-
-#: With more pods than this, only verdicts are printed unless details are asked for.
-MANY = 10
-
-
-class Detail(msgspec.Struct, frozen=True):
-    """How much to print. `now`: seconds since the epoch, for the age of pods."""
-
-    now: int = 0
-    wide: bool = False
-    explain: bool = False
-    quiet: bool = False
 
 
 def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
-    """Everything that is printed, top to bottom."""
-    if report.command == "gate":
-        yield from _gate(report, detail)
-    else:
-        yield from _judged_alone(report, detail)
+    """Everything that is printed, top to bottom; the verdict is the first line."""
+    if not detail.quiet:
+        now = seconds(report.snapshot.taken_at) if report.snapshot.taken_at else detail.now
+        detail = replace(detail, names=NodeNames(nodes_in(report)), now=now)
+    first, *others = (_gate if report.command == "gate" else _judged)(report, detail)
+    yield first
+    if detail.names.note:
+        yield text(detail.names.note, FAINT)
+    yield from others
     if not detail.quiet:
         yield from _caveats(report)
 
 
 def _gate(report: Report, detail: Detail) -> Iterator[RenderableType]:
-    yield from gate(report, quiet=detail.quiet)
+    yield from gate(report, detail)
+    if not detail.quiet:
+        yield from queued_before(report)
     backed = [decision for decision in report.decisions if decision.rejected] if detail.wide else ()
     for decision in backed:
         yield ""
-        yield verdict(decision, report)
+        yield verdict(decision, report, detail.names)
         yield from _placement(decision, detail)
-        # A gate keeps a few nodes of each kind; the counts are in the scheduler's words.
-        hidden = report.snapshot.nodes - len(decision.rejected)
-        if hidden > 0:
-            yield text(f"Left out: {plural(hidden, 'node')} that {'says' if hidden == 1 else 'say'} the same", FAINT)
+        hidden = sum(row.alike for row in decision.rejected)
+        if hidden:
+            yield text(f"Not shown: {plural(hidden, 'node')} with the same reasons", FAINT)
 
 
-def _judged_alone(report: Report, detail: Detail) -> Iterator[RenderableType]:
-    decisions = report.decisions
-    brief = detail.quiet or (len(decisions) > MANY and not (detail.wide or detail.explain))
-    for number, decision in enumerate(decisions):
+def _judged(report: Report, detail: Detail) -> Iterator[RenderableType]:
+    """Workload by workload, then the pods that are no workload's: the worst first, pending pods in queue order."""
+    parts = parts_of(report)
+    if not parts:
+        yield text("No pod is pending: nothing to decide.", FAINT)
+    brief = detail.quiet or (len(parts) > MANY and not (detail.wide or detail.explain))
+    hidden = _uneventful(parts) if brief and not detail.quiet and report.command != "preempt" else []
+    for number, (row, decisions) in enumerate(parts[: len(parts) - len(hidden)]):
         if number and not brief:
             yield ""
-        yield verdict(decision, report)
-        if not brief:
-            parts = _preemption if report.command == "preempt" else _placement
-            yield from parts(decision, detail)
-    if not decisions:
-        yield text("No pod is pending: nothing to decide.", FAINT)
-    if len(decisions) > 1:
-        yield _sum(decisions)
+        if row is not None:
+            yield workload_verdict(row, report, decisions, detail.names)
+        if row is None or not brief:
+            yield from _pods(decisions, report, detail, brief=brief)
+    if hidden:
+        pods = sum(len(decisions) for _, decisions in hidden)
+        yield Text.assemble(
+            SIGNS["Placed"], f" {len(hidden):,} more: all their {pods:,} pods fit ", ("(-o wide)", FAINT)
+        )
+    if len(parts) > 1:
+        yield _sum(report)
+    if not detail.quiet:
+        yield from queued_before(report)
 
 
-def _sum(decisions: tuple[Decision, ...]) -> Text:
+def _uneventful(parts: Sequence[Part]) -> Sequence[Part]:
+    """The last of the parts, of which every pod is placed: nobody needs a line for each."""
+    good = [part for part in parts if part[1] and all(decision.outcome == "Placed" for decision in part[1])]
+    return parts[len(parts) - len(good) :] if len(good) > 1 else []
+
+
+def _pods(decisions: Sequence[Decision], report: Report, detail: Detail, *, brief: bool) -> Iterator[RenderableType]:
+    """The first pod of each outcome, with what its decision says why; with `-o wide`, all."""
     counts = Counter(decision.outcome for decision in decisions)
-    words = {"Placed": "fit", "Preempts": "would evict", "Unschedulable": "stay pending", "Gated": "gated"}
-    parts = [f"{count} {words.get(outcome, outcome.lower())}" for outcome, count in counts.items()]
-    return text(f"{plural(len(decisions), 'pod')}, each judged on the same snapshot: {', '.join(parts)}", STRONG)
+    shown: set[str] = set()
+    for decision in decisions:
+        is_first = decision.outcome not in shown
+        shown.add(decision.outcome)
+        if not (is_first or detail.wide):
+            continue
+        if len(decisions) > 1:
+            yield ""
+        yield _head(decision, report, detail, alike=counts[decision.outcome] if is_first else 1, of=len(decisions))
+        if not brief and decision.detail != "short":
+            yield from (_preemption if report.command == "preempt" else _placement)(decision, detail)
+
+
+def _head(decision: Decision, report: Report, detail: Detail, *, alike: int, of: int) -> Text:
+    """The verdict; shorter where the line about the workload has said why."""
+    said = verdict(decision, report, detail.names)
+    if of > 1 and decision.outcome in ("Unschedulable", "Denied"):
+        sign, style = SIGNS[decision.outcome]
+        said = Text.assemble((sign, style), " ", text(decision.pod, STRONG), (f" {verb(decision.outcome, 1)}", style))
+    if alike > 1:
+        said.append(f" (the first of {alike:,})", FAINT)
+    return said
+
+
+def _sum(report: Report) -> Text:
+    counts = Counter(decision.outcome for decision in sorted(report.decisions, key=severity))
+    parts = [f"{count} {verb(outcome, count)}" for outcome, count in counts.items()]
+    how = "each judged as if it were the only one" if report.alone else "one after another"
+    return text(f"{plural(len(report.decisions), 'pod')}, {how}: {', '.join(parts) or 'none'}", STRONG)
 
 
 def _placement(decision: Decision, detail: Detail) -> Iterator[RenderableType]:
     if decision.feasible:
-        yield feasible_table(decision.feasible, decision.ties, wide=detail.wide)
+        yield feasible_table(decision.feasible, decision.ties, detail)
     if decision.rejected:
-        yield rejected_table(decision.rejected, wide=detail.wide)
+        yield rejected_table(decision.rejected, detail, may_evict=may_evict(decision))
     yield from _victims(decision, detail)
     yield from _message(decision)
 
@@ -88,20 +129,20 @@ def _placement(decision: Decision, detail: Detail) -> Iterator[RenderableType]:
 def _preemption(decision: Decision, detail: Detail) -> Iterator[RenderableType]:
     preemption = decision.preemption
     if preemption is not None and preemption.candidates:
-        yield candidates_table(preemption, wide=detail.wide)
+        yield candidates_table(preemption, detail)
         yield from _victims(decision, detail)
     elif decision.rejected:
-        yield rejected_table(decision.rejected, wide=detail.wide)
+        yield rejected_table(decision.rejected, detail, may_evict=may_evict(decision))
     if detail.explain:
-        yield from story(decision)
+        yield from story(decision, detail)
     yield from _message(decision)
 
 
 def _victims(decision: Decision, detail: Detail) -> Iterator[RenderableType]:
     chosen = decision.preemption.chosen if decision.preemption else None
     if chosen is not None:
-        yield text(f"Victims on {chosen.node}", STRONG)
-        yield victims_table(chosen.victims, chosen, detail.now)
+        yield text(f"Victims on {detail.names.cut(chosen.node)}", STRONG)
+        yield victims_table(chosen, detail)
 
 
 def _message(decision: Decision) -> Iterator[RenderableType]:
@@ -110,8 +151,10 @@ def _message(decision: Decision) -> Iterator[RenderableType]:
 
 
 def _caveats(report: Report) -> Iterator[RenderableType]:
-    if report.caveats:
+    found = {finding.caveat for finding in report.policy.findings} if report.policy else set()
+    others = sentences([caveat for caveat in report.caveat_details if caveat not in found]) if found else report.caveats
+    if others:
         yield ""
         yield text("Caveats", STRONG)
-        for caveat in report.caveats:
+        for caveat in others:
             yield indented(text(f"• {caveat}", WARN))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 from kwhatif.render.safe import safe
@@ -31,26 +32,30 @@ def lines(content: Sequence[str], style: str = "") -> Text:
 
 
 class _Fitted(Table):
-    """A table that breaks no word, and whose longest lines are wrapped first.
+    """A table that breaks no word; where there is not room for all, the last column gets most of it.
 
-    Where there is no room for that, headers are broken; where even the cells' words do not fit, each row becomes a few
-    lines.
+    Where there is not even room for the words of the cells, each row becomes a few lines.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Each column is as wide as its longest word; what room is left makes short lines whole first."""
-        words = [_longest(column, str.split) for column in self.columns]
-        lines = [_longest(column, str.splitlines) for column in self.columns]
-        room = options.max_width - sum(words) - _GAP * len(words) + 1
-        bare = [max((_longest_word(cell) for cell in column.cells), default=0) for column in self.columns]
-        if sum(bare) + _GAP * len(bare) - 1 > options.max_width:
+        """Each column is as wide as its longest word, and then as what `_share` gives it."""
+        room = options.max_width - _GAP * len(self.columns) + 1
+        whole = [_longest((column.header, *column.cells), str.splitlines) for column in self.columns]
+        if sum(whole) <= room:
+            yield from super().__rich_console__(console, options)
+            return
+        headers = [_in_words(str(column.header)) for column in self.columns]
+        words = [
+            _longest((header, *column.cells), str.split) for header, column in zip(headers, self.columns, strict=True)
+        ]
+        if sum(words) > room:
             yield from self._stacked()
             return
-        if 0 <= room < sum(lines) - sum(words):
-            for line, word, column in sorted(zip(lines, words, self.columns, strict=True), key=_more):
-                more = min(line - word, room)
-                column.width = word + more
-                room -= more
+        for header, column in zip(headers, self.columns, strict=True):
+            column.header = header
+        extra = _share(room - sum(words), [line - word for line, word in zip(whole, words, strict=True)])
+        for column, word, more in zip(self.columns, words, extra, strict=True):
+            column.width = word + more
         yield from super().__rich_console__(console, options)
 
     def _stacked(self) -> Iterator[RenderableType]:
@@ -60,7 +65,8 @@ class _Fitted(Table):
         yield ""
         for row in zip(*(column.cells for column in self.columns), strict=True):
             cells = [cell if isinstance(cell, Text) else Text(str(cell)) for cell in row]
-            yield Text(" ").join(cells[: title + 1])
+            if cells[title].plain:  # else the row goes on
+                yield Text(" ").join(cells[: title + 1])
             for header, cell in zip(headers[title + 1 :], cells[title + 1 :], strict=True):
                 if cell.plain:
                     label = header.lower() if header.isupper() else header
@@ -72,17 +78,25 @@ class _Fitted(Table):
 _GAP = 3
 
 
-def _more(fitted: tuple[int, int, Column]) -> int:
-    line, word, _ = fitted
-    return line - word
+def _share(room: int, wanted: Sequence[int]) -> list[int]:
+    """How much more than its longest word each column gets: as it would need, the rest for the last one."""
+    total = max(sum(wanted), 1)
+    given = [min(more, room * more // total) for more in wanted]
+    given[-1] += min(room - sum(given), wanted[-1] - given[-1])
+    return given
 
 
-def _longest_word(cell: object) -> int:
-    return max(map(cell_len, str(cell).split()), default=0)
+#: Where a name in camel case may be broken: `NodeResources`, `CSILimits`.
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-def _longest(column: Column, split: Callable[[str], list[str]]) -> int:
-    return max((cell_len(part) for cell in (column.header, *column.cells) for part in split(str(cell))), default=0)
+def _in_words(header: str) -> str:
+    """A plugin's name as words, which can be wrapped."""
+    return header if header.isupper() else _HUMP.sub(" ", header)
+
+
+def _longest(cells: Iterable[object], split: Callable[[str], list[str]]) -> int:
+    return max((cell_len(part) for cell in cells for part in split(str(cell))), default=0)
 
 
 def table(*columns: str, right: Sequence[str] = ()) -> Table:

@@ -2,33 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
+from kwhatif.model.caveat import NoBudgets
+from kwhatif.policy.words import victims_by_owner
 from kwhatif.render.amounts import plural, some
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, text
-from kwhatif.report import CandidateRow, Decision, Report
-
-_SIGNS = {
-    "Placed": ("✔", GOOD),
-    "Preempts": ("!", WARN),
-    "Unschedulable": ("✘", BAD),
-    "Gated": ("⏸", WARN),
-    "Denied": ("✘", BAD),
-    "Ignored": ("-", FAINT),
-    "Waits": ("-", FAINT),
-}
+from kwhatif.render.node_names import WHOLE, NodeNames
+from kwhatif.render.outcomes import SIGNS, sign_of
+from kwhatif.render.qualifiers import about_pod, about_workload, qualifier
+from kwhatif.render.text import GOOD, STRONG, text
+from kwhatif.render.why import did_you_mean, why
+from kwhatif.report import CandidateRow, Decision, Report, WorkloadRow
 
 
-def verdict(decision: Decision, report: Report) -> Text:
+def verdict(decision: Decision, report: Report, names: NodeNames = WHOLE) -> Text:
     """Sign, pod, and what becomes of it."""
-    sign, style = _SIGNS[decision.outcome]
-    return Text.assemble(
-        (sign, style), " ", text(decision.pod, STRONG), " ", text(sentence_about(decision, report), style)
-    )
+    sign, style = SIGNS[decision.outcome]
+    if decision.outcome == "Placed" and qualifier(report, about_pod(decision)):
+        sign, style = SIGNS["Preempts"]
+    said = names.cut(sentence_about(decision, report))
+    return Text.assemble((sign, style), " ", text(decision.pod, STRONG), " ", text(said, style))
+
+
+def workload_verdict(row: WorkloadRow, report: Report, decisions: Sequence[Decision], names: NodeNames = WHOLE) -> Text:
+    """Sign, workload, what becomes of its pods, what that depends on; where some stay pending, why."""
+    sign, style = sign_of(row)
+    doubt = qualifier(report, about_workload(row, decisions))
+    if doubt and style == GOOD:
+        sign, style = SIGNS["Preempts"]
+    said = names.cut(workload_sentence(row, decisions)) + (f"; but {doubt}" if doubt else "")
+    return Text.assemble((sign, style), " ", text(row.name, STRONG), ": ", text(said, style))
+
+
+def workload_sentence(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
+    """What becomes of the workload's pods; where some stay pending or are refused, why."""
+    stuck = next((why(each) for each in decisions if each.outcome == "Unschedulable" and each.near), "")
+    refused = next((f"{each.message}{did_you_mean(each)}" for each in decisions if each.outcome == "Denied"), "")
+    return row.message + "".join(f": {reason}" for reason in (stuck, refused) if reason)
 
 
 def sentence_about(decision: Decision, report: Report) -> str:
-    """What becomes of the pod."""
+    """What becomes of the pod, and what that depends on."""
+    doubt = qualifier(report, about_pod(decision))
+    return f"{_fate(decision, report)}; but {doubt}" if doubt else _fate(decision, report)
+
+
+def _fate(decision: Decision, report: Report) -> str:
     match decision.outcome:
         case "Placed":
             return _placed(decision, report)
@@ -38,7 +59,7 @@ def sentence_about(decision: Decision, report: Report) -> str:
             gate = decision.pre_enqueue
             return f"is not queued: {gate.message}" if gate else "is not queued"
         case "Denied":
-            return f"is refused by the API server: {decision.message}"
+            return f"is refused by the API server: {decision.message}{did_you_mean(decision)}"
         case "Ignored":
             return f"is ignored: {decision.message}"
         case "Waits":
@@ -50,46 +71,39 @@ def sentence_about(decision: Decision, report: Report) -> str:
 def _placed(decision: Decision, report: Report) -> str:
     ties = list(decision.ties)
     feasible = len(decision.feasible)
-    where = (
-        f"lands on {ties[0]}"
-        if len(ties) == 1
-        else f"lands on one of {plural(len(ties), 'node')} that score equally: {some(ties, 5)}"
-    )
-    if feasible == 1:
-        return f"{where}, the only one of {plural(report.snapshot.nodes, 'node')} that it fits on"
-    best = "" if len(ties) > 1 else ", the best"
-    return f"{where}{best} of {plural(feasible, 'feasible node')} ({report.snapshot.nodes:,} in all)"
+    is_full = decision.detail == "full"
+    known = f", the best of {plural(feasible, 'feasible node')} ({report.snapshot.nodes:,} in all)" if is_full else ""
+    if len(ties) > 1:
+        known = known.replace("the best of ", "of ", 1)
+        return f"lands on one of {len(ties)} nodes that score equally{known}: {some(ties, 5)}"
+    if is_full and feasible == 1:
+        known = f", the only one of {plural(report.snapshot.nodes, 'node')} that it fits on"
+    return f"lands on {decision.node}{known}"
 
 
 def _preempts(decision: Decision, report: Report) -> str:
     preemption = decision.preemption
     chosen = preemption.chosen if preemption else None
     if preemption is None or chosen is None:
-        return f"fits nowhere; it would be nominated to {decision.node}"
+        return f"fits on no node; it would be nominated to {decision.node}"
     others = [node for node in preemption.ties if node != chosen.node]
     tied = f" (or equally well {some(others)})" if others else ""
-    evicted = f"it would evict {plural(len(chosen.victims), 'pod')} on {chosen.node}{tied}"
-    return f"fits nowhere; {evicted}, {_cost(chosen, report)}"
+    evicted = f"would evict {victims_by_owner(chosen.victims)} on {chosen.node}{tied}"
+    return f"fits only by preemption: {evicted}, {_cost(chosen, report)}"
 
 
 def _cost(chosen: CandidateRow, report: Report) -> str:
     broken = sorted({budget for victim in chosen.victims for budget in victim.violates})
     if broken:
         return f"violating {plural(len(broken), 'budget')}: {some(broken)}"
-    if report.snapshot.pod_disruption_budgets is None:
-        return "whether that violates a budget is unknown"
+    if report.snapshot.pod_disruption_budgets is None or any(
+        isinstance(caveat, NoBudgets) for caveat in report.caveat_details
+    ):
+        return "and no budget is known, so whether that violates one is unknown"
     return "no budget violated"
 
 
 def _stuck(decision: Decision, report: Report) -> str:
     if report.snapshot.nodes == 0:
         return "stays pending: the cluster has no nodes"
-    if not decision.rejected:
-        return f"stays pending: {decision.message}"
-    fits = f"stays pending: none of {plural(report.snapshot.nodes, 'node')} fits"
-    preemption = decision.preemption
-    if preemption is None:
-        return fits
-    if not preemption.eligible:
-        return f"{fits}, and it may not evict"
-    return f"{fits}, and evicting pods does not help"
+    return f"stays pending: {why(decision)}"

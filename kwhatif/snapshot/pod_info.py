@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any, TypeVar
 
 from kwhatif.matching.affinity import AffinityTerms, affinity_terms
 from kwhatif.matching.pod_resources import PodResources, pod_resources
 from kwhatif.matching.ports import HostPort, host_ports
 from kwhatif.model.meta import parse_time
 from kwhatif.model.pod import Pod
+
+T = TypeVar("T")
 
 
 class PodInfo:
@@ -30,6 +34,7 @@ class PodInfo:
         # preemption asks for ports and terms of a hundred thousand pods.
         self._ports: tuple[HostPort, ...] | None = None
         self._affinity_terms: AffinityTerms | None = None
+        self._derived: dict[Callable[[Pod], Any], Any] | None = None
         start_time = pod.status.start_time
         #: When the kubelet acknowledged the pod, nanoseconds since the epoch.
         self.start_time = parse_time(start_time) if start_time else None
@@ -71,6 +76,16 @@ class PodInfo:
         if self._affinity_terms is None:
             self._affinity_terms = affinity_terms(self.pod)
         return self._affinity_terms
+
+    def derived(self, build: Callable[[Pod], T]) -> T:
+        """What `build` makes of the pod, made when it is first asked for: for rules that are asked again and again."""
+        known = self._derived
+        if known is None:
+            known = self._derived = {}
+        if build not in known:
+            known[build] = build(self.pod)
+        made: T = known[build]
+        return made
 
     @property
     def has_affinity(self) -> bool:

@@ -1,17 +1,82 @@
-"""Manifests as a gate is asked about them."""
+"""What a command is asked about: the objects of manifests, and objects of the cluster by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import BinaryIO, NamedTuple
 
-from kwhatif.errors import Problem
-from kwhatif.model.cluster import key_of
+from kwhatif.errors import InputError, Problem
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
-from kwhatif.policy.suppression import ANNOTATION
+from kwhatif.model.originals import Originals
+from kwhatif.policy.words import ANNOTATION
 from kwhatif.report import ProblemRow, SourceRow
 from kwhatif.sources.kinds import KINDS
+from kwhatif.sources.manifests import no_pod, read_manifest_set
+from kwhatif.sources.named import find_named, parse_reference
 from kwhatif.sources.origin import Manifest
+from kwhatif.sources.strict import Validation
 from kwhatif.whatif.applied import Applied
+
+
+class Asked(NamedTuple):
+    """What can be judged, what is wrong with the rest, and caveats about what was left out."""
+
+    applied: tuple[Applied, ...]
+    problems: tuple[Problem, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+    #: The kinds of all objects, also of those that are not read.
+    kinds: tuple[str, ...] = ()
+
+    def require_pods(self, paths: Sequence[str]) -> None:
+        """Where an answer is about pods, nothing may be wrong, and there must be some.
+
+        Raises:
+            InputError: with every problem.
+        """
+        if self.problems:
+            raise InputError(self.problems)
+        if not any(each.is_workload for each in self.applied):
+            raise InputError([no_pod(paths, self.kinds)])
+
+
+def read_applied(
+    paths: Sequence[str],
+    cluster: Cluster,
+    *,
+    stdin: BinaryIO,
+    default_namespace: str,
+    originals: Originals | None = None,
+    custom_kinds: Collection[str] = (),
+    validation: Validation = "strict",
+) -> Asked:
+    """Read files, directories, globs or "-", and find what is asked for by name in the cluster, in that order.
+
+    Objects that name no namespace get `default_namespace`; the JSON of pods is kept in `originals`. Fields that there
+    are not, or that are there twice, are what `validation` makes of them.
+
+    Raises:
+        InputError: nothing could be read, or there is no object in what was.
+    """
+    references = {path: parse_reference(path, default_namespace) for path in paths}
+    found = [find_named(each, cluster) for each in references.values() if each is not None]
+    applied = [each for each in found if isinstance(each, Applied)]
+    problems = [each for each in found if isinstance(each, Problem)]
+    files = [path for path in paths if references[path] is None]
+    if not files and not applied:
+        raise InputError(problems)
+    if not files:
+        return Asked(tuple(applied), tuple(problems))
+    read = read_manifest_set(
+        files,
+        stdin=stdin,
+        default_namespace=default_namespace,
+        originals=originals,
+        custom_kinds=custom_kinds,
+        validation=validation,
+    )
+    return Asked((*map(as_applied, read.manifests), *applied), (*read.problems, *problems), read.caveats, read.kinds)
 
 
 def as_applied(manifest: Manifest) -> Applied:

@@ -9,11 +9,11 @@ import msgspec
 
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.admission.load import admit
-from kwhatif.errors import ClusterUnreadable, InputError, Problem
+from kwhatif.model.caveat import Caveat, NoNodes, OtherVersion
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.missing import Missing
 from kwhatif.model.node import Node
 from kwhatif.report import KUBERNETES_VERSION
+from kwhatif.sources.left_out import not_read, taken_at
 from kwhatif.sources.unread import unread_caveats
 
 
@@ -25,24 +25,12 @@ class LoadedCluster(msgspec.Struct, frozen=True):
     sources: list[str]
     #: `apiVersion/kind` of objects that no scheduling rule reads -> how many there were.
     skipped: Counter[str]
-    #: Those about missing information are `Missing`.
-    caveats: list[str]
+    caveats: list[Caveat]
     #: Where objects belong that name no namespace.
     namespace: str
     live: bool
-
-    def require_complete(self) -> None:
-        """What `--strict` asks for.
-
-        Raises:
-            InputError: information is missing in a dump.
-            ClusterUnreadable: information is missing that a live cluster has.
-        """
-        missing = [str(caveat) for caveat in self.caveats if isinstance(caveat, Missing)]
-        if missing and self.live:
-            raise ClusterUnreadable("the cluster could not be read in full: " + "; ".join(missing))
-        if missing:
-            raise InputError([Problem(", ".join(self.sources), caveat) for caveat in missing])
+    #: When it was taken (RFC 3339); None of a live cluster, and where a dump does not show it.
+    taken_at: str | None = None
 
 
 class Collected(msgspec.Struct):
@@ -51,7 +39,7 @@ class Collected(msgspec.Struct):
     cluster: Cluster = msgspec.field(default_factory=Cluster)
     sources: list[str] = []
     skipped: Counter[str] = msgspec.field(default_factory=Counter)
-    caveats: list[str] = []
+    caveats: list[Caveat] = []
     namespace: str = DEFAULT_NAMESPACE
     #: `1.36`; "" where it is not known.
     server_version: str = ""
@@ -69,6 +57,7 @@ class Collected(msgspec.Struct):
             *unread_caveats(self.cluster.unread),
             *_no_nodes(self.cluster),
             *admit(self.cluster),
+            *not_read(self.skipped),
         ]
         return LoadedCluster(
             self.cluster,
@@ -77,17 +66,15 @@ class Collected(msgspec.Struct):
             caveats=caveats,
             namespace=self.namespace,
             live=self.live,
+            taken_at=None if self.live else taken_at(self.cluster, caveats),
         )
 
 
-def _version_caveats(version: str) -> Iterator[str]:
+def _version_caveats(version: str) -> Iterator[Caveat]:
     if version and version != KUBERNETES_VERSION:
-        yield (
-            f"the cluster's API server is version {version}: judged by the rules of {KUBERNETES_VERSION}, from which"
-            " its scheduler may differ"
-        )
+        yield OtherVersion(version=version)
 
 
-def _no_nodes(cluster: Cluster) -> Iterator[Missing]:
+def _no_nodes(cluster: Cluster) -> Iterator[Caveat]:
     if not cluster.all(Node):
-        yield Missing("the input holds no Node: kube-scheduler finds no nodes available to schedule pods")
+        yield NoNodes()

@@ -87,8 +87,10 @@ def _versioned(objects: Sequence[Any], api_version: str) -> Sequence[Any]:
     return objects
 
 
-def _decode_piece(json: Buffer, entry: _Entry) -> Sequence[Any]:
+def _decode_piece(json: bytes, entry: _Entry) -> Sequence[Any]:
     try:
+        if not json.isascii():
+            json.decode()  # also what is not read must be text
         return _decode_entries(json, entry)
     except FAILURES as failure:
         raise NotPiecesError from failure

@@ -37,15 +37,19 @@ class Document(NamedTuple):
 
     json: Buffer
     place: Place
+    #: Keys that their map has already, as far as `json` does not show them any more.
+    repeated: tuple[FieldPath, ...] = ()
 
 
 class _JSONProblem(Exception):
-    pass
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
 
 
-def documents(source: str, text: bytes, problems: Problems) -> Iterator[Document]:
-    """The documents of a file; those that do not parse become problems."""
-    if not _SPACE.fullmatch(text) and text.lstrip()[:1] != b"{":
+def documents(source: str, text: bytes, problems: Problems, *, is_json: bool = False) -> Iterator[Document]:
+    """The documents of a file; those that do not parse become problems. `is_json` says that it can be nothing else."""
+    if not is_json and not _SPACE.fullmatch(text) and text.lstrip()[:1] != b"{":
         yield from _yaml_documents(source, text, problems)
         return
     found: list[Document] = []
@@ -54,10 +58,10 @@ def documents(source: str, text: bytes, problems: Problems) -> Iterator[Document
         found.extend(_json_documents(source, text))
     except _JSONProblem as wrong:
         # Like kubectl: after two JSON values this is no YAML in braces.
-        is_yaml = len(found) < 2 and len(text) <= _MAX_FLOW_YAML
+        is_yaml = not is_json and len(found) < 2 and len(text) <= _MAX_FLOW_YAML
         found = list(_yaml_documents(source, text, in_yaml)) if is_yaml else []
         if in_yaml or not found:
-            problems.add(source, str(wrong), hint_for_text(text))
+            problems.add(source, str(wrong), hint_for_text(text), Origin(source, line=wrong.line))
             return
     yield from found
 
@@ -87,19 +91,19 @@ def _end_of_value(text: bytes, position: int) -> int:
     except msgspec.DecodeError as failure:
         if trailing := _TRAILING.search(str(failure)):
             return position + int(trailing[1]) - 1
-        raise _JSONProblem(_json_problem(str(failure), text, position)) from failure
+        raise _json_problem(str(failure), text, position) from failure
     return len(text)
 
 
-def _json_problem(message: str, text: bytes, position: int) -> str:
+def _json_problem(message: str, text: bytes, position: int) -> _JSONProblem:
     at = _AT_BYTE.search(message)
     if at is None:
-        return "is not valid JSON: the end is missing" if "truncated" in message else f"is not valid JSON: {message}"
+        return _JSONProblem(f"is not valid JSON: {'the end is missing' if 'truncated' in message else message}")
     offset = position + int(at[1])
     line = text.count(b"\n", 0, offset) + 1
     column = offset - (text.rfind(b"\n", 0, offset) + 1) + 1
     reason = _AT_BYTE.sub("", message).removeprefix("JSON is malformed: ")
-    return f"is not valid JSON: line {line}, column {column}: {reason}"
+    return _JSONProblem(f"is not valid JSON: line {line}, column {column}: {reason}", line)
 
 
 def _yaml_documents(source: str, text: bytes, problems: Problems) -> Iterator[Document]:
@@ -109,10 +113,10 @@ def _yaml_documents(source: str, text: bytes, problems: Problems) -> Iterator[Do
             continue
         number += 1
         origin = Origin(source, number, line)
-        json = _to_json(chunk, origin, problems)
-        if json is not None:
+        found = _to_json(chunk, origin, problems)
+        if found is not None:
             find_line = _Lines(chunk, line) if len(chunk) <= _MAX_WITH_LINES else None
-            yield Document(json, Place(origin, find_line))
+            yield Document(found[0], Place(origin, find_line), found[1])
 
 
 def _split(source: str, text: bytes, problems: Problems) -> Iterator[tuple[int, bytes]]:
@@ -132,21 +136,23 @@ def _split(source: str, text: bytes, problems: Problems) -> Iterator[tuple[int, 
     yield line, text[start:] if text.endswith(b"\n") else text[start:] + b"\n"
 
 
-def _to_json(chunk: bytes, origin: Origin, problems: Problems) -> bytes | None:
+def _to_json(chunk: bytes, origin: Origin, problems: Problems) -> tuple[bytes, tuple[FieldPath, ...]] | None:
+    """The document as JSON, and the keys that it repeats, as far as the JSON does not."""
     try:
-        return yaml_blocks.to_json(chunk)
+        return yaml_blocks.to_json(chunk), ()
     except NotSimpleError:
         pass
     from kwhatif.sources import yaml_text
 
     try:
-        return msgspec.json.encode(yaml_text.load(chunk))
+        value, repeats = yaml_text.load_with_repeats(chunk)
+        return msgspec.json.encode(value), repeats
     except yaml_text.YAMLProblem as wrong:
         there = origin._replace(line=origin.line + wrong.line - 1) if wrong.line else origin
         column = f", column {wrong.column}" if wrong.column else ""
         problems.add(there.where() + column, f"is not valid YAML: {wrong.message}", hint_for_text(chunk), there)
-    except UnicodeDecodeError:
-        problems.add(origin.where(), "is not valid UTF-8", origin=origin)
+    except UnicodeEncodeError:
+        problems.add(origin.where(), "is not valid YAML: an escape stands for half a character", origin=origin)
     return None
 
 

@@ -10,12 +10,12 @@ from typing import BinaryIO
 
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.garbage import no_garbage_collection
-from kwhatif.model.missing import Missing
+from kwhatif.model.caveat import Caveat, VersionNotRead
 from kwhatif.model.originals import Originals
 from kwhatif.model.saved import SavedSnapshot
 from kwhatif.sources.collected import Collected, LoadedCluster
 from kwhatif.sources.decode import Batch, ObjectDecoder
-from kwhatif.sources.files import READ_ONCE, STDIN, Input, find_inputs, matches, read_inputs
+from kwhatif.sources.files import READ_ONCE, STDIN, Given, Input, find_inputs, matches, read_inputs
 from kwhatif.sources.foreign import ForeignDump, find_foreign, find_piped
 from kwhatif.sources.foreign.exports import read_file
 from kwhatif.sources.inflate import MAX_TEXT, Unreadable
@@ -26,6 +26,7 @@ from kwhatif.sources.progress import Progress, Teller
 from kwhatif.sources.read import open_list
 from kwhatif.sources.registry import Registry
 from kwhatif.sources.validate import STORED, validate_batch
+from kwhatif.sources.validate_values import are_times
 
 _CHUNK = 1 << 20
 
@@ -51,6 +52,7 @@ def collect_dump(
     registry = Registry(problems)
     decoder = ObjectDecoder(problems, DEFAULT_NAMESPACE, originals)
     collected = Collected()
+    collected.cluster.is_whole = False
     piped = _read_whole(stdin, problems) if "-" in paths else b""
     foreign, others = _sort_out(paths, piped, problems)
     inputs = find_inputs(others, BytesIO(piped), problems)
@@ -91,6 +93,9 @@ def _sort_out(paths: Sequence[str], piped: bytes, problems: Problems) -> tuple[l
     foreign: list[ForeignDump] = []
     others: list[str] = []
     for path in chain.from_iterable(matches(pattern, problems) for pattern in paths):
+        if isinstance(path, Given):
+            others.append(path)
+            continue
         if path == "-" and any(dump.path == STDIN for dump in foreign):
             problems.add(STDIN, *READ_ONCE)
             continue
@@ -148,14 +153,18 @@ def _watched(batches: Iterator[Batch], teller: Teller, name: str, size: int = 0)
     teller.tell(name, objects, done=True, read=size, size=size)
 
 
-def _outdated(decoder: ObjectDecoder) -> Iterator[Missing]:
+def _outdated(decoder: ObjectDecoder) -> Iterator[Caveat]:
     for kind, count in sorted(decoder.outdated.items()):
-        yield Missing(f"{kind} left out, {count} objects: this version is not read")
+        yield VersionNotRead(kind=kind, count=count)
 
 
 def _recall(saved: SavedSnapshot, collected: Collected) -> None:
     """What was known when the snapshot was saved, besides its objects."""
-    collected.caveats.extend(Missing(caveat.text) if caveat.missing else caveat.text for caveat in saved.caveats)
+    collected.caveats.extend(saved.recalled())
     collected.server_version = saved.server_version
     collected.namespace = saved.namespace or collected.namespace
     collected.cluster.unread |= saved.unread
+    # Of several, the latest: no claim can have waited for longer than until then.
+    if are_times([saved.taken_at]):
+        collected.cluster.taken_at = max(collected.cluster.taken_at, saved.taken_at)
+    collected.cluster.is_whole |= saved.whole

@@ -42,7 +42,7 @@ def read_head(json: Buffer, report: Report) -> Head | None:
     try:
         return _HEAD.decode(json)
     except FAILURES as failure:
-        _tell(failure, json, report)
+        tell_failure(failure, json, report)
     return None
 
 
@@ -85,11 +85,12 @@ def read_leniently(json: Buffer, type_: type[Model], head: Head, report: Report)
     except msgspec.ValidationError:  # all else is told by the reader
         report.add("a number is out of range")
     except FAILURES as failure:
-        _tell(failure, json, report)
+        tell_failure(failure, json, report)
     return None
 
 
-def _tell(failure: Exception, json: Buffer, report: Report) -> None:
+def tell_failure(failure: Exception, json: Buffer, report: Report) -> None:
+    """Say why a value could not be decoded."""
     match failure:
         case RecursionError():
             report.add("is nested too deeply")

@@ -61,9 +61,15 @@ def _reader(type_: inspect.Type) -> Reader:
     return _scalar((type_,))
 
 
-def _wrong(wanted: str, value: Any, path: FieldPath, tell: Tell) -> None:
+def mismatch(wanted: str, value: Any) -> tuple[str, str]:
+    """What is wrong with a value of another type, and what to do about it."""
     hint = "put it in quotes" if wanted == "a string" and isinstance(value, bool | int | float) else ""
-    tell(f"expected {wanted}, got {json_name(value)}", path, hint)
+    return f"expected {wanted}, got {json_name(value)}", hint
+
+
+def _wrong(wanted: str, value: Any, path: FieldPath, tell: Tell) -> None:
+    message, hint = mismatch(wanted, value)
+    tell(message, path, hint)
 
 
 def _struct(type_: inspect.StructType) -> Reader:

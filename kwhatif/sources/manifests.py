@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import GIVEN_EMPTY, ObjectMeta
-from kwhatif.model.missing import Missing
+from kwhatif.model.nearest import nearest
 from kwhatif.model.originals import Originals
 from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.documents import Document, documents
+from kwhatif.sources.examine import FAILURES, tell_failure
 from kwhatif.sources.files import find_inputs, read_inputs
-from kwhatif.sources.kinds import KINDS, POD_KINDS, group_of
+from kwhatif.sources.kinds import KINDS
 from kwhatif.sources.origin import Manifest
 from kwhatif.sources.outline import Outline, outlines
 from kwhatif.sources.problems import Problems
 from kwhatif.sources.registry import Registry
-from kwhatif.sources.resources import BY_KIND
-from kwhatif.sources.unbuilt import BUILD
+from kwhatif.sources.served import CustomKinds, ServerCheck, repeats_by_object
+from kwhatif.sources.strict import Validation
+from kwhatif.sources.unmodelled import Unmodelled, unjudged
 from kwhatif.sources.validate import CANDIDATES, validate_batch
 
-_AUTOSCALER = "HorizontalPodAutoscaler"
 _TEMPLATE_LABELS = ("spec", "template", "metadata", "labels")
 
 
@@ -35,28 +38,9 @@ class ManifestSet(NamedTuple):
 
     manifests: tuple[Manifest, ...]
     problems: tuple[Problem, ...] = ()
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
     #: The kinds of all objects, also of those that are not read.
     kinds: tuple[str, ...] = ()
-
-
-def read_manifests(
-    paths: Sequence[str], *, stdin: BinaryIO, default_namespace: str, originals: Originals | None = None
-) -> list[Manifest]:
-    """Read files, directories, globs or "-"; objects that name no namespace get `default_namespace`.
-
-    `originals` keeps the JSON of pods.
-
-    Raises:
-        InputError: with every problem of every file; also when no object is a pod or makes pods.
-    """
-    found = read_manifest_set(paths, stdin=stdin, default_namespace=default_namespace, originals=originals)
-    problems = list(found.problems)
-    if not problems and not any(isinstance(manifest.object, POD_KINDS) for manifest in found.manifests):
-        problems.append(_no_pod(paths, found.kinds))
-    if problems:
-        raise InputError(problems)
-    return list(found.manifests)
 
 
 def read_manifest_set(
@@ -66,27 +50,40 @@ def read_manifest_set(
     default_namespace: str,
     originals: Originals | None = None,
     custom_kinds: Collection[str] = (),
+    validation: Validation = "strict",
 ) -> ManifestSet:
-    """The same, with the problems beside what is fine; custom resources of `custom_kinds` are read, too.
+    """Read files, directories, globs or "-"; objects that name no namespace get `default_namespace`.
+
+    What is wrong stands beside what is fine; custom resources of `custom_kinds` are read, too. `originals` keeps the
+    JSON of pods.
+
+    Fields that there are not, or that are there twice, are what `validation` makes of them.
 
     Raises:
         InputError: nothing could be read, or there is no object in what was.
     """
     problems = Problems()
     inputs = find_inputs(paths, stdin, problems)
-    reader = _Reader(problems, ObjectDecoder(problems, default_namespace, originals), custom_kinds, default_namespace)
+    decoder = ObjectDecoder(problems, default_namespace, originals)
+    reader = _Reader(problems, decoder, ServerCheck(problems, validation), custom_kinds, default_namespace)
     was_read = False
     for name, text in read_inputs(inputs, problems):
         was_read = True
-        for document in documents(name, text, problems):
+        for document in documents(name, text, problems, is_json=_is_json(name)):
             reader.read(document)
     kinds = reader.kinds()
     if not was_read or not (kinds or problems):
-        raise InputError(problems.found or [_no_pod(paths, kinds)])
+        raise InputError(problems.found or [no_pod(paths, kinds)])
+    reader.finish()
     return ManifestSet(tuple(reader.manifests), problems.found, tuple(reader.caveats), kinds)
 
 
-def _no_pod(paths: Sequence[str], kinds: Sequence[str]) -> Problem:
+def _is_json(name: str) -> bool:
+    return any(suffix == ".json" for suffix in PurePath(name).suffixes[-2:])
+
+
+def no_pod(paths: Sequence[str], kinds: Sequence[str]) -> Problem:
+    """What is wrong where no object is a pod or makes pods."""
     found = f"found only {', '.join(kinds)}" if kinds else "found no object at all"
     return Problem(", ".join(paths) or "the input", f"holds no pod: {found}", hint="give a Pod, Deployment, Job, …")
 
@@ -95,16 +92,26 @@ class _Reader:
     """Reads document after document, object after object: what is wrong with one does not spoil the others."""
 
     def __init__(
-        self, problems: Problems, decoder: ObjectDecoder, custom_kinds: Collection[str], namespace: str
+        self,
+        problems: Problems,
+        decoder: ObjectDecoder,
+        server: ServerCheck,
+        custom_kinds: Collection[str],
+        namespace: str,
     ) -> None:
         self.manifests: list[Manifest] = []
-        self.caveats: list[str] = []
+        self.caveats: list[Caveat] = []
+        self.unmodelled = Unmodelled(namespace)
         self._problems = problems
         self._decoder = decoder
         self._registry = Registry(problems)
-        #: Where in the document objects stand whose version the API server does not serve any more.
-        self._dropped: set[str] = set()
-        self._custom_kinds = custom_kinds
+        self._server = server
+        #: Where in the document objects stand of kinds that there are not, and those with something wrong.
+        self._not_served: set[str] = set()
+        self._refused: set[str] = set()
+        self._custom = CustomKinds()
+        #: Kinds whose pod templates are asked for -> whether there was one.
+        self._custom_kinds = dict.fromkeys(custom_kinds, False)
         self._namespace = namespace
 
     def kinds(self) -> tuple[str, ...]:
@@ -115,58 +122,66 @@ class _Reader:
 
     def read(self, document: Document) -> None:
         """Take in the objects of a document."""
+        try:
+            found = list(outlines(document))
+        except FAILURES as failure:
+            tell_failure(failure, document.json, self._problems.at(document.place))
+            return
         known: dict[str, Outline] = {}
-        self._dropped.clear()
-        for outline in outlines(document):
-            if served := _served_version(outline):
-                self._refuse(outline, served)
-            elif _is_known(outline):
-                known[outline.place.origin.pointer] = outline
+        repeats = repeats_by_object(document, found)
+        self._not_served.clear()
+        self._refused.clear()
+        for outline in found:
+            pointer = outline.place.origin.pointer
+            self.unmodelled.see(outline)
+            if not self._server.serves(outline):
+                self._not_served.add(pointer)
+                continue
+            if not self._server.takes(outline, repeats.get(pointer, ())):
+                self._refused.add(pointer)
+            if _is_read(outline):
+                known[pointer] = outline
             else:
-                self._read_custom(outline)
+                self._read_other(outline)
         for batch in self._decoder.document(document):
             for single in _one_by_one(batch):
                 self._accept(single, known)
+        self._server.tell_mistyped()
+
+    def finish(self) -> None:
+        """What can be said when all was read."""
+        self.caveats.extend((*self._server.caveats(), *self._custom.caveats(), *self.unmodelled.caveats()))
+        for kind in (kind for kind, was_found in self._custom_kinds.items() if not was_found):
+            near = nearest(kind, (name.rpartition("/")[2] for name in self.kinds()))
+            hint = f"did you mean {near[0]}?" if near else ""
+            self._problems.add(f"--pod-template-path {kind}", f"no manifest holds a {kind}", hint)
 
     def _accept(self, single: Batch, outlined: Mapping[str, Outline]) -> None:
         """Keep the object if nothing is wrong with it, and if it is not there already."""
         (obj,) = single.objects
-        if obj is None or single.place.origin.pointer in self._dropped:
+        pointer = single.place.origin.pointer
+        if obj is None or pointer in self._not_served:
             return
         before = len(self._problems)
         self._registry.add(single)
         validate_batch(single, self._problems, CANDIDATES)
         is_first = self._registry.kinds[type(obj)][key_of(obj)] is obj or not obj.metadata.name
-        if is_first and len(self._problems) == before:
-            origin = single.place.of()
-            outline = outlined.get(origin.pointer)
+        if is_first and len(self._problems) == before and pointer not in self._refused:
+            outline = outlined.get(pointer)
             annotations = outline.annotations if outline else {}
-            self.manifests.append(Manifest(_with_empty_labels(obj, outline), origin, annotations))
+            self.manifests.append(Manifest(_with_empty_labels(obj, outline), single.place.of(), annotations))
 
-    def _refuse(self, outline: Outline, served: str) -> None:
-        """In kubectl's words: the API server has dropped that version, though dumps may still have it."""
-        self._dropped.add(outline.place.origin.pointer)
-        message = f'no matches for kind "{outline.kind}" in version "{outline.version}"'
-        self._problems.at(outline.place, outline.name).add(message, hint=f"write {served}")
-
-    def _read_custom(self, outline: Outline) -> None:
+    def _read_other(self, outline: Outline) -> None:
         if outline.kind in self._custom_kinds:
+            self._custom_kinds[outline.kind] = True
+            if outline.place.origin.pointer in self._refused:
+                return
             resource = _custom(outline, self._namespace)
             self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations))
-        elif outline.kind == "Kustomization" and group_of(outline.version) == "kustomize.config.k8s.io":
-            file = outline.place.origin.source
-            self.caveats.append(Missing(f"{file} is not built, so what it would change is not judged: {BUILD}"))
-        elif outline.kind == _AUTOSCALER:
-            self.caveats.append(
-                f"{outline.name} is not modelled: what it scales counts with the replicas that it names, or has"
-            )
-        elif isinstance(outline.at(("spec", "template", "spec", "containers")), list):
-            self.caveats.append(
-                Missing(
-                    f"{outline.name} holds a pod template that was not judged:"
-                    f" give --pod-template-path {outline.kind}=.spec.template"
-                )
-            )
+        elif left_out := list(unjudged(outline)):
+            self.caveats.extend(left_out)
+        elif self._server.is_custom(outline):
+            self._custom.add(outline)
 
 
 def _with_empty_labels(obj: Any, outline: Outline | None) -> Any:
@@ -178,19 +193,9 @@ def _with_empty_labels(obj: Any, outline: Outline | None) -> Any:
     return replace(obj, spec=replace(obj.spec, template=replace(template, metadata=meta)))
 
 
-def _is_known(outline: Outline) -> bool:
+def _is_read(outline: Outline) -> bool:
     kind = KINDS.get(outline.kind)
     return kind is not None and kind.reads(outline.version)
-
-
-def _served_version(outline: Outline) -> str:
-    """The version to write instead of one that was dropped; "" where nothing was dropped."""
-    resource = BY_KIND.get(outline.kind)
-    if resource is None or outline.version == resource.api_version:
-        return ""
-    group = group_of(outline.version)
-    was_moved = group == "extensions" and resource.group == "apps"
-    return resource.api_version if outline.version and (group == resource.group or was_moved) else ""
 
 
 def _one_by_one(batch: Batch) -> Iterator[Batch]:

@@ -43,7 +43,8 @@ class Outline(NamedTuple):
     def name(self) -> str:
         """`Kind namespace/name`, as far as the manifest says."""
         meta = self.metadata
-        parts = [part for part in (meta.get("namespace"), meta.get("name")) if isinstance(part, str) and part]
+        names = (meta.get("namespace"), meta.get("name") or meta.get("generateName"))
+        parts = [part for part in names if isinstance(part, str) and part]
         return f"{self.kind} {'/'.join(parts)}".strip()
 
     @property

@@ -18,11 +18,12 @@ import msgspec
 
 from kwhatif.catalog import Entry
 from kwhatif.errors import InputError, KwhatifError, PluginFailed, Problem
-from kwhatif.framework.guard import GuardedPlugin
+from kwhatif.framework.guard import GuardedPlugin, described, is_ctrl_c
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import Point
 from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.preemption.guard import GuardedPolicy
+from kwhatif.sources.plugin_fence import fenced
 
 GROUP = "kwhatif.plugins"
 
@@ -147,14 +148,16 @@ def _name_and_points(plugin: Any) -> tuple[str, tuple[Point, ...]]:
 
 def _make(plugin: Any, *arguments: object) -> Plugin:
     try:
-        made = plugin(*arguments)
+        made = fenced(plugin, *arguments)
     except KwhatifError:
         raise
-    except Exception as failure:
-        raise PluginFailed(f"plugin {plugin.name} cannot be made: {type(failure).__name__}: {failure}") from failure
+    except BaseException as failure:
+        if is_ctrl_c(failure):
+            raise
+        raise PluginFailed(f"plugin {plugin.name} cannot be made: {described(failure)}") from failure
     if isinstance(made, DefaultPreemption):
-        made.policy = GuardedPolicy(made.policy, made.name)
-    return cast("Plugin", GuardedPlugin(made))
+        made.policy = GuardedPolicy(made.policy, made.name, fenced)
+    return cast("Plugin", GuardedPlugin(made, fenced))
 
 
 def _find(source: PluginSource) -> Any:
@@ -175,20 +178,22 @@ def _imported(module: str, path: str) -> Any:
     if here not in sys.path:
         sys.path.append(here)
     try:
-        return attrgetter(path)(importlib.import_module(module))
+        return attrgetter(path)(fenced(importlib.import_module, module))
     except AttributeError as failure:
         raise _UnusableError(str(failure)) from failure
-    except Exception as failure:
-        raise _UnusableError(f"{module} cannot be imported: {type(failure).__name__}: {failure}") from failure
+    except BaseException as failure:
+        if is_ctrl_c(failure):
+            raise
+        raise _UnusableError(f"{module} cannot be imported: {described(failure)}") from failure
 
 
 def _load(entry_point: metadata.EntryPoint) -> Any:
     try:
-        plugin = entry_point.load()
-    except Exception as failure:
-        raise _UnusableError(
-            f"{entry_point.value} cannot be imported: {type(failure).__name__}: {failure}"
-        ) from failure
+        plugin = fenced(entry_point.load)
+    except BaseException as failure:
+        if is_ctrl_c(failure):
+            raise
+        raise _UnusableError(f"{entry_point.value} cannot be imported: {described(failure)}") from failure
     if getattr(plugin, "name", None) != entry_point.name:
         raise _UnusableError(f"{entry_point.value} has another name: {getattr(plugin, 'name', None)!r}")
     return plugin

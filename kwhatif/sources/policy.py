@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,9 +15,9 @@ NAMES = ("kwhatif.yaml", ".kwhatif.yaml")
 
 def find_policy(folder: Path) -> Path | None:
     """The policy file in the folder, or in the root of the repository that it belongs to."""
-    root = next((above for above in (folder, *folder.parents) if (above / ".git").exists()), folder)
+    root = next((above for above in (folder, *folder.parents) if os.path.exists(above / ".git")), folder)  # noqa: PTH110
     places = [place / name for place in dict.fromkeys((folder, root)) for name in NAMES]
-    return next((place for place in places if place.is_file()), None)
+    return next((place for place in places if os.path.isfile(place)), None)  # noqa: PTH113 - see above
 
 
 def read_policy(path: str, *, stdin: BinaryIO) -> Rulebook:

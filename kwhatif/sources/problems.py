@@ -60,7 +60,22 @@ class Report:
 
     def add(self, message: str, path: FieldPath = (), hint: str = "") -> None:
         """A field (or with no path the whole object) is wrong."""
+        self._found.append(self._problem(message, path, to_text(path), hint))
+
+    def add_named(self, message: str, path: FieldPath, hint: str = "") -> None:
+        """The same where the message names the field itself."""
+        self._found.append(self._problem(message, path, "", hint))
+
+    def add_unless_there(self, message: str, path: FieldPath, hint: str = "") -> None:
+        """The same unless something is known to be wrong with that field of that object."""
+        problem = self._problem(message, path, to_text(path), hint)
+        if not any((known.where, known.field) == (problem.where, problem.field) for known in self._found):
+            self._found.append(problem)
+
+    def where(self, path: FieldPath = ()) -> str:
+        """The place of a field in words."""
+        return self._place.of(path).where(self.name)
+
+    def _problem(self, message: str, path: FieldPath, field: str, hint: str) -> Problem:
         origin = self._place.of(path)
-        self._found.append(
-            Problem(origin.where(self.name), message, to_text(path), hint, origin.source, origin.line, object=self.name)
-        )
+        return Problem(origin.where(self.name), message, field, hint, origin.source, origin.line, object=self.name)

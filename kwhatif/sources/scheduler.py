@@ -15,6 +15,7 @@ from kwhatif.configuration.schema import API_VERSION, KIND, ExtenderConfig
 from kwhatif.errors import InputError, Problem
 from kwhatif.framework.extender import Extender
 from kwhatif.framework.profile import Profile
+from kwhatif.model.caveat import Caveat, ExtenderBinds, ExtenderNotAsked, PluginNotModelled
 from kwhatif.model.originals import SessionOriginals
 from kwhatif.sources.extender.address import redacted
 from kwhatif.sources.plugins import PluginSource, load_plugins
@@ -25,7 +26,7 @@ class Scheduler(msgspec.Struct, frozen=True):
     """Profiles by scheduler name, and caveats about what they leave out."""
 
     profiles: Mapping[str, Profile]
-    caveats: Sequence[str] = ()
+    caveats: Sequence[Caveat] = ()
 
 
 def read_scheduler(
@@ -51,7 +52,7 @@ def read_scheduler(
 def _with_extenders(
     profiles: Mapping[str, Profile], configuration: KubeSchedulerConfiguration, originals: SessionOriginals | None
 ) -> Scheduler:
-    caveats = list(_not_modelled(configuration))
+    caveats: list[Caveat] = list(_not_modelled(configuration))
     for extender in configuration.extenders:
         caveats.extend(_left_out(extender, called=originals is not None))
     if originals is None:
@@ -75,17 +76,17 @@ def _extenders(configs: Sequence[ExtenderConfig], originals: SessionOriginals) -
             raise InputError([Problem("", str(wrong), path, "without --call-extenders it is not needed")]) from wrong
 
 
-def _not_modelled(configuration: KubeSchedulerConfiguration) -> Iterator[str]:
+def _not_modelled(configuration: KubeSchedulerConfiguration) -> Iterator[Caveat]:
     sets = [found for profile in configuration.profiles for found in plugin_sets(profile.plugins).values()]
     enabled = {ref.name for found in sets for ref in found.enabled}
     for entry in ENTRIES:
         if entry.factory is None and not entry.default and entry.name in enabled:
-            yield f"plugin {entry.name} is enabled, but not modelled: it is about groups of pods"
+            yield PluginNotModelled(plugin=entry.name)
 
 
-def _left_out(extender: ExtenderConfig, *, called: bool) -> Iterator[str]:
+def _left_out(extender: ExtenderConfig, *, called: bool) -> Iterator[Caveat]:
     name = redacted(extender.url_prefix)
-    verbs = [
+    verbs = tuple(
         verb
         for verb, configured in (
             ("filter", extender.filter_verb),
@@ -93,10 +94,9 @@ def _left_out(extender: ExtenderConfig, *, called: bool) -> Iterator[str]:
             ("preempt", extender.preempt_verb),
         )
         if configured
-    ]
+    )
     if verbs and not called:
-        managed = ", ".join(resource.name for resource in extender.managed_resources)
-        pods = f" about pods that use {managed}" if managed else ""
-        yield f"extender {name} was not asked to {', '.join(verbs)}{pods}; --call-extenders asks it"
+        managed = tuple(resource.name for resource in extender.managed_resources)
+        yield ExtenderNotAsked(extender=name, verbs=verbs, managed=managed)
     if extender.bind_verb:
-        yield f"extender {name} binds pods itself; kwhatif binds nothing and does not ask it to"
+        yield ExtenderBinds(extender=name)

@@ -10,6 +10,7 @@ import msgspec
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.sources.documents import Document, documents
+from kwhatif.sources.examine import FAILURES, tell_failure
 from kwhatif.sources.files import find_inputs, read_inputs
 from kwhatif.sources.problems import Problems
 from kwhatif.sources.yaml_keys import repeated_keys
@@ -68,7 +69,11 @@ def read_config(path: str, *, stdin: BinaryIO, kind: str = "KubeSchedulerConfigu
     problems.raise_if_any()
     if len(found) != 1:
         raise InputError([Problem(path, f"expected one {kind}, found {len(found)} documents")])
-    data = msgspec.json.decode(found[0].json)
+    try:
+        data = msgspec.json.decode(found[0].json)
+    except FAILURES as failure:
+        tell_failure(failure, found[0].json, problems.at(found[0].place))
+        problems.raise_if_any()
     if not isinstance(data, dict):
         raise InputError([Problem(path, f"expected a {kind}, which is an object")])
     name, text = texts[0]

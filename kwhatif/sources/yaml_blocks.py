@@ -142,15 +142,15 @@ class _Transcoder:
 
     def _parsed(self, first: bytes, rest: list[bytes]) -> bytes:
         """What the full parser makes of the entry."""
-        from kwhatif.sources.yaml_text import YAMLProblem, load
+        from kwhatif.sources.yaml_text import YAMLProblem, load_with_repeats
 
         self._delegated += 1
         if self._delegated * _LINES_PER_DELEGATE > len(self._parts) + _FEW_LINES:
             raise NotSimpleError
         try:
-            value = load(b"\n".join([b" " * self._column + first, *rest, b""]))
+            value, repeats = load_with_repeats(b"\n".join([b" " * self._column + first, *rest, b""]))
         except YAMLProblem:
             raise NotSimpleError from None
-        if not isinstance(value, list if self._is_list else dict) or len(value) != 1:
+        if repeats or not isinstance(value, list if self._is_list else dict) or len(value) != 1:
             raise NotSimpleError
         return msgspec.json.encode(value)[1:-1]

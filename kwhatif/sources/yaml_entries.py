@@ -25,6 +25,8 @@ _TEXT_FOLLOWS = re.compile(b"(" + _KEY + rb"): \|(-?)")
 _CONTINUED = re.compile(rb" *(?![ #])(?:" + _CHARACTER + rb"| (?=[!-\"$-9;-~\x80-\xff]))+")
 
 _COMMENT = ord("#")
+#: YAML allows keys of 1,024 characters, together with what stands before their colon.
+_LONGEST_KEY = 1000
 #: First characters of plain scalars that may be something else than a string.
 _NOT_ALWAYS_TEXT = frozenset(b"+-.0123456789yYnNtTfFoO~")
 
@@ -67,6 +69,8 @@ def _parse(content: bytes, column: int) -> Entry:
         return Entry(column, content == b"-" or content.startswith(b"- "))
     dash, key, value, item = match.groups()
     begins_item = dash is not None
+    if key is not None and len(key) > _LONGEST_KEY:
+        raise NotSimpleError
     if key is None:
         return Entry(column, begins_item, text=_scalar(item) + b"," if begins_item else b"")
     if value is None:

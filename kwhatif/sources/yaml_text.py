@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from kwhatif.sources.paths import FieldPath
 from kwhatif.sources.yaml_scalars import as_json, plain, tagged
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -18,6 +19,8 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: Kubernetes objects are a dozen levels deep, schemas of custom resources a few dozen.
 MAX_DEPTH = 400
 _MAX_ALIASED_CHARS = 64 << 20
+#: So many repeated keys are named.
+_MAX_REPEATS = 1000
 _FEW_NODES = 400_000
 _MANY_NODES = 4_000_000
 
@@ -55,16 +58,25 @@ def load(text: bytes) -> Any:
     Raises:
         YAMLProblem: where the text is not YAML, or JSON has no such value.
     """
+    return load_with_repeats(text)[0]
+
+
+def load_with_repeats(text: bytes) -> tuple[Any, tuple[FieldPath, ...]]:
+    """The same, and the paths of the keys that their map has already; what `<<` brings in does not count.
+
+    Raises:
+        YAMLProblem: as `load`.
+    """
     builder = _Builder()
     for event in events(text):
         builder.feed(event)
-    return builder.value
+    return builder.value, tuple(builder.repeats)
 
 
 class _Frame:
     """A map or a list that is being filled."""
 
-    __slots__ = ("anchor", "chars", "key", "nodes", "value", "waiting")
+    __slots__ = ("anchor", "chars", "key", "merged", "nodes", "value", "waiting")
 
     def __init__(self, value: dict[str, Any] | list[Any], anchor: str | None, nodes: int, chars: int) -> None:
         self.value = value
@@ -74,6 +86,14 @@ class _Frame:
         #: The key whose value comes next; `waiting` tells whether there is one. None means `<<`.
         self.key: str | None = None
         self.waiting = False
+        #: Keys of a map that are there only because of `<<`.
+        self.merged: set[str] = set()
+
+    def step(self) -> str | int:
+        """The key or index of the value that comes next."""
+        if isinstance(self.value, list):
+            return len(self.value)
+        return "<<" if self.key is None else self.key
 
 
 class _Anchored:
@@ -90,6 +110,7 @@ class _Anchored:
 class _Builder:
     def __init__(self) -> None:
         self.value: Any = None
+        self.repeats: list[FieldPath] = []
         self._stack: list[_Frame] = []
         self._anchors: dict[str, _Anchored | None] = {}
         self._nodes = 0
@@ -179,10 +200,18 @@ class _Builder:
             frame.key, frame.waiting = _key(value, event), True
         else:
             frame.waiting = False
-            if frame.key is None:
-                _merge(frame.value, value, event)
-            else:
-                frame.value[frame.key] = value
+            self._set(frame, frame.value, value, event)
+
+    def _set(self, frame: _Frame, mapping: dict[str, Any], value: Any, event: Any) -> None:
+        if frame.key is None:
+            before = mapping.keys() - frame.merged
+            _merge(mapping, value, event)
+            frame.merged = mapping.keys() - before
+            return
+        if frame.key in mapping and frame.key not in frame.merged and len(self.repeats) < _MAX_REPEATS:
+            self.repeats.append(tuple(above.step() for above in self._stack))
+        frame.merged.discard(frame.key)
+        mapping[frame.key] = value
 
 
 def _problem(message: str, event: Any) -> YAMLProblem:

@@ -11,12 +11,10 @@ from msgspec.structs import replace
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.load import fill_budgets
-from kwhatif.admission.new_claim import admit_claim
-from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.missing import Missing
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
@@ -31,6 +29,7 @@ from kwhatif.model.workload import (
     StatefulSet,
 )
 from kwhatif.report import SourceRow
+from kwhatif.whatif.claims import NewClaims
 
 _WORKLOADS = (
     CronJob,
@@ -51,6 +50,9 @@ class Applied(msgspec.Struct, frozen=True):
     object: KubernetesObject
     source: SourceRow
     ignore: str = ""
+    #: It is asked for by name, an object of the cluster: a pod that waits is judged as it stands, what runs as if it
+    #: started anew.
+    anew: bool = False
 
     @property
     def is_workload(self) -> bool:
@@ -58,16 +60,17 @@ class Applied(msgspec.Struct, frozen=True):
         return isinstance(self.object, _WORKLOADS)
 
 
-def apply_surroundings(cluster: Cluster, applied: Sequence[Applied]) -> Iterator[str]:
+def apply_surroundings(cluster: Cluster, applied: Sequence[Applied], *, admission: bool) -> Iterator[Caveat]:
     """Put everything into the cluster that takes effect before pods do, claims aside; yields caveats.
 
     That a new budget is yet without a status is no caveat: there will be one, and it is worked out here.
     """
-    _keep_namespaces(cluster, applied)
+    if admission:
+        _keep_namespaces(cluster, applied)
     for each in applied:
         if not each.is_workload and not isinstance(each.object, PersistentVolumeClaim):
             cluster.add(_updated(default_object(each.object), cluster))  # type: ignore[type-var]
-    yield from (caveat for caveat in fill_budgets(cluster) if isinstance(caveat, Missing))
+    yield from (caveat for caveat in fill_budgets(cluster) if caveat.missing)
 
 
 def _keep_namespaces(cluster: Cluster, applied: Sequence[Applied]) -> None:
@@ -77,17 +80,15 @@ def _keep_namespaces(cluster: Cluster, applied: Sequence[Applied]) -> None:
             cluster.add(default_object(Namespace(metadata=ObjectMeta(name=name))))
 
 
-def apply_claims(cluster: Cluster, applied: Sequence[Applied], usage: QuotaUsage) -> Iterator[tuple[Applied, Denied]]:
+def apply_claims(cluster: Cluster, applied: Sequence[Applied], claims: NewClaims) -> Iterator[tuple[Applied, Denied]]:
     """Put the claims into the cluster; yields those that the API server refuses."""
     for each in applied:
         claim = each.object
         if not isinstance(claim, PersistentVolumeClaim) or cluster.get(PersistentVolumeClaim, key_of(claim)):
             continue  # of a claim that is there, nothing can change that scheduling reads
-        admitted = admit_claim(claim, cluster, usage)
-        if isinstance(admitted, Denied):
-            yield each, admitted
-        else:
-            cluster.add(admitted.object)
+        refusal = claims.create(claim)
+        if refusal is not None:
+            yield each, refusal
 
 
 def _updated(obj: Any, cluster: Cluster) -> Any:

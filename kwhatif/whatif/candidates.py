@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied
-from kwhatif.admission.new_claim import admit_claim
-from kwhatif.admission.new_pod import admit_replicas
+from kwhatif.admission.new_pod import admit_replicas, stored_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
+from kwhatif.model.caveat import UnknownController
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import LabelSelector, ObjectMeta, controller_of
@@ -23,13 +23,15 @@ from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import Deployment, ReplicaSet
 from kwhatif.report import ChangeRow
 from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.claims import NewClaims
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.ephemeral import ephemeral_claims
-from kwhatif.workloads.expand import Workload, named
+from kwhatif.workloads.expand import Workload, expand, named
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import pods_controlled_by
 from kwhatif.workloads.replicas import HASH_LABEL, free_names
 from kwhatif.workloads.resource_claims import with_resource_claims
+from kwhatif.workloads.restart import restart, unstarted
 from kwhatif.workloads.rolling.update import Rollout, Update
 from kwhatif.workloads.rollout import plan_update
 from kwhatif.workloads.stand_ins import uid_of
@@ -46,14 +48,24 @@ class Candidate(msgspec.Struct, frozen=True):
 class Planner:
     """Turns workloads into candidates, one after another; the cluster and what quotas allow move on with each."""
 
-    def __init__(self, cluster: Cluster, rollout: Rollout, template_paths: Mapping[str, Sequence[str]]) -> None:
-        self._cluster = cluster
+    def __init__(
+        self,
+        cluster: Cluster,
+        rollout: Rollout,
+        template_paths: Mapping[str, Sequence[str]],
+        *,
+        admission: bool = True,
+    ) -> None:
+        self.cluster = cluster
         self._rollout = rollout
         self._template_paths = template_paths
+        #: Otherwise pods are taken as the API server has stored them.
+        self._admission = admission
         #: Names of candidates, by namespace.
         self._names: dict[str, set[str]] = {}
         #: What is used of quotas so far.
         self.usage = QuotaUsage(cluster)
+        self.claims = NewClaims(cluster, self.usage, admission=admission)
 
     def plan(self, applied: Applied) -> Update:
         """What applying the workload changes; quotas no longer count the pods that go.
@@ -63,38 +75,61 @@ class Planner:
         """
         obj = applied.object
         if not isinstance(obj, CustomResource):
-            obj = named(cast("Workload", obj), self._cluster)
-        update = self._custom(obj) if isinstance(obj, CustomResource) else self._known(obj)
+            obj = named(cast("Workload", obj), self.cluster)
+        if isinstance(obj, CustomResource):
+            update = self._custom(obj)
+        else:
+            update = restart(obj, self.cluster) if applied.anew else self._known(obj)
         if update.denied is not None:
             return update
         for pod in update.removed:
             self.usage.release(pod)
         if not isinstance(obj, Pod | CustomResource):
-            self._cluster.add(default_object(obj))
+            self.cluster.add(default_object(obj))
         return update
 
+    def expand(self, applied: Applied) -> Update:
+        """The pods that would be made of the workload beside those that are there; nothing is removed.
+
+        Raises:
+            TemplatePathError: a custom resource has no pod template where it should have one.
+        """
+        obj = applied.object
+        if isinstance(obj, CustomResource):
+            return self._custom(obj)
+        workload = named(cast("Workload", obj), self.cluster)
+        if isinstance(workload, Pod):
+            return Update("new", added=expand(unstarted(workload) if applied.anew else workload, self.cluster))
+        denied = check_workload(workload, self.cluster) if self._admission else None
+        self.cluster.add(default_object(workload))
+        return Update("new", added=expand(workload, self.cluster), denied=denied)
+
     def _known(self, workload: Workload) -> Update:
-        denied = None if isinstance(workload, Pod) else check_workload(workload, self._cluster)
+        denied = None if isinstance(workload, Pod) else check_workload(workload, self.cluster)
         if denied is not None:
             return Update("changed", denied=denied)
-        return plan_update(workload, self._cluster, self._rollout)
+        return plan_update(workload, self.cluster, self._rollout)
 
     def _custom(self, resource: CustomResource) -> Update:
         """Its controller is not known, so there is nothing to compare: what runs of it is replaced."""
         groups: tuple[Group, ...] = ()
         for path in self._template_paths[resource.kind]:
-            groups += pods_from_template_path(resource.data, path, self._cluster).groups
-        running = tuple(pods_controlled_by(resource.kind, resource.metadata, self._cluster))
+            groups += pods_from_template_path(resource.data, path, self.cluster).groups
+        running = tuple(pods_controlled_by(resource.kind, resource.metadata, self.cluster))
         added = Expansion(groups)
         if not running:
             return Update("new", added=added)
         name = f"{resource.kind} {key_of(resource)}"
-        return Update(
-            "changed", running, added, caveat=f"{name}: its controller is not known, so all its pods count as replaced"
-        )
+        return Update("changed", running, added, caveat=UnknownController(workload=name))
 
     def admit(self, applied: Applied, groups: Iterable[Group]) -> Iterator[Candidate]:
         """The pods of these groups, created one after another."""
+        if isinstance(applied.object, Pod) and (applied.anew or not self._admission):
+            for group in groups:
+                for candidate in map(self._stored, group.pods()):
+                    self.usage.charge(candidate.pod)  # it gave back what it had used
+                    yield candidate
+            return
         for group in groups:
             if isinstance(applied.object, Deployment):
                 self._add_replica_set(applied.object, group.pod)
@@ -102,25 +137,45 @@ class Planner:
             if refusal:
                 yield from (Candidate(pod, refusal=refusal) for pod in group.pods())
                 continue
-            yield from self._admit_group(self._named(group))
+            if self._admission:
+                yield from self._admit_group(self._named(group))
+            else:
+                yield from map(self._stored, group.pods())
+
+    def admit_one(self, applied: Applied, group: Group) -> Candidate:
+        """The first pod of the group, as if it were the only one to be created: quotas do not count it afterwards."""
+        one = Group(group.pod, group.names[:1], group.claims)
+        (candidate,) = self.admit(applied, [one])
+        if self._admission and not candidate.refusal:
+            self.usage.release(candidate.pod)
+        return candidate
+
+    def _stored(self, pod: Pod) -> Candidate:
+        stored = stored_pod(pod, self.cluster)
+        return Candidate(pod, refusal=stored.message) if isinstance(stored, Denied) else Candidate(stored)
+
+    def remove(self, pod: Pod) -> None:
+        """A pod goes that was taken to stay."""
+        self.cluster.remove(pod)
+        self.usage.release(pod)
 
     def take_back(self, pod: Pod) -> None:
         """A pod stays that was taken to be removed."""
-        self._cluster.add(pod)
+        self.cluster.add(pod)
         self.usage.charge(pod)
 
     def _named(self, group: Group) -> Group:
         """The group with other names, where pods before it have got the same: stand-ins know the cluster only."""
         used = self._names.setdefault(group.pod.metadata.namespace, set())
         if group.pod.metadata.generate_name and not used.isdisjoint(group.names):
-            group = Group(group.pod, free_names(group.pod, len(group.names), self._cluster, used))
+            group = Group(group.pod, free_names(group.pod, len(group.names), self.cluster, used))
         used.update(group.names)
         return group
 
     def _admit_group(self, group: Group) -> Iterator[Candidate]:
         rows: tuple[ChangeRow, ...] = ()
         last: Admitted[Pod] | None = None
-        results = admit_replicas(group.pod, group.names, self._cluster, self.usage)
+        results = admit_replicas(group.pod, group.names, self.cluster, self.usage)
         for pod, result in zip(group.pods(), results, strict=True):
             if isinstance(result, Denied):
                 yield Candidate(pod, refusal=result.message)
@@ -137,37 +192,29 @@ class Planner:
         """The pod once it exists, with the claims that are made for it."""
         meta = pod.metadata
         pod = replace(pod, metadata=replace(meta, uid=uid_of("Pod", meta.namespace, meta.name)))
-        for claim in ephemeral_claims(pod, self._cluster):
-            admitted = admit_claim(claim, self._cluster, self.usage)
-            if isinstance(admitted, Admitted):  # else the pod waits for its claim, and the scheduler says so
-                self._cluster.add(admitted.object)
+        for claim in ephemeral_claims(pod, self.cluster):
+            self.claims.create(claim)  # of one that is refused, the scheduler says that the pod waits for it
         if pod.spec.resource_claims:
-            pod, claims = with_resource_claims(pod, self._cluster)
+            pod, claims = with_resource_claims(pod, self.cluster)
             for made in claims:
-                self._cluster.add(default_object(made))
+                self.cluster.add(default_object(made))
         return pod
 
     def _refused_claim(self, claims: Iterable[PersistentVolumeClaim]) -> str:
         """Make the claims; the first refusal, if there is one."""
-        refusal = ""
-        for claim in claims:
-            admitted = admit_claim(claim, self._cluster, self.usage)
-            if isinstance(admitted, Admitted):
-                self._cluster.add(admitted.object)
-            else:
-                refusal = refusal or admitted.message
-        return refusal
+        refusals = [refusal.message for refusal in map(self.claims.create, claims) if refusal is not None]
+        return refusals[0] if refusals else ""
 
     def _add_replica_set(self, deployment: Deployment, pod: Pod) -> None:
         """The scheduler reads the selector of the set that controls a pod, so a new one must be there."""
         owner = controller_of(pod.metadata)
         key = f"{pod.metadata.namespace}/{owner.name}" if owner else ""
-        if owner is None or self._cluster.get(ReplicaSet, key) is not None:
+        if owner is None or self.cluster.get(ReplicaSet, key) is not None:
             return
         selector = deployment.spec.selector or LabelSelector()
         labels = {**selector.match_labels, HASH_LABEL: pod.metadata.labels.get(HASH_LABEL, "")}
         spec = deployment.spec
-        self._cluster.add(
+        self.cluster.add(
             ReplicaSet(
                 metadata=ObjectMeta(name=owner.name, namespace=pod.metadata.namespace, uid=owner.uid, labels=labels),
                 spec=replace(

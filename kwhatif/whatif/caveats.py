@@ -1,17 +1,31 @@
-"""What a decision leaves out: said in the report, never passed over in silence."""
+"""What one attempt leaves out, or assumes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from kwhatif.framework.attempt import Attempt
-from kwhatif.framework.guard import unguarded
+from kwhatif.framework.guard import GuardedPlugin, unguarded
 from kwhatif.framework.profile import Profile
+from kwhatif.model.caveat import BindingNotDated, Caveat, ExtenderOddity, NodeNameSet, PreemptionSampling, Sampling
 from kwhatif.plugins.default_preemption import DefaultPreemption
+from kwhatif.plugins.dynamic_resources import DynamicResources
+from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
+from kwhatif.plugins.pod_topology_spread import PodTopologySpread
 from kwhatif.preemption.candidate import Preemption
-from kwhatif.whatif.extender_caveats import extender_caveats
+from kwhatif.snapshot.pod_info import PodInfo
 
 _MIN_FEASIBLE_NODES = 100
+
+
+def may_be_batched(profile: Profile, pod: PodInfo) -> bool:
+    """Whether pods like this one have a signature (`SignPod` of each plugin); with plugins of your own none has."""
+    if pod.pod.spec.topology_spread_constraints or pod.pod.spec.resource_claims or pod.has_affinity:
+        return False
+    return not any(
+        isinstance(plugin, GuardedPlugin) or (isinstance(plugin, PodTopologySpread) and plugin.has_defaults)
+        for plugin in profile.plugins
+    )
 
 
 def nodes_looked_for(profile: Profile, nodes: int) -> int:
@@ -22,23 +36,31 @@ def nodes_looked_for(profile: Profile, nodes: int) -> int:
     return max(nodes * percentage // 100, _MIN_FEASIBLE_NODES) if percentage < 100 else nodes
 
 
-def caveats_of(result: Attempt) -> Iterator[str]:
+def caveats_of(result: Attempt) -> Iterator[Caveat]:
     """Caveats about one attempt."""
     cycle = result.cycle
     pod = cycle.pod
     if pod.pod.spec.node_name:
-        yield (f"{pod.key} sets spec.nodeName: applied so it never meets the scheduler; judged as if it were pending")
+        yield NodeNameSet(pods=(pod.key,))
     looked_for = nodes_looked_for(cycle.profile, len(cycle.snapshot.nodes))
     if len(cycle.feasible) > looked_for:
-        yield (
-            f"kube-scheduler stops looking after {looked_for} feasible nodes of {len(cycle.snapshot.nodes)}"
-            " (percentageOfNodesToScore); kwhatif looked at all, so a node that scores lower may be taken"
+        yield Sampling(looked_for=looked_for, nodes=len(cycle.snapshot.nodes))
+    for remark in cycle.extenders.remarks:
+        yield ExtenderOddity(
+            extender=remark.extender,
+            verb=remark.verb,
+            oddity=remark.oddity.value,
+            nodes=remark.nodes,
+            error=remark.error,
+            pods=(pod.key,),
         )
-    yield from extender_caveats(pod.key, cycle.extenders.remarks)
+    devices = cycle.compiled.get(DynamicResources.name)
+    for claim in devices.undated if isinstance(devices, ClaimFilter) else ():
+        yield BindingNotDated(claim=claim, pods=(pod.key,))
     yield from _preemption_caveats(result)
 
 
-def _preemption_caveats(result: Attempt) -> Iterator[str]:
+def _preemption_caveats(result: Attempt) -> Iterator[Caveat]:
     outcome = result.post_filter.outcome if result.post_filter else None
     if not isinstance(outcome, Preemption):
         return
@@ -49,7 +71,4 @@ def _preemption_caveats(result: Attempt) -> Iterator[str]:
                 tried * plugin.args.min_candidate_nodes_percentage // 100, plugin.args.min_candidate_nodes_absolute
             )
             if len(outcome.candidates) > enough:
-                yield (
-                    f"kube-scheduler stops after {enough} preemption candidates, from a random node on; kwhatif"
-                    f" compared all {len(outcome.candidates)}, so a worse one may be taken"
-                )
+                yield PreemptionSampling(enough=enough, candidates=len(outcome.candidates))

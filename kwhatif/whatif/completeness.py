@@ -1,23 +1,34 @@
-"""What a cluster refers to and does not hold: the answers that depend on it cannot be trusted.
+"""What a dump lacks: kinds of which it holds nothing, and objects that others refer to.
 
-Nothing of this is said in a report: whoever writes a cluster by hand writes what the question needs. `snapshot info`
-says it, of dumps that are meant to be whole.
+`snapshot info` lists all of it (`gaps`). A report says what matters to its decisions (`lacking_for`): whoever writes a
+small cluster by hand writes what the question needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from kwhatif.matching.volumes import claim_class, claim_names
-from kwhatif.model.cluster import Cluster
+from kwhatif.model.caveat import (
+    Caveat,
+    DanglingReference,
+    NoBudgets,
+    NoNamespaces,
+    NoPods,
+    NoPriorityClasses,
+    NoServices,
+    NoStorage,
+)
+from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
 from kwhatif.model.meta import Model, controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.model.policy import PodDisruptionBudget, PriorityClass
 from kwhatif.model.resource import ResourceClaim
 from kwhatif.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.model.workload import Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
+from kwhatif.report import Decision
 
 _CONTROLLERS: Mapping[str, type[Model]] = {
     "ReplicaSet": ReplicaSet,
@@ -26,40 +37,67 @@ _CONTROLLERS: Mapping[str, type[Model]] = {
 }
 
 
-class Gap(NamedTuple):
-    """Objects that are referred to and missing."""
-
-    kind: str
-    #: Key of what is missing -> who first refers to it.
-    missing: dict[str, str]
-    consequence: str
-
-    def __str__(self) -> str:
-        """One sentence, with an example."""
-        name, user = next(iter(self.missing.items()))
-        count = len(self.missing)
-        what = f"{self.kind} {name}" if count == 1 else f"{count} objects of kind {self.kind}, such as {name}"
-        return f"missing: {what} (used by {user}): {self.consequence}"
-
-
 #: What objects of one kind refer to: kind and key of each.
 References = Callable[[Any], Iterable[tuple[type[Model], str]]]
 
 
-def gaps(cluster: Cluster) -> Iterator[str]:
-    """Everything that is missing, one sentence each."""
-    yield from map(str, _dangling(cluster))
-    nodes, budgets, services = (cluster.all(kind) for kind in (Node, PodDisruptionBudget, Service))
-    if nodes and not budgets and "PodDisruptionBudget" not in cluster.unread:
-        yield "there is no PodDisruptionBudget: if the cluster has some, which evictions violate them is unknown"
-    if nodes and not services and "Service" not in cluster.unread:
-        yield "there is no Service, not even that of the API server: default spreading does not see services"
-    if nodes and cluster.all(PersistentVolume) and not cluster.all(CSINode) and "CSINode" not in cluster.unread:
-        yield "there is no CSINode: limits on volumes per node are unknown"
+def gaps(cluster: Cluster) -> Iterator[Caveat]:
+    """Everything that is missing."""
+    yield from _dangling(cluster)
+    if cluster.all(Node) and not cluster.is_whole:
+        yield from _absent(cluster, _ABSENT)
+        if cluster.all(PersistentVolume) and _lacks(cluster, CSINode):
+            yield NoStorage(kinds=("CSINode",))
 
 
-def _dangling(cluster: Cluster) -> Iterator[Gap]:
-    for referrer, references, consequence in _RULES:
+def lacking_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
+    """What is missing that these decisions depend on; nothing of a cluster that was read whole."""
+    judged = [decision for decision in decisions if decision.outcome in _JUDGED]
+    if cluster.is_whole or not cluster.all(Node) or not judged:
+        return
+    matters = dict(_ABSENT)
+    if not any(decision.preemption and decision.preemption.candidates for decision in judged):
+        del matters[NoBudgets]
+    if not any(map(_depends_on_classes, judged)):
+        del matters[NoPriorityClasses]
+    if not any(decision.outcome == "Placed" for decision in judged):
+        del matters[NoServices]
+    yield from _absent(cluster, matters)
+
+
+_JUDGED = ("Placed", "Preempts", "Unschedulable")
+_Absent = type[NoPods] | type[NoBudgets] | type[NoPriorityClasses] | type[NoNamespaces] | type[NoServices]
+#: What is said about a dump without any object of a kind.
+_ABSENT: Mapping[_Absent, type[Model]] = {
+    NoPods: Pod,
+    NoBudgets: PodDisruptionBudget,
+    NoPriorityClasses: PriorityClass,
+    NoNamespaces: Namespace,
+    NoServices: Service,
+}
+
+
+def _depends_on_classes(decision: Decision) -> bool:
+    """Whether another default class could change the answer: where a pod fits, its priority does not matter to it."""
+    return decision.outcome != "Placed" and not decision.priority_class_name and not decision.priority
+
+
+def _absent(cluster: Cluster, kinds: Mapping[_Absent, type[Model]]) -> Iterator[Caveat]:
+    return (lacking(kinds=(kind.__name__,)) for lacking, kind in kinds.items() if _lacks(cluster, kind))
+
+
+def _lacks(cluster: Cluster, kind: type[Model]) -> bool:
+    """Whether there is none of the kind, and nobody knows whether there should be; unread kinds are said elsewhere."""
+    if kind.__name__ in cluster.unread:
+        return False
+    found: Mapping[str, Any] = cluster.all(kind)
+    if kind is PriorityClass:  # two are in every cluster, also where nothing was read
+        return not any(each.metadata.uid or name not in SYSTEM_PRIORITY_CLASSES for name, each in found.items())
+    return not found
+
+
+def _dangling(cluster: Cluster) -> Iterator[DanglingReference]:
+    for referrer, references in _RULES:
         missing: dict[type[Model], dict[str, str]] = {}
         for key, obj in cluster.all(referrer).items():  # type: ignore[type-var]
             for kind, wanted in references(obj):
@@ -67,7 +105,8 @@ def _dangling(cluster: Cluster) -> Iterator[Gap]:
                     missing.setdefault(kind, {}).setdefault(wanted, f"{referrer.__name__} {key}")
         for kind, names in missing.items():
             if kind.__name__ not in cluster.unread:
-                yield Gap(kind.__name__, names, consequence)
+                name, user = next(iter(names.items()))
+                yield DanglingReference(kind=kind.__name__, example=name, count=len(names), user=user)
 
 
 def _node(pod: Pod) -> Iterator[tuple[type[Model], str]]:
@@ -102,10 +141,10 @@ def _storage(claim: PersistentVolumeClaim) -> Iterator[tuple[type[Model], str]]:
         yield StorageClass, claim_class(claim)
 
 
-_RULES: tuple[tuple[type[Model], References, str], ...] = (
-    (Pod, _node, "its pods count nowhere"),
-    (Pod, _namespace, "namespace selectors see no label of it but its name"),
-    (Pod, _controller, "its pods are not spread by default"),
-    (Pod, _claims, "pods that use it cannot be judged"),
-    (PersistentVolumeClaim, _storage, "pods that use the claim cannot be judged"),
+_RULES: tuple[tuple[type[Model], References], ...] = (
+    (Pod, _node),
+    (Pod, _namespace),
+    (Pod, _controller),
+    (Pod, _claims),
+    (PersistentVolumeClaim, _storage),
 )

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
 
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.evidence import Note
 from kwhatif.framework.guard import unguarded
-from kwhatif.framework.profile import Profile
+from kwhatif.framework.objections import Objections
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Code, Status, Verdict
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.pod import Pod
 from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.preemption.candidate import Preemption
-from kwhatif.report import Decision, FeasibleRow, PreemptionRow, PreEnqueueRow
+from kwhatif.report import Decision, FeasibleRow, NearRow, Outcome, PreemptionRow, PreEnqueueRow
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.candidates import Candidate
+from kwhatif.whatif.nearest_miss import nearest_miss
 from kwhatif.whatif.preemption_rows import preemption_row
-from kwhatif.whatif.rows import owner_of, rejected_rows
+from kwhatif.whatif.rows import decision_about, rejected_rows
+from kwhatif.whatif.unknown_names import unknown_objects
 
 #: A node that nobody looked at, because the pod's nominated node fits, or that an extender dropped without a word.
 #: Upstream's default for such nodes (`NewDefaultNodeToStatus`) has no reason.
@@ -30,44 +39,64 @@ def decide(profile: Profile, pod: PodInfo, snapshot: Snapshot) -> tuple[Decision
         return decision_of(result), result
 
 
-def ignored(pod: PodInfo, scheduler: str) -> Decision:
-    """The decision about a pod that is none of this scheduler's business."""
-    return Decision(
-        pod=pod.key,
-        owner=owner_of(pod.pod),
-        priority=pod.priority,
-        priority_class_name=pod.pod.spec.priority_class_name,
-        scheduler_name=scheduler,
-        outcome="Ignored",
-        message=f"no profile is named {scheduler}: this scheduler leaves the pod alone",
-    )
+def ignored(pod: Pod) -> Decision:
+    """The decision about a pod that is not this scheduler's."""
+    name = pod.spec.scheduler_name or DEFAULT_SCHEDULER
+    return decision_about(pod, "Ignored", message=f"no profile is named {name}: this scheduler leaves the pod alone")
 
 
-def decision_of(result: Attempt, shown: Mapping[str, Verdict] | None = None) -> Decision:
-    """The attempt as a row of the report; of the nodes that are out, it shows these, else all."""
+def denied(candidate: Candidate, cluster: Cluster) -> Decision:
+    """The API server refuses the pod; perhaps since it names what is not there."""
+    unknown = unknown_objects(candidate.pod, cluster)
+    near = NearRow(unknown=unknown) if unknown else None
+    return decision_about(candidate.pod, "Denied", message=candidate.refusal, near=near, changes=candidate.changes)
+
+
+def refusal(applied: Applied, message: str, cluster: Cluster) -> Decision:
+    """The API server does not take an object: it stands for its only pod."""
+    meta = applied.object.metadata
+    pod = Pod(metadata=replace(Pod().metadata, name=meta.name or meta.generate_name, namespace=meta.namespace))
+    return replace(denied(Candidate(pod, refusal=message), cluster), source=applied.source)
+
+
+#: From the objections to each node, by its name, the nodes to show, and how many others each stands for.
+Choose = Callable[[Mapping[str, tuple[Verdict, ...]]], Mapping[str, int]]
+
+
+def _all(objections: Mapping[str, tuple[Verdict, ...]]) -> Mapping[str, int]:
+    return dict.fromkeys(objections, 0)
+
+
+def decision_of(result: Attempt, choose: Choose = _all) -> Decision:
+    """The attempt as a row of the report; `choose` picks the nodes to show, of all that are out.
+
+    To be made before the snapshot changes: nodes are asked for all their objections.
+    """
     cycle = result.cycle
-    pod = cycle.pod.pod
+    objections = _objections(result)
     scores = result.scores
     preemption = _preemption(result)
     ties = tuple(scores.best()) if scores else _nominated(result, preemption)
     gated = result.gated
-    return Decision(
-        pod=cycle.pod.key,
-        owner=owner_of(pod),
-        priority=cycle.pod.priority,
-        priority_class_name=pod.spec.priority_class_name,
-        preemption_policy=pod.spec.preemption_policy or "PreemptLowerPriority",
-        scheduler_name=pod.spec.scheduler_name or cycle.profile.scheduler_name,
-        outcome="Gated" if gated else "Placed" if scores else "Preempts" if ties else "Unschedulable",
+    outcome: Outcome = "Gated" if gated else "Placed" if scores else "Preempts" if ties else "Unschedulable"
+    return decision_about(
+        cycle.pod.pod,
+        outcome,
         node=ties[0] if ties else None,
         ties=ties,
         message=result.message,
         pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
         feasible=_feasible_rows(scores) if scores else (),
-        rejected=rejected_rows(verdicts_of(result) if shown is None else shown),
+        rejected=rejected_rows(objections, choose(objections)),
+        near=nearest_miss(cycle, objections) if outcome == "Unschedulable" and objections else None,
         unschedulable_plugins=() if scores else tuple(sorted(cycle.unschedulable_plugins)),
         preemption=preemption,
     )
+
+
+def _objections(result: Attempt) -> dict[str, tuple[Verdict, ...]]:
+    asking, nodes = Objections(result.cycle), result.cycle.snapshot.by_name
+    return {name: asking.on(nodes[name], verdict) for name, verdict in verdicts_of(result).items()}
 
 
 def _nominated(result: Attempt, preemption: PreemptionRow | None) -> tuple[str, ...]:

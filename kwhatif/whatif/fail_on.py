@@ -1,33 +1,47 @@
-"""What makes an answer a "no" for scripts: the conditions of `--fail-on`."""
+"""What makes an answer a "no" for scripts: the conditions of `--fail-on`, in the words of a policy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kwhatif.report import Decision, Report
+from kwhatif.model.caveat import CODES
+from kwhatif.policy.names import CAVEATS, did_you_mean
+from kwhatif.report import Decision, Outcome, Report, WorkloadRow
 
 
 def _stays_pending(decision: Decision) -> bool:
     return decision.outcome in ("Unschedulable", "Gated", "Denied")
 
 
+def _hangs(row: WorkloadRow) -> bool:
+    return row.rollout is not None and not row.rollout.completed
+
+
 def _breaks_budget(decision: Decision) -> bool:
-    preemption = decision.preemption
-    if preemption is None or decision.outcome != "Preempts":
-        return False
-    return any(row.pdb_violations for row in preemption.candidates if row.node == decision.node)
+    return any(victim.violates for victim in decision.victims)
+
+
+def _comes_to(outcome: Outcome) -> Callable[[Report], bool]:
+    return lambda report: any(decision.outcome == outcome for decision in report.decisions)
 
 
 CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
-    "unschedulable": lambda report: any(map(_stays_pending, report.decisions)),
-    "preemption": lambda report: any(decision.outcome == "Preempts" for decision in report.decisions),
-    "pdb-violation": lambda report: any(map(_breaks_budget, report.decisions)),
-    "caveats": lambda report: bool(report.caveats),
+    "unschedulable": lambda report: any(map(_stays_pending, report.decisions)) or any(map(_hangs, report.workloads)),
+    "rollout": lambda report: any(map(_hangs, report.workloads)),
+    "denied": _comes_to("Denied"),
+    "gated": _comes_to("Gated"),
+    "ignored": _comes_to("Ignored"),
+    "preemption": _comes_to("Preempts"),
+    "budget-violation": lambda report: any(map(_breaks_budget, report.decisions)),
+    CAVEATS: lambda report: bool(report.caveat_details),
+    "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }
+#: Other spellings: a policy's, and the name that budgets have in kubectl.
+_ALIASES = {"budgetViolation": "budget-violation", "pdb-violation": "budget-violation"}
 
 
 def parse_fail_on(text: str) -> tuple[str, ...]:
-    """The conditions named in a comma-separated list; `none` stands alone.
+    """The conditions in a comma-separated list, which may name codes of caveats; `none` stands alone.
 
     Raises:
         ValueError: a name that is not a condition.
@@ -35,12 +49,18 @@ def parse_fail_on(text: str) -> tuple[str, ...]:
     names = tuple(part.strip() for part in text.split(",") if part.strip())
     if names == ("none",):
         return ()
-    for name in names:
-        if name not in CONDITIONS:
-            raise ValueError(f"{name!r} is not one of none, {', '.join(CONDITIONS)}")
-    return names
+    return tuple(map(_condition, names))
+
+
+def _condition(name: str) -> str:
+    found = _ALIASES.get(name, name).removeprefix(f"{CAVEATS}/")
+    if found in CONDITIONS or found in CODES:
+        return found
+    hint = did_you_mean(name, [*CONDITIONS, *_ALIASES, *CODES])
+    raise ValueError(f"{name!r} is not one of none, {', '.join(CONDITIONS)}, or the code of a caveat{hint}")
 
 
 def fails(report: Report, names: tuple[str, ...]) -> bool:
     """Whether the report holds any of the conditions."""
-    return any(CONDITIONS[name](report) for name in names)
+    codes = {caveat.code for caveat in report.caveat_details}
+    return any(CONDITIONS[name](report) if name in CONDITIONS else name in codes for name in names)

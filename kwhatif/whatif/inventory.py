@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from kwhatif.model.caveat import Caveat, merged
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import FrozenMeta
 from kwhatif.model.node import Node
@@ -78,13 +79,16 @@ class Inventory(_Row, kw_only=True, tag_field="kind", tag="Inventory"):
     #: In queue order.
     pending: tuple[PendingRow, ...]
     #: What a trustworthy answer would need besides.
-    missing: tuple[str, ...]
+    missing: tuple[str, ...] = ()
     #: What every report about this cluster says first.
-    caveats: tuple[str, ...]
+    caveats: tuple[str, ...] = ()
+    #: The same as data: those of `missing`, then those of `caveats`.
+    missing_details: tuple[Caveat, ...] = ()
+    caveat_details: tuple[Caveat, ...] = ()
 
 
-def inventory(cluster: Cluster, sources: Sequence[str], caveats: Sequence[str]) -> Inventory:
-    """Describe a cluster."""
+def inventory(cluster: Cluster, sources: Sequence[str], caveats: Sequence[Caveat]) -> Inventory:
+    """Describe a cluster; `render.caveats` puts what is missing into words."""
     pods = cluster.all(Pod).values()
     live = [pod for pod in pods if not is_terminal(pod)]
     budgets = cluster.all(PodDisruptionBudget)
@@ -103,8 +107,8 @@ def inventory(cluster: Cluster, sources: Sequence[str], caveats: Sequence[str]) 
             key for key, pdb in budgets.items() if pdb.status and not pdb.status.disruptions_allowed
         ),
         pending=_pending(live),
-        missing=tuple(gaps(cluster)),
-        caveats=tuple(caveats),
+        missing_details=tuple(gaps(cluster)),
+        caveat_details=merged(caveats),
     )
 
 

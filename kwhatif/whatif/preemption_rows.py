@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
+from kwhatif.framework.status import Verdict
 from kwhatif.preemption.candidate import Candidate, Preemption, Reprieve, Victim
-from kwhatif.report import BudgetRow, CandidateRow, PreemptionRow, ReprieveRow, VictimRow
-from kwhatif.whatif.rows import owner_of, rejected_rows
+from kwhatif.report import BudgetRow, CandidateRow, PreemptionRow, RejectedRow, ReprieveRow, VictimRow
+from kwhatif.whatif.rows import owner_and_workload, rejected_rows
 
 
 def preemption_row(preemption: Preemption) -> PreemptionRow:
@@ -17,9 +20,15 @@ def preemption_row(preemption: Preemption) -> PreemptionRow:
         node=preemption.node,
         ties=preemption.ties,
         candidates=_candidate_rows(preemption),
-        rejected=rejected_rows(preemption.rejected),
+        rejected=_tried_rows(preemption.rejected),
         cleared_nominations=tuple(pod.key for pod in preemption.cleared_nominations),
     )
+
+
+def _tried_rows(verdicts: Mapping[str, Verdict]) -> tuple[RejectedRow, ...]:
+    """Nodes where not even evicting every pod of lower priority helps: only the first objection is known."""
+    rows = rejected_rows({name: (verdict,) for name, verdict in verdicts.items()})
+    return tuple([replace(row, objections=()) for row in rows])
 
 
 def _candidate_rows(preemption: Preemption) -> tuple[CandidateRow, ...]:
@@ -49,11 +58,13 @@ def _candidate_row(preemption: Preemption, better: Candidate | None, candidate: 
 
 def _victim_row(victim: Victim) -> VictimRow:
     pod = victim.pod
+    owner, workload = owner_and_workload(pod.pod)
     return VictimRow(
         pod=pod.key,
         priority=pod.priority,
         start_time=pod.pod.status.start_time,
-        owner=owner_of(pod.pod),
+        owner=owner,
+        workload=workload,
         budgets=victim.budgets,
         violates=victim.violates,
         terminating=pod.terminating,

@@ -1,23 +1,28 @@
-"""`Queue`: the pods of all workloads in the order in which the scheduler takes them, each made when its time comes."""
+"""`Queue`: pods in the order in which the scheduler takes them, those of workloads each made when its time comes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
 from kwhatif.report import Decision, Outcome, UpdateKind
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Candidate, Planner
+from kwhatif.whatif.decide import denied
 from kwhatif.whatif.placing import Placement, Placer, in_short
-from kwhatif.whatif.rows import owner_of
+from kwhatif.whatif.placing.placer import Describe
+from kwhatif.whatif.rollouts import Rollouts
+from kwhatif.whatif.rows import decision_about
 from kwhatif.workloads.expansion import Group
+from kwhatif.workloads.restart import is_waiting
+from kwhatif.workloads.rolling.roll import Roll
 
 #: What keeps a pod from ever running, as things are. One that evicts others runs once they are gone, and of one for
 #: another scheduler nothing is known.
@@ -38,12 +43,11 @@ class Planned(msgspec.Struct):
     queued: int = 0
     #: The first pod that will not run, as things are: what is to be made after it is not.
     held_up: Decision | None = None
-    #: Outcomes that a decision explains in full: of pods that were not placed, the first one says it for all its like.
+    #: Where its pods are replaced step by step, and how many steps were taken; `removed` grows with each.
+    roll: Roll | None = None
+    steps: int = 0
+    #: Outcomes that a decision explains already: the first pod of each says it for all its like.
     explained: list[Outcome] = []
-
-    def wants_evidence(self, placement: Placement) -> bool:
-        """Whether the decision about this pod is to say why."""
-        return placement.outcome not in ("Placed", *self.explained)
 
     def decide(self, decision: Decision) -> None:
         """This is what becomes of one of the pods."""
@@ -52,52 +56,177 @@ class Planned(msgspec.Struct):
             self.held_up = decision
 
 
+class _Entry(NamedTuple):
+    """A pod in the queue; entries are compared by the three numbers, which are unique."""
+
+    #: Negated.
+    priority: int
+    #: Number of the workload; -1 for pods that were in the queue before any of the manifests.
+    workload: int
+    number: int
+    info: PodInfo
+    candidate: Candidate | None = None
+
+
+#: Whether, and how, the decision about a pod is to be explained; the outcomes are those that are explained already.
+Explain = Callable[[Placement, Collection[Outcome]], Describe | None]
+
+
 class Queue:
-    """Pods of higher priority go first; among equals those of the object that comes first in the manifests.
+    """Pods of higher priority go first.
+
+    Among equals those come first that are pending already, the oldest of them first; then those of the object that
+    comes first in the manifests.
 
     A controller that makes its pods one by one has the next one made, and admitted, when all before it are sure to
     run. It does not go to the end of the queue: how long a pod takes to be ready is not known.
     """
 
-    def __init__(self, planner: Planner) -> None:
+    def __init__(self, planner: Planner, explain: Explain) -> None:
         self._planner = planner
+        self._explain = explain
         #: By the order of the manifests.
         self.workloads: list[Planned] = []
-        #: Negated priority, number of the workload, number of the pod: then what they are.
-        self._heap: list[tuple[int, int, int, PodInfo, Candidate]] = []
+        #: What became of the pods that were pending already, in the order in which they were taken.
+        self.earlier: dict[str, Decision] = {}
+        #: How many pods are in the queue whose decisions are asked for.
+        self._asked = 0
+        #: Pending pods that are asked for -> the outcomes that are explained of its like.
+        self._explained: dict[str, list[Outcome]] = {}
+        self._waiting = 0
+        self._heap: list[_Entry] = []
+        #: Pods that found no node, and how many had left theirs when they were last tried.
+        self._unplaced: list[_Entry] = []
+        self._left = 0
+        self._rollouts = Rollouts(planner)
 
     def add(self, workload: Planned) -> None:
         """The next of the manifests: what its controller makes at once is made."""
         self.workloads.append(workload)
+        if workload.roll is not None:
+            self._rollouts.add(workload, workload.roll)
         self._advance(len(self.workloads) - 1)
 
+    def wait(self, info: PodInfo, explained: list[Outcome] | None = None) -> None:
+        """A pod that is pending already: to be called in the order of their age.
+
+        With `explained` its decision is asked for; these outcomes need not be explained.
+        """
+        if explained is not None:
+            self._explained[info.key] = explained
+            self._asked += 1
+        heappush(self._heap, _Entry(-info.priority, -1, self._waiting, info))
+        self._waiting += 1
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one pod to be placed, and no more."""
+        return len(self._heap) == 1 and not any(workload.stages for workload in self.workloads)
+
     def place_all(self, placer: Placer) -> None:
-        """Decide about every pod."""
+        """Decide about every pod that is asked for, and about those that are taken before the last of them.
+
+        Rollouts go on, round after round, as long as anything happens.
+        """
+        if not self._rollouts:
+            for workload in self.workloads:
+                self._give_up(workload, placer)
+        goes_on = True
+        while goes_on:
+            goes_on = self._roll(placer)
+            self._place_queued(placer)
         for workload in self.workloads:
             self._give_up(workload, placer)
-        while self._heap:
-            _, number, _, info, candidate = heappop(self._heap)
-            workload = self.workloads[number]
-            decision = in_short(placer.place(info, workload.wants_evidence))
-            if decision.outcome not in workload.explained:
-                workload.explained.append(decision.outcome)
-            workload.decide(replace(decision, changes=candidate.changes))
+
+    def _roll(self, placer: Placer) -> bool:
+        """Have all rollouts go on, and pods that found no node tried again where others have left theirs.
+
+        Returns:
+            Whether anything happens.
+        """
+        steps = sum(workload.steps for workload in self.workloads)
+        numbers = {id(workload): number for number, workload in enumerate(self.workloads)} if self._rollouts else {}
+        for workload, candidate in self._rollouts.round(placer):
+            self._make(numbers[id(workload)], candidate)
+        tried_again = bool(self._unplaced) and self._rollouts.left > self._left
+        if tried_again:
+            self._left = self._rollouts.left
+            self._try_again(placer)
+        return tried_again or steps < sum(workload.steps for workload in self.workloads)
+
+    def _try_again(self, placer: Placer) -> None:
+        unplaced, self._unplaced = self._unplaced, []
+        for entry in unplaced:
+            key = entry.info.key
+            if key not in placer.snapshot.pods:
+                continue  # its controller has deleted it
+            if entry.candidate is not None:
+                workload = self.workloads[entry.workload]
+                workload.queued += 1
+                if workload.held_up is not None and workload.held_up.pod == key:
+                    workload.held_up = None
+            explained = (
+                self._explained.get(key) if entry.candidate is None else self.workloads[entry.workload].explained
+            )
+            if explained is not None:
+                self._asked += 1
+                explained[:] = [outcome for outcome in explained if outcome != "Unschedulable"]
+            heappush(self._heap, entry)
+
+    def _place_queued(self, placer: Placer) -> None:
+        while self._asked:
+            entry = heappop(self._heap)
+            if entry.candidate is None:
+                self._place_earlier(entry, placer)
+                continue
+            workload = self.workloads[entry.workload]
+            decision = self._place(entry, placer, workload.explained)
+            workload.decide(replace(decision, changes=entry.candidate.changes))
             workload.queued -= 1
-            self._advance(number)
-            self._give_up(workload, placer)
+            self._asked -= 1
+            self._advance(entry.workload)
+            if not self._rollouts:
+                self._give_up(workload, placer)
+
+    def _place(self, entry: _Entry, placer: Placer, explained: list[Outcome] | None) -> Decision:
+        if explained is None:
+            placement = placer.place(entry.info)
+        else:
+            placement = placer.place(entry.info, lambda placement: self._explain(placement, explained))
+            if placement.outcome not in explained:
+                explained.append(placement.outcome)
+        if self._rollouts:
+            self._rollouts.placed(placement, placer)
+            if placement.outcome == "Unschedulable":
+                self._unplaced.append(entry)
+        return in_short(placement)
+
+    def _place_earlier(self, entry: _Entry, placer: Placer) -> None:
+        key = entry.info.key
+        explained = self._explained.get(key)
+        self._asked -= explained is not None
+        if key in placer.snapshot.pods:  # else its controller has deleted it
+            self.earlier[key] = self._place(entry, placer, explained)
+        else:
+            self.earlier.pop(key, None)
 
     def _advance(self, number: int) -> None:
         """Have the next pods made, if all before them are sure to run."""
         workload = self.workloads[number]
         while workload.stages and not workload.queued and workload.held_up is None:
             for candidate in self._planner.admit(workload.applied, workload.stages.pop(0)):
-                if candidate.refusal:
-                    workload.decide(_denied(candidate))
-                    continue
-                info = PodInfo(candidate.pod)
-                workload.decisions[info.key] = None
-                workload.queued += 1
-                heappush(self._heap, (-info.priority, number, len(workload.decisions), info, candidate))
+                self._make(number, candidate)
+
+    def _make(self, number: int, candidate: Candidate) -> None:
+        workload = self.workloads[number]
+        if candidate.refusal:
+            workload.decide(denied(candidate, self._planner.cluster))
+            return
+        info = PodInfo(candidate.pod)
+        workload.decisions[info.key] = None
+        workload.queued += 1
+        self._asked += 1
+        heappush(self._heap, _Entry(-info.priority, number, len(workload.decisions), info, candidate))
 
     def _give_up(self, workload: Planned, placer: Placer) -> None:
         """What waits for a pod that will not run is not made, and the pods that it would replace stay."""
@@ -107,37 +236,31 @@ class Queue:
         workload.stages = []
         for pod in left.values():
             workload.decide(_waiting(pod, workload.held_up))
+        if workload.update == "restarted":
+            return  # they are gone
         for pod in workload.removed:
             if key_of(pod) in left:
                 self._planner.take_back(pod)
                 placer.take_back(PodInfo(pod))
+                if is_waiting(pod):
+                    self.wait(PodInfo(pod))
         workload.removed = tuple(pod for pod in workload.removed if key_of(pod) not in left)
 
 
-def _denied(candidate: Candidate) -> Decision:
-    """The API server refuses the pod."""
-    pod = candidate.pod
-    return Decision(
-        pod=key_of(pod),
-        owner=owner_of(pod),
-        priority=pod.spec.priority or 0,
-        priority_class_name=pod.spec.priority_class_name,
-        scheduler_name=pod.spec.scheduler_name or DEFAULT_SCHEDULER,
-        outcome="Denied",
-        message=candidate.refusal,
-        changes=candidate.changes,
-    )
+def in_queue_order(pods: Iterable[PodInfo]) -> list[PodInfo]:
+    """Pending pods, the oldest first (`PrioritySort` asks for priority first); those that are being deleted are out."""
+    found = [info for info in pods if info.pod.metadata.deletion_timestamp is None]
+    return sorted(found, key=lambda info: (-info.priority, info.pod.metadata.creation_timestamp or ""))
 
 
 def _waiting(pod: Pod, first: Decision) -> Decision:
     """The pod is not made, and so never admitted: what admission would set is as it is in the pod that it waits for."""
-    return Decision(
-        pod=key_of(pod),
-        owner=owner_of(pod),
+    return decision_about(
+        pod,
+        "Waits",
         priority=first.priority,
         priority_class_name=first.priority_class_name,
         preemption_policy=first.preemption_policy,
         scheduler_name=first.scheduler_name,
-        outcome="Waits",
         waits_for=first.pod,
     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import attrgetter
+from typing import Any
 
+from kwhatif.admission.priority import DEFAULT_POLICY
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.framework.status import Verdict
+from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.report import RejectedRow
+from kwhatif.report import Decision, ObjectionRow, Outcome, QueuedRow, RejectedRow
 
 
 def owner_of(pod: Pod) -> str | None:
@@ -17,17 +20,80 @@ def owner_of(pod: Pod) -> str | None:
     return f"{owner.kind} {pod.metadata.namespace}/{owner.name}" if owner else None
 
 
-def rejected_rows(verdicts: Mapping[str, Verdict]) -> tuple[RejectedRow, ...]:
-    """Rows by node name."""
-    rows = [
-        RejectedRow(
-            node=name,
-            code=verdict.status.code.value,
-            plugin=verdict.plugin,
-            reasons=verdict.status.reasons,
-            evidence=verdict.status.evidence,
+def decision_about(pod: Pod, outcome: Outcome, **fields: Any) -> Decision:
+    """The decision about a pod, with what it says of itself; `fields` are the rest of it."""
+    spec = pod.spec
+    about = {
+        "pod": key_of(pod),
+        "owner": owner_of(pod),
+        "priority": spec.priority or 0,
+        "priority_class_name": spec.priority_class_name,
+        "preemption_policy": spec.preemption_policy or DEFAULT_POLICY,
+        "scheduler_name": spec.scheduler_name or DEFAULT_SCHEDULER,
+    }
+    return Decision(outcome=outcome, **about | fields)
+
+
+def queued_row(decision: Decision) -> QueuedRow:
+    """A pod that came before those that are asked about."""
+    return QueuedRow(
+        pod=decision.pod,
+        priority=decision.priority,
+        outcome=decision.outcome,
+        node=decision.node,
+        victims=tuple(victim.pod for victim in decision.victims),
+    )
+
+
+def owner_and_workload(pod: Pod) -> tuple[str | None, str | None]:
+    """The pod's controller, and the Deployment behind it if there is one, else the controller again.
+
+    The Deployment's controller names its ReplicaSets `<deployment>-<pod-template-hash>`, and labels the pods with that
+    hash (`pkg/controller/deployment/sync.go`).
+    """
+    owner = owner_of(pod)
+    suffix = f"-{pod.metadata.labels.get('pod-template-hash')}"
+    if owner is not None and owner.startswith("ReplicaSet ") and owner.endswith(suffix):
+        return owner, f"Deployment {owner.removeprefix('ReplicaSet ').removesuffix(suffix)}"
+    return owner, owner
+
+
+def rejected_rows(
+    objections: Mapping[str, tuple[Verdict, ...]], shown: Mapping[str, int] | None = None
+) -> tuple[RejectedRow, ...]:
+    """Rows by node name, of the objections to each node.
+
+    Args:
+        objections: the scheduler's verdict, and then the others.
+        shown: the nodes to make rows of, and how many nodes each stands for besides itself.
+    """
+    made: dict[int, ObjectionRow] = {}
+    alike = dict.fromkeys(objections, 0) if shown is None else shown
+    rows = []
+    for name in sorted(alike):
+        found = objections[name]
+        first = found[0]
+        status = first.status
+        rows.append(
+            RejectedRow(
+                node=name,
+                code=status.code.value,
+                plugin=first.plugin,
+                reasons=status.reasons,
+                evidence=status.evidence,
+                objections=tuple([_objection_row(verdict, made) for verdict in found]),
+                alike=alike[name],
+            )
         )
-        for name, verdict in verdicts.items()
-    ]
-    rows.sort(key=attrgetter("node"))
     return tuple(rows)
+
+
+def _objection_row(verdict: Verdict, made: dict[int, ObjectionRow]) -> ObjectionRow:
+    """Nodes of one class share a status, and so its row; a status belongs to one plugin."""
+    status = verdict.status
+    row = made.get(id(status))
+    if row is None:
+        row = made[id(status)] = ObjectionRow(
+            plugin=verdict.plugin, code=status.code.value, reasons=status.reasons, evidence=status.evidence
+        )
+    return row

@@ -6,16 +6,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kwhatif.report import Decision, Outcome, SourceRow, UpdateKind, WorkloadRow
+from kwhatif.policy.words import hang, victims_by_owner
+from kwhatif.report import Decision, Outcome, RolloutRow, SourceRow, UpdateKind, WorkloadRow
 
-_MOST_NAMED = 3
 _MOST_RUNS = 3
 
 
-def workload_row(source: SourceRow, update: UpdateKind, removed: int, decisions: Sequence[Decision]) -> WorkloadRow:
+def workload_row(
+    source: SourceRow,
+    update: UpdateKind,
+    removed: int,
+    decisions: Sequence[Decision],
+    rollout: RolloutRow | None = None,
+) -> WorkloadRow:
     """The row about a workload, from the decisions about its pods in their controller's order."""
     counts = Counter(decision.outcome for decision in decisions)
     victims = [victim for decision in decisions for victim in decision.victims]
+    is_pod = update == "unchanged" and len(decisions) == 1 and source.object == f"Pod {decisions[0].pod}"
     return WorkloadRow(
         name=source.object,
         source=source,
@@ -32,59 +39,65 @@ def workload_row(source: SourceRow, update: UpdateKind, removed: int, decisions:
         nodes=dict(sorted(Counter(decision.node for decision in decisions if decision.node).items())),
         victims=tuple(victim.pod for victim in victims),
         violations=tuple(dict.fromkeys(budget for victim in victims for budget in victim.violates)),
-        message=sentence(update, removed, decisions),
+        message=_hang(rollout, decisions) + sentence("new" if is_pod else update, removed, decisions),
+        rollout=rollout,
     )
 
 
+def _hang(rollout: RolloutRow | None, decisions: Sequence[Decision]) -> str:
+    if rollout is None or rollout.completed:
+        return ""
+    return hang(rollout, [decision for decision in decisions if decision.pod == rollout.waits_for]) + "; "
+
+
 def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision]) -> str:
-    """`5 of 6 placed; the 6th evicts batch/etl-1`."""
-    gone = f"{removed} removed" if removed else ""
+    """`5 of 6 pods fit, 1 would evict 1 pod of batch/etl (priority -10)`."""
+    gone = f"{removed} removed" if removed and update != "restarted" else ""
     if not decisions:
         return gone or ("unchanged" if update == "unchanged" else "makes no pods")
-    if len(decisions) == 1:
+    if update == "unchanged":
+        gone = "unchanged, but not all of its pods run"
+    return "; ".join(filter(None, (gone, ", ".join(filter(None, _parts(decisions))))))
+
+
+def _parts(decisions: Sequence[Decision]) -> Iterator[str]:
+    count, outcomes = len(decisions), {decision.outcome for decision in decisions}
+    if count == 1:
         (decision,) = decisions
-        said = [f"placed on {decision.node}" if decision.outcome == "Placed" else _fate((decision,), "")]
-    elif len({decision.outcome for decision in decisions}) == 1 and decisions[0].outcome != "Placed":
-        said = [_fate(decisions, f"all {len(decisions)}")]
+        yield f"fits on {decision.node}" if decision.outcome == "Placed" else _fate(decisions, "")
+    elif len(outcomes) == 1 and outcomes != {"Placed"}:
+        yield _fate(decisions, f"all {count} pods")
     else:
-        said = [_placed(decisions), *_others(decisions), _waiting(decisions)]
-    return "; ".join(filter(None, (gone, *said)))
+        yield _placed(decisions)
+        yield from _others(decisions)
+        yield _waiting(decisions)
 
 
 def _placed(decisions: Sequence[Decision]) -> str:
     placed = [decision for decision in decisions if decision.outcome == "Placed"]
+    if len(placed) < len(decisions):
+        fit = "fits" if len(placed) == 1 else "fit"
+        return f"{len(placed) or 'none'} of {len(decisions)} pods {fit}"
     nodes = {decision.node for decision in placed}
-    where = f" on {len(nodes)} nodes" if len(nodes) > 1 else f" on {placed[0].node}" if placed else ""
-    if len(placed) == len(decisions):
-        return f"all {len(decisions)} placed{where}"
-    return f"{len(placed) or 'none'} of {len(decisions)} placed"
+    return f"all {len(decisions)} pods fit on {placed[0].node if len(nodes) == 1 else f'{len(nodes)} nodes'}"
 
 
 def _others(decisions: Sequence[Decision]) -> Iterator[str]:
-    """One part per run of replicas that fare alike; one per outcome where there are many runs."""
-    runs: list[tuple[str, Sequence[Decision]]] = []
-    first = 1
-    for outcome, run in groupby(decisions, lambda decision: decision.outcome):
-        alike = tuple(run)
-        if outcome not in ("Placed", "Waits"):
-            runs.append((_which(first, alike), alike))
-        first += len(alike)
-    if len(runs) > _MOST_RUNS:
-        by_outcome: dict[Outcome, list[Decision]] = {}
-        for _, fared in runs:
-            by_outcome.setdefault(fared[0].outcome, []).extend(fared)
-        runs = [(str(len(fared)), fared) for fared in by_outcome.values()]
-    yield from (_fate(fared, which) for which, fared in runs)
+    """One part per outcome; of a StatefulSet, whose pods have names that last, one per run of pods that fare alike."""
+    runs = [tuple(run) for _, run in groupby(decisions, lambda decision: decision.outcome)]
+    runs = [run for run in runs if run[0].outcome not in ("Placed", "Waits")]
+    if (decisions[0].owner or "").startswith("StatefulSet ") and len(runs) <= _MOST_RUNS:
+        yield from (_fate(run, _named(run)) for run in runs)
+        return
+    by_outcome: dict[Outcome, list[Decision]] = {}
+    for run in runs:
+        by_outcome.setdefault(run[0].outcome, []).extend(run)
+    yield from (_fate(fared, str(len(fared))) for fared in by_outcome.values())
 
 
-def _which(first: int, alike: Sequence[Decision]) -> str:
-    """Pods of a StatefulSet by the names that they will have, others by their number."""
-    count = len(alike)
-    if (alike[0].owner or "").startswith("StatefulSet "):
-        one, last = (decision.pod.partition("/")[2] for decision in (alike[0], alike[-1]))
-    else:
-        one, last = f"the {ordinal(first)}", ordinal(first + count - 1)
-    return one if count == 1 else f"{one} {'and' if count == 2 else 'to'} {last}"
+def _named(run: Sequence[Decision]) -> str:
+    one, last = (decision.pod.partition("/")[2] for decision in (run[0], run[-1]))
+    return one if len(run) == 1 else f"{one} {'and' if len(run) == 2 else 'to'} {last}"
 
 
 def _waiting(decisions: Sequence[Decision]) -> str:
@@ -99,7 +112,7 @@ def _waiting(decisions: Sequence[Decision]) -> str:
 
 
 _FATES: dict[Outcome, tuple[str, str]] = {
-    "Preempts": ("evicts", "evict"),
+    "Preempts": ("would evict", "would evict"),
     "Unschedulable": ("stays pending", "stay pending"),
     "Gated": ("is not queued", "are not queued"),
     "Denied": ("is refused", "are refused"),
@@ -110,14 +123,7 @@ _FATES: dict[Outcome, tuple[str, str]] = {
 def _fate(alike: Sequence[Decision], which: str) -> str:
     one, many = _FATES[alike[0].outcome]
     said = f"{which} {one if len(alike) == 1 else many}".strip()
-    victims = [victim.pod for decision in alike for victim in decision.victims]
-    if not victims:
-        return said
-    shown = ", ".join(victims[:_MOST_NAMED]) if len(victims) > _MOST_NAMED + 1 else ", ".join(victims)
-    return f"{said} {shown}" + (f" and {len(victims) - _MOST_NAMED} more" if len(victims) > _MOST_NAMED + 1 else "")
-
-
-def ordinal(number: int) -> str:
-    """`1st`, `2nd`, `11th`."""
-    teens = number % 100 in (11, 12, 13)
-    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+    victims = [victim for decision in alike for victim in decision.victims]
+    if alike[0].outcome == "Preempts" and not victims:
+        return f"{which} would be nominated".strip()
+    return f"{said} {victims_by_owner(victims)}" if victims else said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from kwhatif.matching.node_selector import NAME_FIELD, RequiredNodeAffinity
 from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, first_untolerated
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Requirement
-from kwhatif.model.node import Node
+from kwhatif.model.node import Node, Taint
 from kwhatif.model.pod import (
     Affinity,
     NodeAffinity,
@@ -25,7 +25,7 @@ from kwhatif.model.pod import (
 from kwhatif.model.workload import DaemonSet
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import reference_to
-from kwhatif.workloads.replicas import free_names
+from kwhatif.workloads.replicas import names_for
 from kwhatif.workloads.stand_ins import hash_of
 from kwhatif.workloads.template import content_of, pod_of
 
@@ -52,20 +52,30 @@ class _Labelled(NamedTuple):
 
 
 def eligible_nodes(daemon_set: DaemonSet, cluster: Cluster) -> list[str]:
-    """The nodes that the controller wants a pod on, in their order (`NodeShouldRunDaemonPod`).
+    """The nodes that the controller wants a pod on, in their order."""
+    return [name for name, should_run in tolerable_nodes(daemon_set, cluster).items() if should_run]
 
-    A cordon does not keep it away; a taint does, unless the pods tolerate it.
+
+def tolerable_nodes(daemon_set: DaemonSet, cluster: Cluster) -> dict[str, bool]:
+    """The nodes where pods that run may run on, in their order, and whether one should (`NodeShouldRunDaemonPod`).
+
+    A cordon does not keep it away; a taint does, unless the pods tolerate it: with the effect NoExecute those that run
+    there, too.
     """
     spec = (daemon_set.spec.template or PodTemplateSpec()).spec
     tolerations = with_own_tolerations(spec)
     affinity = RequiredNodeAffinity(spec)
-    return [
-        node.metadata.name
+    return {
+        node.metadata.name: first_untolerated(node.spec.taints, tolerations) is None
         for node in cluster.all(Node).values()
         if spec.node_name in ("", node.metadata.name)
         and affinity.matches(_Labelled(node.metadata.name, node.metadata.labels))
-        and first_untolerated(node.spec.taints, tolerations) is None
-    ]
+        and first_untolerated(_evicting(node), tolerations) is None
+    }
+
+
+def _evicting(node: Node) -> tuple[Taint, ...]:
+    return tuple(taint for taint in node.spec.taints if taint.effect == NO_EXECUTE)
 
 
 def node_of(pod: Pod) -> str:
@@ -94,13 +104,22 @@ def _with(tolerations: tuple[Toleration, ...], own: Toleration) -> tuple[Tolerat
 
 def expand_daemon_set(daemon_set: DaemonSet, nodes: Sequence[str], cluster: Cluster) -> Expansion:
     """The pods for these nodes."""
+    pod = daemon_pod(daemon_set, cluster)
+    return pinned_pods(pod, nodes, names_for(pod, cluster))
+
+
+def pinned_pods(pod: Pod, nodes: Iterable[str], names: Iterator[str]) -> Expansion:
+    """Pods like this one for these nodes, with the next of the names."""
+    return Expansion(tuple(_groups(pod, zip(nodes, names, strict=False))))
+
+
+def daemon_pod(daemon_set: DaemonSet, cluster: Cluster) -> Pod:
+    """A pod of the DaemonSet, for no node yet."""
     template = daemon_set.spec.template or PodTemplateSpec()
     # The deprecated generation of the template: that of a new DaemonSet.
     labels = {"controller-revision-hash": hash_of(content_of(template)), "pod-template-generation": "1"}
     pod = pod_of(template, daemon_set.metadata.namespace, reference_to(daemon_set, cluster), labels)
-    pod = replace(pod, spec=replace(pod.spec, tolerations=with_own_tolerations(pod.spec)))
-    names = free_names(pod, len(nodes), cluster)
-    return Expansion(tuple(_groups(pod, zip(nodes, names, strict=True))))
+    return replace(pod, spec=replace(pod.spec, tolerations=with_own_tolerations(pod.spec)))
 
 
 def _groups(pod: Pod, places: Iterable[tuple[str, str]]) -> Iterable[Group]:

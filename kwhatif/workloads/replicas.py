@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Iterator
+from itertools import islice
 
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import OwnerReference, controller_of
@@ -14,7 +15,7 @@ from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import owned_by, pods_of, reference_to
-from kwhatif.workloads.stand_ins import generated_names, hash_of, uid_of
+from kwhatif.workloads.stand_ins import all_names, hash_of, uid_of
 from kwhatif.workloads.template import content_of, pod_of, same_template
 
 HASH_LABEL = "pod-template-hash"
@@ -22,9 +23,13 @@ HASH_LABEL = "pod-template-hash"
 
 def expand_deployment(deployment: Deployment, count: int, cluster: Cluster) -> Expansion:
     """So many pods of the ReplicaSet that has the Deployment's template: of one that is there, else of a new one."""
+    return equal_pods(pod_like(deployment, *replica_set_for(deployment, cluster)), count, cluster)
+
+
+def pod_like(deployment: Deployment, owner: OwnerReference, hash_: str) -> Pod:
+    """A pod of the Deployment's template, that this ReplicaSet controls."""
     template = deployment.spec.template or PodTemplateSpec()
-    owner, hash_ = replica_set_for(deployment, cluster)
-    return equal_pods(pod_of(template, deployment.metadata.namespace, owner, {HASH_LABEL: hash_}), count, cluster)
+    return pod_of(template, deployment.metadata.namespace, owner, {HASH_LABEL: hash_})
 
 
 def expand_replicas(controller: ReplicaSet | ReplicationController, count: int, cluster: Cluster) -> Expansion:
@@ -75,10 +80,15 @@ def equal_pods(pod: Pod, count: int, cluster: Cluster) -> Expansion:
 
 def free_names(pod: Pod, count: int, cluster: Cluster, used: Container[str] = ()) -> tuple[str, ...]:
     """So many names for pods like this one, none of them in use."""
+    return tuple(islice(names_for(pod, cluster, used), count))
+
+
+def names_for(pod: Pod, cluster: Cluster, used: Container[str] = ()) -> Iterator[str]:
+    """One name after the other for pods like this one, none of them in use."""
     meta, present = pod.metadata, cluster.all(Pod)
     owner = controller_of(meta)
 
     def is_taken(name: str) -> bool:
         return name in used or f"{meta.namespace}/{name}" in present
 
-    return generated_names(meta.generate_name, owner.uid if owner else "", count, is_taken)
+    return all_names(meta.generate_name, owner.uid if owner else "", is_taken)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from kwhatif.model.caveat import ImagesNotCompared, ReplicasKept, WorkloadNotInDump
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.missing import Missing
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.workload import (
     CronJob,
@@ -30,11 +30,6 @@ from kwhatif.workloads.rolling.stateful_set import update_stateful_set
 from kwhatif.workloads.rolling.update import Rollout, Update
 from kwhatif.workloads.template import has_images
 
-_NO_IMAGES = Missing(
-    "the input holds no images: a workload of which nothing but the image changes counts as unchanged"
-    " (save snapshots with --images)"
-)
-
 
 def plan_update(workload: Workload, cluster: Cluster, rollout: Rollout = "final") -> Update:
     """What applying the workload changes.
@@ -51,8 +46,7 @@ def plan_update(workload: Workload, cluster: Cluster, rollout: Rollout = "final"
         return update if update.caveat else replace(update, caveat=_kept_replicas(workload, known))
     if not pods:
         return Update("new", added=expand(workload, cluster))
-    name = f"{type(workload).__name__} {key_of(workload)}"
-    caveat = f"{name} is not in the input, but {len(pods)} of its pods are: they count as made of another template"
+    caveat = WorkloadNotInDump(workload=f"{type(workload).__name__} {key_of(workload)}", count=len(pods))
     return replace(_update(workload, pods, cluster, rollout), caveat=caveat)
 
 
@@ -61,22 +55,19 @@ def _without_images(update: Update, known: object) -> Update:
     spec = _spec_of(known)
     if update.kind == "changed" or spec is None or has_images(spec):
         return update
-    return replace(update, caveat=_NO_IMAGES)
+    return replace(update, caveat=ImagesNotCompared())
 
 
 _SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
 
 
-def _kept_replicas(new: Workload, known: object) -> str:
+def _kept_replicas(new: Workload, known: object) -> ReplicasKept | None:
     """An autoscaler may own the number; but if the manifest that was applied before had one, one pod is left."""
     if not (isinstance(new, _SCALED) and isinstance(known, _SCALED)) or new.spec.replicas is not None:
-        return ""
-    if known.spec.replicas in (None, 1):
-        return ""
-    return (
-        f"{type(new).__name__} {key_of(new)} leaves spec.replicas out: it keeps the {known.spec.replicas} that it has,"
-        " as kubectl apply does unless the manifest applied before named a number"
-    )
+        return None
+    if known.spec.replicas is None or known.spec.replicas == 1:
+        return None
+    return ReplicasKept(workload=f"{type(new).__name__} {key_of(new)}", replicas=known.spec.replicas)
 
 
 def _spec_of(workload: object) -> PodSpec | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 #: Without vowels, and without digits that look like letters: no name becomes a word.
@@ -37,10 +37,15 @@ def hash_of(content: object) -> str:
 
 def generated_names(prefix: str, seed: str, count: int, is_taken: Callable[[str], bool]) -> tuple[str, ...]:
     """So many names as `generateName` would make, all different; another seed makes other names."""
+    return tuple(islice(all_names(prefix, seed, is_taken), count))
+
+
+def all_names(prefix: str, seed: str, is_taken: Callable[[str], bool]) -> Iterator[str]:
+    """One such name after the other."""
     start = _number(prefix + seed)
     prefix = prefix[:_MAX_PREFIX]
     names = (prefix + _suffix((start + step * _STRIDE) % _SUFFIXES) for step in range(_SUFFIXES))
-    return tuple(islice((name for name in names if not is_taken(name)), count))
+    return (name for name in names if not is_taken(name))
 
 
 def _suffix(number: int) -> str:

@@ -37,23 +37,23 @@ def rows(arguments: str, stdin: str = "") -> dict[str, str]:
 
 def test_a_rendered_chart_passes_through_standard_input() -> None:
     assert rows("-", (FIXTURES / "charts" / "ingress-nginx.yaml").read_text()) == {
-        "Deployment platform/edge-ingress-nginx-controller": "all 2 placed on 2 nodes",
-        "Job platform/edge-ingress-nginx-admission-create": "placed on general-a1",
-        "Job platform/edge-ingress-nginx-admission-patch": "placed on general-a1",
+        "Deployment platform/edge-ingress-nginx-controller": "all 2 pods fit on 2 nodes",
+        "Job platform/edge-ingress-nginx-admission-create": "fits on general-a1",
+        "Job platform/edge-ingress-nginx-admission-patch": "fits on general-a1",
     }
 
 
 def test_a_rendered_chart_with_pods_on_every_node_and_a_claim() -> None:
     assert rows("-", (FIXTURES / "charts" / "prometheus.yaml").read_text()) == {
-        "DaemonSet platform/metrics-prometheus-node-exporter": "all 12 placed on 12 nodes",
-        "Deployment platform/metrics-kube-state-metrics": "placed on general-a1",
-        "Deployment platform/metrics-prometheus-server": "placed on general-a1",
+        "DaemonSet platform/metrics-prometheus-node-exporter": "all 12 pods fit on 12 nodes",
+        "Deployment platform/metrics-kube-state-metrics": "fits on general-a1",
+        "Deployment platform/metrics-prometheus-server": "fits on general-a1",
     }
 
 
 def test_the_order_of_documents_does_not_matter_for_what_takes_effect_before_pods() -> None:
     documents = (FIXTURES / "manifests" / "reports.yaml").read_text().split("---\n")
-    assert rows("-", "---\n".join(reversed(documents))) == {"CronJob reports/nightly": "all 2 placed on 2 nodes"}
+    assert rows("-", "---\n".join(reversed(documents))) == {"CronJob reports/nightly": "all 2 pods fit on 2 nodes"}
 
 
 def test_manifests_may_be_files_directories_globs_and_standard_input_at_once() -> None:
@@ -82,10 +82,11 @@ def test_lists_hold_manifests_and_those_of_one_kind_say_it_once() -> None:
     assert made["caveats"] == []
 
 
-def test_where_there_is_nothing_to_place_there_is_nothing_to_refuse() -> None:
+def test_where_nothing_was_judged_the_answer_is_not_a_plain_yes() -> None:
     budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b, namespace: shop}\nspec: {}\n"
     ran = gate("-", budget)
-    assert (ran.code, ran.stdout) == (0, "✔ The gate passes: 0 workloads, 0 pods\n")
+    said = "! The gate passes, but nothing was judged: 0 workloads, 0 pods; 1 warning"
+    assert (ran.code, ran.stdout.splitlines()[0]) == (0, said)
 
 
 @pytest.mark.parametrize("arguments", ["-", f"{ROOT}/nowhere", f"'{ROOT}/*.nothing'"])
@@ -212,7 +213,9 @@ def test_the_policies_here_are_valid_by_the_schema_that_is_shipped() -> None:
 def test_missing_information_fails_a_strict_gate_with_its_reports(tmp_path: Path) -> None:
     ran = gate(f"{FIXTURES}/custom.yaml --strict --report github={tmp_path}/out")
     assert (ran.code, ran.stderr) == (1, "")
-    assert (tmp_path / "out").read_text().startswith("::error title=kwhatif%3A caveats::Rollout shop/search")
+    assert (
+        (tmp_path / "out").read_text().startswith("::error title=kwhatif%3A caveats/unjudged-kind::Rollout shop/search")
+    )
     assert gate(f"{FIXTURES}/custom.yaml").code == 0
 
 
@@ -223,14 +226,17 @@ def test_what_the_dump_lacks_fails_a_strict_gate_too() -> None:
     assert ran.code == 1
     findings = json.loads(ran.stdout)["policy"]["findings"]
     assert (
-        "PriorityClass gone is not in the input" in next(row for row in findings if row["rule"] == "caveats")["message"]
+        "PriorityClass gone is not in the input"
+        in next(row for row in findings if row["rule"] == "caveats/unknown-priority-class")["message"]
     )
 
 
 # --- snapshots as the cluster's stand-in -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("options", "web"), [("--images", "all 2 placed on 2 nodes"), ("", "all 2 placed on 2 nodes")])
+@pytest.mark.parametrize(
+    ("options", "web"), [("--images", "all 2 pods fit on 2 nodes"), ("", "all 2 pods fit on 2 nodes")]
+)
 def test_on_a_saved_snapshot_an_update_is_still_no_addition(options: str, web: str, tmp_path: Path) -> None:
     saved = tmp_path / "cluster.json.gz"
     run(f"kwhatif snapshot save {saved} {options} {DEMO}")

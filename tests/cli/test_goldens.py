@@ -13,6 +13,7 @@ from tests.cli.running import run
 
 GOLDENS = Path(__file__).parents[2] / "fixtures" / "cli"
 FROM = "--from fixtures/demo/cluster.yaml"
+CLOUD = "--from fixtures/cloud/cluster.yaml"
 GATE = "kwhatif gate fixtures/gate/manifests"
 POLICY = "--policy fixtures/gate/kwhatif.yaml"
 COMMANDS = {
@@ -29,6 +30,19 @@ COMMANDS = {
     "preempt-explain": f"kwhatif preempt fixtures/demo/pods/inference.yaml {FROM} --explain",
     "preempt-explain-never": f"kwhatif preempt fixtures/demo/pods/patient.yaml {FROM} --explain",
     "preempt-nothing-pending": f"kwhatif preempt {FROM}",
+    **{
+        f"cloud-{command}-{name}": f"kwhatif {command} fixtures/cloud/{name}.yaml {CLOUD}"
+        for command, name in (
+            ("schedule", "misspelled"),
+            ("schedule", "notoleration"),
+            ("schedule", "promo"),
+            ("preempt", "evictor"),
+            ("preempt", "gpus"),
+        )
+    },
+    "cloud-markdown": f"kwhatif schedule fixtures/cloud/misspelled.yaml fixtures/cloud/evictor.yaml {CLOUD} -o markdown",
+    "cloud-gate-markdown": f"kwhatif gate fixtures/cloud/misspelled.yaml {CLOUD} -o markdown",
+    "cloud-gate": f"kwhatif gate fixtures/cloud/misspelled.yaml fixtures/cloud/promo.yaml {CLOUD} -o wide",
     "gate": f"{GATE} {FROM}",
     "gate-wide": f"{GATE} {FROM} -o wide",
     "gate-quiet": f"{GATE} {FROM} -q",
@@ -36,6 +50,7 @@ COMMANDS = {
     "gate-broken": f"kwhatif gate fixtures/gate/broken {FROM}",
     "gate-glob": f"kwhatif gate 'fixtures/gate/manifests/*e*.yaml' {FROM} -q",
     "gate-final": f"kwhatif gate fixtures/gate/updates {FROM} --rollout final",
+    "gate-end": f"kwhatif gate fixtures/gate/updates {FROM}",
     "gate-surge": f"kwhatif gate fixtures/gate/updates {FROM} --rollout surge",
     **{
         f"gate-ordered-{output}": f"kwhatif gate fixtures/gate/ordered {FROM} -o {output}"

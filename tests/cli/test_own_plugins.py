@@ -67,7 +67,7 @@ def ask_quota(candidate: PodBuilder, quota: str = "4") -> Any:
     config(pluginConfig=[{"name": "TeamQuota", "args": {"cpu": {"web": quota}}}])
     return decision(
         run(
-            "kwhatif schedule pod.json --from cluster.json --plugin team_quota:TeamQuota"
+            "kwhatif schedule pod.json --no-admission --from cluster.json --plugin team_quota:TeamQuota"
             " --scheduler-config config.json -o json --fail-on none"
         )
     )
@@ -105,7 +105,7 @@ def test_more_than_the_whole_quota_is_hopeless() -> None:
 def test_a_configuration_that_knows_nothing_of_it() -> None:
     write("cluster.json", node("n1"))
     write("pod.json", pod())
-    text = "kwhatif schedule pod.json --from cluster.json --scheduler-config " + config(
+    text = "kwhatif schedule pod.json --no-admission --from cluster.json --scheduler-config " + config(
         plugins={"multiPoint": {"enabled": [{"name": "TeamQuota"}]}}
     )
     ran = run(text)
@@ -132,7 +132,7 @@ def ask_preemption(*options: str, **args: Any) -> Any:
     config(pluginConfig=[{"name": "SpareYoung", "args": {"now": "2026-01-01T12:00:00Z"} | args}])
     return decision(
         run(
-            "kwhatif preempt pod.json --from cluster.json --scheduler-config config.json -o json --fail-on none "
+            "kwhatif preempt pod.json --no-admission --from cluster.json --scheduler-config config.json -o json --fail-on none "
             + " ".join(options)
         )
     )
@@ -172,7 +172,7 @@ def ask_broken() -> Ran:
     Path("broken_plugin_of_a_test.py").write_text(BROKEN)
     write("cluster.json", node("n1"))
     write("pod.json", pod("web", "shop"))
-    return run("kwhatif schedule pod.json --from cluster.json --plugin broken_plugin_of_a_test:Broken")
+    return run("kwhatif schedule pod.json --no-admission --from cluster.json --plugin broken_plugin_of_a_test:Broken")
 
 
 def test_a_plugin_that_raises_is_named_and_there_is_no_traceback() -> None:
@@ -189,7 +189,7 @@ def test_the_traceback_is_there_for_those_who_want_it(monkeypatch: pytest.Monkey
 
 
 def test_a_plugin_that_is_not_there() -> None:
-    ran = run("kwhatif schedule pod.json --from cluster.json --plugin nowhere_at_all:Plugin")
+    ran = run("kwhatif schedule pod.json --no-admission --from cluster.json --plugin nowhere_at_all:Plugin")
     assert (ran.code, ran.stdout) == (3, "")
     assert ran.stderr == (
         "error: --plugin nowhere_at_all:Plugin: nowhere_at_all cannot be imported: ModuleNotFoundError:"
@@ -198,6 +198,6 @@ def test_a_plugin_that_is_not_there() -> None:
 
 
 def test_extenders_without_a_configuration_are_a_mistake() -> None:
-    ran = run("kwhatif schedule pod.json --from cluster.json --call-extenders")
+    ran = run("kwhatif schedule pod.json --no-admission --from cluster.json --call-extenders")
     assert ran.code == 2
     assert "--call-extenders" in ran.stderr

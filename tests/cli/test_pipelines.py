@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from importlib.resources import files
@@ -23,6 +24,9 @@ ROOT = Path(__file__).parents[2]
 DUMP = ROOT / "fixtures" / "demo" / "cluster.yaml"
 MANIFESTS = ROOT / "fixtures" / "gate" / "manifests"
 BLOCKS = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "ci.md").read_text(), re.DOTALL)
+
+
+needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
 
 
 def read(name: str) -> Any:
@@ -48,7 +52,7 @@ def bash(script: str, folder: Path, **variables: str) -> subprocess.CompletedPro
 def act(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     """Run the action's main step as a runner would, with these inputs."""
     action = read("action.yml")
-    step = action["runs"]["steps"][-1]
+    step = next(step for step in action["runs"]["steps"] if step.get("id") == "gate")
     given = {
         name: inputs.get(name.replace("-", "_"), spec.get("default", "")) for name, spec in action["inputs"].items()
     }
@@ -116,20 +120,91 @@ def test_where_nothing_can_be_judged_the_action_promises_no_reports(tmp_path: Pa
 
 
 def test_every_input_of_the_action_reaches_its_script() -> None:
-    action, script = read("action.yml"), (ROOT / "ci" / "github.sh").read_text()
+    action = read("action.yml")
     text = json.dumps(action["runs"])
     for name in action["inputs"]:
         assert f"inputs.{name} " in text, name
-    for name in action["runs"]["steps"][-1]["env"]:
-        assert re.search(rf"\${name}\b", script), name
+    scripts = {"Ask": "github.sh", "Comment": "comment.sh"}
+    for step in action["runs"]["steps"]:
+        if file := scripts.get(step.get("name")):
+            assert f"ci/{file}" in step["run"]
+            for name in step["env"]:
+                assert re.search(rf"\${name}\b", (ROOT / "ci" / file).read_text()) or name == "GH_TOKEN", name
     assert not any("${{" in step.get("run", "") for step in action["runs"]["steps"])
+
+
+# --- the comment -----------------------------------------------------------------------------------------
+
+#: Stands in for GitHub: comments are files, one a line of JSON; a token that may only read fails.
+GH = r"""#!/usr/bin/env bash
+set -euo pipefail
+echo "$*" >> "$STORE/calls"
+method=GET body= path=
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --method) method=$2; shift ;;
+    --field) body="$(cat "${2#body=@}")"; shift ;;
+    repos/*) path=$1 ;;
+  esac
+  shift
+done
+[ "$method" = GET ] || [ "$TOKEN" = write ] || { echo "HTTP 403" >&2; exit 1; }
+case "$method" in
+  GET) jq -n '[]'; jq -s . "$STORE/comments" ;;
+  POST) jq -cn --arg body "$body" '{id: 7, user: {type: "Bot"}, body: $body}' >> "$STORE/comments" ;;
+  PATCH) jq -c --arg body "$body" --argjson id "${path##*/}" 'if .id == $id then .body = $body else . end' \
+      "$STORE/comments" > "$STORE/new"; mv "$STORE/new" "$STORE/comments" ;;
+esac
+"""
+
+
+@needs_jq
+def test_one_comment_is_kept_up_to_date(tmp_path: Path) -> None:
+    (tmp_path / "gh").write_text(GH)
+    (tmp_path / "gh").chmod(0o755)
+    spoof = {"id": 1, "user": {"type": "User"}, "body": "<!-- kwhatif: gate -->\nmine"}
+    (tmp_path / "comments").write_text(json.dumps(spoof) + "\n")
+    body = tmp_path / "gate.md"
+
+    def comment(text: str, name: str = "gate", token: str = "write") -> str:
+        body.write_text(text)
+        path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+        variables = {"NAME": name, "BODY": str(body), "PULL_REQUEST": "3", "GITHUB_REPOSITORY": "o/r"}
+        done = bash(f"PATH='{path}' bash {ROOT}/ci/comment.sh", tmp_path, STORE=str(tmp_path), TOKEN=token, **variables)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def bodies() -> list[str]:
+        return [json.loads(line)["body"] for line in (tmp_path / "comments").read_text().splitlines()]
+
+    assert comment("### no") == ""
+    assert comment("### yes: `$(rm -rf /)`") == ""
+    mine = "<!-- kwhatif: gate -->\nmine"
+    assert bodies() == [mine, "<!-- kwhatif: gate -->\n### yes: `$(rm -rf /)`"]
+    comment("other", name="prod")
+    assert bodies()[2] == "<!-- kwhatif: prod -->\nother"
+    said = comment("### no", token="read")
+    assert said.startswith("::warning title=kwhatif::The comment could not be written.")
+    assert bodies()[1].endswith("rm -rf /)`")
+    comment("line\n" * 20_000)
+    assert len(bodies()[1]) < 65_000
+    assert bodies()[1].endswith("the rest is in the summary of the job.")
+    assert "repos/o/r/issues/3/comments" in (tmp_path / "calls").read_text()
 
 
 # --- GitLab ----------------------------------------------------------------------------------------------
 
 
+def gitlab(name: str) -> dict[str, Any]:
+    """The job with what it extends, as GitLab merges them."""
+    jobs = read("ci/gitlab.yml")
+    job = jobs[name]
+    base = gitlab(job["extends"]) if "extends" in job else {"variables": jobs["variables"]}
+    return base | job | {"variables": base["variables"] | job.get("variables", {})}
+
+
 def test_the_gitlab_job_leaves_its_reports(tmp_path: Path) -> None:
-    job = read("ci/gitlab.yml")[".kwhatif-gate"]
+    job = gitlab(".kwhatif-gate")
     variables = {**job["variables"], "KWHATIF_MANIFESTS": f"{MANIFESTS}/*.yaml", "KWHATIF_CLUSTER": str(DUMP)}
     done = bash("\n".join(job["script"]), tmp_path, **variables)
     assert done.returncode == 1, done.stderr
@@ -137,6 +212,60 @@ def test_the_gitlab_job_leaves_its_reports(tmp_path: Path) -> None:
         assert (tmp_path / path).stat().st_size
     rows = json.loads((tmp_path / job["artifacts"]["reports"]["codequality"]).read_text())
     assert [row["check_name"] for row in rows] == ["denied"]
+
+
+#: Keeps what is uploaded, as GitLab does.
+CURL = r"""#!/usr/bin/env bash
+set -euo pipefail
+[[ "$*" == *"JOB-TOKEN: secret"* ]] && [ "${@: -1}" = https://gitlab.example/kept ]
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --upload-file) cp "$2" "$KEPT" ;;
+    --output) cp "$KEPT" "$2" ;;
+  esac
+  shift
+done
+"""
+
+
+def test_gitlab_keeps_the_snapshot_for_the_gate(tmp_path: Path) -> None:
+    (tmp_path / "curl").write_text(CURL)
+    (tmp_path / "curl").chmod(0o755)
+    common = {
+        "CI_JOB_TOKEN": "secret",
+        "KWHATIF_STORE": "https://gitlab.example/kept",
+        "KEPT": str(tmp_path / "kept"),
+        "KWHATIF_MANIFESTS": str(ROOT / "fixtures" / "gate" / "updates"),
+    }
+    use_stub = f"PATH='{tmp_path}':$PATH\n"
+    first = (tmp_path / "save", tmp_path / "gate")
+    for folder in first:
+        folder.mkdir()
+    # The dump stands in for the live cluster.
+    script = "\n".join(gitlab(".kwhatif-save")["script"]).replace('--kubeconfig "$KUBECONFIG_READER"', f"--from {DUMP}")
+    assert bash(use_stub + script, first[0], **common).returncode == 0
+    job = gitlab(".kwhatif-gate")
+    done = bash(use_stub + "\n".join(job["script"]), first[1], **{**job["variables"], **common})
+    assert done.returncode == 0, done.stderr
+    assert (first[1] / "kwhatif-reports" / "gate.md").exists()
+
+
+def test_gitlab_installs_a_tag_or_a_commit(tmp_path: Path) -> None:
+    """pip is a stand-in: what it is asked for is there."""
+    origin = tmp_path / "origin"
+    origin.mkdir()
+    setup = """git init --quiet && git config user.name a && git config user.email a@b && touch requirements.lock
+        git add . && git commit --quiet -m 1 && git tag v1 && git config uploadpack.allowAnySHA1InWant true && git rev-parse HEAD"""
+    commit = bash(setup, origin).stdout.strip()
+    (tmp_path / "python").write_text('#!/bin/sh\necho "$*" >> pip.txt\ntest -e .kwhatif/requirements.lock\n')
+    (tmp_path / "python").chmod(0o755)
+    for version in ("v1", commit):
+        folder = tmp_path / f"job-{version}"
+        folder.mkdir()
+        script = f"PATH='{tmp_path}':$PATH\n" + "\n".join(gitlab(".kwhatif")["before_script"])
+        done = bash(script, folder, KWHATIF_REPOSITORY=f"file://{origin}", KWHATIF_VERSION=version)
+        assert done.returncode == 0, done.stderr
+        assert len((folder / "pip.txt").read_text().splitlines()) == 2
 
 
 # --- pre-commit ------------------------------------------------------------------------------------------
@@ -154,6 +283,121 @@ def test_the_hook_of_the_documentation_runs(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(ROOT)
     assert run(f"{hook['entry']} {shlex.join(arguments)}").code == 0
     assert hook["pass_filenames"] is False
+
+
+# --- what their owners would say to these files ----------------------------------------------------------
+
+WORKFLOWS = [str(path.relative_to(ROOT)) for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
+
+
+def check(schema: str, data: Any) -> None:
+    parsed = json.loads((ROOT / "fixtures" / "schemas" / f"{schema}.json").read_text())
+    jsonschema.Draft7Validator(parsed).validate(json.loads(json.dumps(data, default=str)))
+
+
+def as_workflow(text: str) -> Any:
+    """In YAML 1.1 `on` is a boolean; to GitHub it is a key."""
+    data = yaml.safe_load(text)
+    return {("on" if key is True else key): value for key, value in data.items()} if isinstance(data, dict) else data
+
+
+def test_the_action_is_one() -> None:
+    check("github-actions", read("action.yml"))
+
+
+def test_the_gitlab_jobs_are_jobs() -> None:
+    check("gitlab-ci", read("ci/gitlab.yml"))
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_workflows_may_as_little_as_possible(name: str) -> None:
+    workflow = as_workflow((ROOT / name).read_text())
+    check("github-workflows", workflow)
+    assert workflow["permissions"] in ({}, {"contents": "read"})
+    for job in workflow["jobs"].values():
+        for step in job["steps"]:
+            assert "${{" not in step.get("run", "")
+            if step.get("uses", "").startswith("actions/checkout"):
+                assert step["with"]["persist-credentials"] is False
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=[block.splitlines()[0] for block in BLOCKS])
+def test_every_workflow_of_the_documentation_is_valid(block: str) -> None:
+    data = as_workflow(block)
+    if block.startswith("# .github/workflows/"):
+        check("github-workflows", data)
+    elif block.startswith("# .gitlab-ci.yml"):
+        check("gitlab-ci", data)
+    elif isinstance(data, list):  # steps
+        check("github-workflows", {"on": "push", "jobs": {"a": {"runs-on": "x", "steps": data}}})
+
+
+def steps_of_documentation() -> list[dict[str, Any]]:
+    workflows = [as_workflow(block) for block in BLOCKS if block.startswith("# .github/workflows/")]
+    return [step for flow in workflows for job in flow["jobs"].values() for step in job["steps"]]
+
+
+def test_the_action_is_called_with_inputs_that_it_has() -> None:
+    steps = steps_of_documentation()
+    steps += [step for block in BLOCKS if isinstance(data := yaml.safe_load(block), list) for step in data]
+    used = [step for step in steps if step.get("uses", "").startswith("OWNER/kwhatif@")]
+    assert len(used) >= 3
+    for step in used:
+        assert set(step.get("with", {})) <= set(read("action.yml")["inputs"])
+
+
+def test_scripts_and_shell_blocks_parse() -> None:
+    texts = [path.read_text() for path in (ROOT / "ci").glob("*.sh")]
+    texts += [step["run"] for step in steps_of_documentation() if "run" in step]
+    texts += re.findall(r"```bash\n(.*?)```", (ROOT / "docs" / "ci.md").read_text(), re.DOTALL)
+    assert len(texts) > 6
+    for text in texts:
+        subprocess.run(["bash", "-n", "-c", text], check=True)
+
+
+def run_step(containing: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    (step,) = (step for step in steps_of_documentation() if containing in step.get("run", ""))
+    return bash(step["run"], folder, HOME=str(folder), **variables)
+
+
+IDENTITY = "git config user.name a && git config user.email a@b"
+
+
+def test_only_changed_manifests_are_judged(tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    bash(
+        f"git init -q && {IDENTITY} && mkdir manifests && touch manifests/a b && git add . && git commit -qm 1",
+        tmp_path,
+    )
+
+    def asked(change: str) -> bool:
+        output.write_text("")
+        bash(f"{change} && git add -A . && git commit -qm next", tmp_path)
+        assert run_step("git diff --quiet", tmp_path, GITHUB_OUTPUT=str(output)).returncode == 0
+        return output.read_text() == "manifests=true\n"
+
+    assert asked("echo 1 > manifests/a")
+    assert not asked("echo 1 > b")
+    assert asked("echo 1 > kwhatif.yaml")
+    assert asked("git rm -q manifests/a")
+
+
+def test_the_snapshots_branch_is_made_and_kept(tmp_path: Path) -> None:
+    """The commands of the documentation, on a repository of their own."""
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    (create,) = re.findall(r"```bash\n(git push.*?)```", (ROOT / "docs" / "ci.md").read_text(), re.DOTALL)
+    setup = f"git init -q --bare origin && git clone -q origin clone && cd clone && {IDENTITY} && touch a && git add a && git commit -qm 1"
+    made = bash(f"{setup}\n{create}\ntest -e a && git diff --quiet HEAD", tmp_path, HOME=str(tmp_path))
+    assert made.returncode == 0, made.stderr
+    for number in ("1", "2"):
+        job = tmp_path / f"job{number}"
+        bash(f"git clone -q --depth 1 --branch cluster-state file://{origin} {job.name}", tmp_path)
+        (job / "cluster.json.gz").write_text(number)
+        done = run_step("git push", job)
+        assert done.returncode == 0, done.stderr
+    seen = bash("git log --oneline cluster-state | wc -l; git show cluster-state:cluster.json.gz", origin)
+    assert seen.stdout.split() == ["1", "2"]
+    assert clone.exists()
 
 
 # --- the documentation -----------------------------------------------------------------------------------
@@ -180,7 +424,9 @@ def test_the_defaults_of_the_documentation_are_the_defaults() -> None:
     schema = json.loads((files("kwhatif") / "schema" / "policy.json").read_text())
     properties = schema["$defs"]["Policy"]["properties"]
     levels = {
-        name: spec["default"] for name, spec in properties.items() if spec.get("enum") == ["fail", "ignore", "warn"]
+        name: spec["default"]
+        for name, spec in properties.items()
+        if spec.get("enum") == ["fail", "ignore", "pass", "warn"]
     }
     assert levels
     assert {name: policy[name] for name in levels} == levels

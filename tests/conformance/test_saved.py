@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from kwhatif.model.pod import Pod
-from kwhatif.sources.candidates import read_candidates
 from kwhatif.sources.collected import Collected
 from kwhatif.sources.dump import collect_dump
 from kwhatif.sources.saving.anonymize import Anonymizer
@@ -25,6 +24,7 @@ from kwhatif.sources.saving.redact import redact
 from kwhatif.sources.saving.save import saved_objects
 from kwhatif.sources.scheduler import read_scheduler
 from kwhatif.whatif.session import Session
+from tests.asking import each_alone, stored_pods
 from tests.conformance.test_conformance import CASES
 
 Json = dict[str, Any]
@@ -50,9 +50,7 @@ def session(source: Collected, case: Path) -> Session:
 
 def report(source: Collected, case: Path) -> Json:
     asked = session(source, case)
-    found = read_candidates([str(case / "pod.yaml")], asked.cluster, stdin=io.BytesIO(), default_namespace="default")
-    with asked.having(found.claims):
-        return json.loads(asked.schedule(found.pods, caveats=found.caveats).to_json())
+    return json.loads(each_alone(asked, stored_pods(asked, case / "pod.yaml")).to_json())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
@@ -65,16 +63,16 @@ def with_candidate(case: Path) -> tuple[Collected, list[str]]:
     """The case's cluster with the candidate as one of its pending pods, and its key."""
     source = collected(case)
     asked = session(source, case)
-    found = read_candidates([str(case / "pod.yaml")], asked.cluster, stdin=io.BytesIO(), default_namespace="default")
-    for obj in (*found.claims, *found.pods):
-        source.cluster.add(obj)
-    return source, [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in found.pods]
+    pods = stored_pods(asked, case / "pod.yaml")
+    for pod in pods:
+        source.cluster.add(pod)
+    return source, [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods]
 
 
 def decisions(source: Collected, case: Path, keys: list[str]) -> list[Json]:
     asked = session(source, case)
     pods = [asked.cluster.all(Pod)[key] for key in keys]
-    return json.loads(asked.schedule(pods).to_json())["decisions"]
+    return json.loads(each_alone(asked, pods).to_json())["decisions"]
 
 
 def essence(decision: Json, name: Callable[[str], str]) -> Json:

@@ -71,7 +71,9 @@ def demo(plane: ControlPlane) -> Demo:
 @pytest.fixture(scope="session")
 def kwhatif(plane: ControlPlane) -> Run:
     """Run the command line in a process of its own, as user `kwhatif`."""
-    environment = os.environ | {"KUBECONFIG": str(plane.kubeconfig("kwhatif"))}
+    # The moment at which the demo's dump was taken: otherwise it is old, and the live cluster is not.
+    moment = {"SOURCE_DATE_EPOCH": "1795245600"}
+    environment = os.environ | moment | {"KUBECONFIG": str(plane.kubeconfig("kwhatif"))}
 
     def run(*argv: object) -> subprocess.CompletedProcess[str]:
         command = [str(KWHATIF), *map(str, argv)]

@@ -36,13 +36,14 @@ def url(server: FakeExtender, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def ask(*extenders: dict[str, Any], call: bool = True) -> tuple[int, Any, list[str]]:
-    """Exit code, decision, caveats."""
+    """Exit code, decision, caveats about extenders."""
     head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     Path("config.json").write_text(json.dumps(head | {"extenders": extenders}))
     calling = "--call-extenders" if call else ""
     ran = run(f"kwhatif schedule pod.yaml --from cluster.yaml --scheduler-config config.json {calling} -o json")
     report = json.loads(ran.stdout)
-    return ran.code, report["decisions"][0], report["caveats"]
+    about = [row["message"] for row in report["caveatDetails"] if row["code"].startswith("extender-")]
+    return ran.code, report["decisions"][0], about
 
 
 def extender(url: str, **fields: Any) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class Asked:
         self._tmp = tmp_path
         self._extender = extender
 
-    def about(self, pod: dict[str, Any], *running: dict[str, Any], verb: str = "schedule") -> Decision:
+    def about(self, pod: dict[str, Any], *running: dict[str, Any], admission: bool = False) -> Decision:
         extender = self._extender
         for verb_of, name in (
             ("filter", "small-filter"),
@@ -90,8 +90,8 @@ class Asked:
                 scheduler_config=self._write("config.json", config),
                 call_extenders=True,
             )
-            report = kwhatif.schedule(session, self._write("pod.json", pod))
-        assert report.caveats == ()
+            report = kwhatif.schedule(session, self._write("pod.json", pod), admission=admission)
+        assert not [caveat for caveat in report.caveat_details if caveat.code.startswith("extender-")]
         (decision,) = report.decisions
         return decision
 
@@ -142,23 +142,21 @@ def test_preempt(asked: Asked) -> None:
 
 
 def test_a_manifest_is_sent_as_the_api_server_would_have_stored_it(asked: Asked) -> None:
-    """All but what only it knows: UID, resource version and time. (Tolerations are the business of admission.)"""
+    """All but what only it knows: UID, resource version and time."""
     manifest = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "small", "annotations": {"only-for": "the extender"}},
         "spec": {"containers": [{"name": "c", "image": "app", "resources": {"requests": {"cpu": 0.5}}}]},
     }
-    asked.about(manifest)
+    asked.about(manifest, admission=True)
     sent, wanted = asked.sent("filter")["Pod"], recorded(f"{asked.form}-small-filter")[0]["Pod"]
     assert sent["metadata"] == {
         "name": "small",
         "namespace": "default",
-        "uid": "default/small",
+        "uid": sent["metadata"]["uid"],
         "generation": 1,
         "annotations": {"only-for": "the extender"},
     }
-    for pod in (sent, wanted):
-        pod["spec"].pop("tolerations", None)
     assert sent["spec"] == wanted["spec"]
     assert sent["status"] == wanted["status"]

@@ -214,7 +214,9 @@ class TestForbidden:
     def test_without_budgets_none_is_said_to_be_kept(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
         command = f"kwhatif preempt {CHECKOUT} --kubeconfig {kubeconfig()}"
-        assert "2 pods on gpu-b1, whether that violates a budget is unknown" in flat(run(f"{command} -q").stdout)
+        assert "2 pods on gpu-b1, and no budget is known, so whether that violates one is unknown" in flat(
+            run(f"{command} -q").stdout
+        )
         assert json.loads(run(f"{command} -o json").stdout)["snapshot"]["podDisruptionBudgets"] is None
 
     def test_unread_kinds_are_known_to_the_cluster(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
@@ -231,14 +233,14 @@ class TestForbidden:
             if resource.kind not in ESSENTIAL:
                 assert any(f"{resource.plural}" in caveat for caveat in told)
 
-    def test_a_class_that_may_not_be_known_is_no_reason_to_blame_the_manifest(
+    def test_a_class_that_may_not_be_known_is_missed_and_said_to_be_unread(
         self, api: FakeAPI, kubeconfig: WriteKubeconfig
     ) -> None:
         api.always["/apis/scheduling.k8s.io/v1/priorityclasses"] = FORBIDDEN
-        with pytest.raises(kwhatif.InputError) as failure:
-            report(kubeconfig)
-        assert "no PriorityClass with name critical was found (that may be wrong: " in str(failure.value)
-        assert "no permission to list priorityclasses" in str(failure.value)
+        made = kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()), CHECKOUT)
+        assert made.decisions[0].outcome == "Denied"
+        assert "no PriorityClass with name critical was found" in made.decisions[0].message
+        assert any("no permission to list priorityclasses" in caveat for caveat in made.caveats)
 
     @pytest.mark.parametrize("path", ["/api/v1/nodes", PODS])
     def test_nodes_and_pods(self, api: FakeAPI, kubeconfig: WriteKubeconfig, path: str) -> None:

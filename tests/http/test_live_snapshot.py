@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from tests.cli.running import run
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import ROOT, FakeAPI, answer, cut, hang, recorded
 
+#: $SOURCE_DATE_EPOCH of the tests: the snapshots are saved then.
+NOW = datetime(2026, 11, 21, 7, 20, tzinfo=UTC)
 PODS = sorted((ROOT / "fixtures" / "demo" / "pods").glob("*.yaml"))
 FORBIDDEN = answer(403, recorded("forbidden")["body"])
 BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
@@ -33,7 +36,7 @@ def report(session: Any) -> dict[str, Any]:
     pods = [pod for pod in PODS if classes or "priorityClassName" not in pod.read_text()]
     assert pods
     made = json.loads(kwhatif.preempt(session, *pods).to_json())
-    del made["snapshot"]["sources"]
+    del made["snapshot"]["sources"], made["snapshot"]["takenAt"]
     return made
 
 
@@ -50,7 +53,7 @@ def test_a_saved_snapshot_gives_the_report_of_the_live_cluster(
     api.always |= dict.fromkeys(forbidden, FORBIDDEN)
     ran = run(f"kwhatif snapshot save {tmp_path}/saved.json.gz --images --kubeconfig {kubeconfig()}")
     assert (ran.code, ran.stdout) == (0, "")
-    live, saved = kwhatif.load_live(kubeconfig=kubeconfig()), kwhatif.load(tmp_path / "saved.json.gz")
+    live, saved = kwhatif.load_live(kubeconfig=kubeconfig()), kwhatif.load(tmp_path / "saved.json.gz", now=NOW)
     assert report(saved) == report(live)
     assert set(saved.cluster.unread) == set(live.cluster.unread)
     assert saved.namespace == live.namespace == "shop"

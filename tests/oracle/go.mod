@@ -5,6 +5,8 @@ go 1.26.0
 godebug default=go1.26
 
 require (
+	gopkg.in/evanphx/json-patch.v4 v4.13.0
+	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2
 	github.com/go-logr/logr v1.4.3
 	k8s.io/api v0.36.2
 	k8s.io/apimachinery v0.36.2
@@ -17,6 +19,8 @@ require (
 )
 
 require (
+	gopkg.in/evanphx/json-patch.v4 v4.13.0
+	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2
 	cel.dev/expr v0.25.1 // indirect
 	github.com/antlr4-go/antlr/v4 v4.13.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
@@ -66,7 +70,6 @@ require (
 	google.golang.org/genproto/googleapis/api v0.0.0-20260128011058-8636f8732409 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260128011058-8636f8732409 // indirect
 	google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af // indirect
-	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 	k8s.io/apiextensions-apiserver v0.0.0 // indirect
@@ -78,7 +81,6 @@ require (
 	k8s.io/dynamic-resource-allocation v0.36.2 // indirect
 	k8s.io/kube-openapi v0.0.0-20260317180543-43fb72c5454a // indirect
 	k8s.io/kubelet v0.36.2 // indirect
-	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2 // indirect
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.2 // indirect

@@ -28,6 +28,8 @@ const usage = `usage: oracle [-j N] CASE_DIR...            write CASE_DIR/expect
        oracle [-j N] --stdout CASE_DIR...   print {"case": DIR, "expected": {...}} per case, one line each
        oracle [-j N] -o FILE CASE_DIR...    write these lines to FILE
        oracle [-j N] --compare CASE_DIR...  say which stored expected.json differ; exit 1 if any does
+       oracle [-j N] --queue                read scripts of fixtures/queue from standard input, one a line, and print
+                                            the states of the real scheduling queue, one line of JSON per script
        oracle --version                     say which Kubernetes this is
 
 A CASE_DIR holds cluster.yaml, pod.yaml and, if wanted, config.yaml. "-" reads directories from
@@ -42,6 +44,7 @@ type options struct {
 	compare bool
 	verbose bool
 	version bool
+	queue   bool
 	dirs    []string
 }
 
@@ -67,6 +70,7 @@ func parseOptions() options {
 	flag.BoolVar(&opts.stdout, "stdout", false, "write one line of JSON per case to standard output")
 	flag.BoolVar(&opts.compare, "compare", false, "compare with the stored expected.json, write nothing")
 	flag.BoolVar(&opts.verbose, "v", false, "let the scheduler log to standard error")
+	flag.BoolVar(&opts.queue, "queue", false, "play scripts on the scheduling queue")
 	flag.BoolVar(&opts.version, "version", false, "print the Kubernetes version")
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), usage)
@@ -74,7 +78,7 @@ func parseOptions() options {
 	}
 	flag.Parse()
 	opts.dirs = flag.Args()
-	if len(opts.dirs) == 0 && !opts.version {
+	if len(opts.dirs) == 0 && !opts.version && !opts.queue {
 		flag.Usage()
 		os.Exit(exitTrouble)
 	}
@@ -83,6 +87,8 @@ func parseOptions() options {
 
 func run(opts options) (int, error) {
 	switch {
+	case opts.queue:
+		return 0, playScripts(opts.jobs, os.Stdin, os.Stdout)
 	case opts.compare && (opts.stdout || opts.output != ""):
 		return 0, errors.New("--compare writes nothing: give neither -o nor --stdout with it")
 	case opts.compare:

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kwhatif
-from kwhatif.api import read_pods
 from kwhatif.catalog import default_profile
 from kwhatif.framework.attempt import attempt
 from kwhatif.framework.cycle import Cycle
@@ -19,6 +18,7 @@ from kwhatif.framework.scoring import score_nodes
 from kwhatif.model.cluster import Cluster
 from kwhatif.report import Report
 from kwhatif.whatif.session import Session
+from tests.asking import each_alone, stored_pods
 from tests.builders import node, pod, snapshot
 
 ROOT = Path(__file__).parents[2] / "fixtures" / "conformance"
@@ -46,16 +46,16 @@ def shuffled(cluster: Cluster, seed: int) -> Cluster:
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_the_order_of_the_input_never_changes_a_decision(case: Path) -> None:
     session = load(case)
-    pods = read_pods(session, [case / "pod.yaml"]).pods
+    pods = stored_pods(session, case / "pod.yaml")
     again = Session(shuffled(session.cluster, seed=7), profiles=session.profiles)
-    assert session.schedule(pods).decisions == again.schedule(pods).decisions
+    assert each_alone(session, pods).decisions == each_alone(again, pods).decisions
 
 
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_asking_changes_nothing(case: Path) -> None:
     session = load(case)
-    pods = read_pods(session, [case / "pod.yaml"]).pods
-    assert session.schedule(pods) == session.schedule(pods)
+    pods = stored_pods(session, case / "pod.yaml")
+    assert each_alone(session, pods) == each_alone(session, pods)
 
 
 @pytest.mark.parametrize("case", CASES, ids=case_id)
@@ -67,7 +67,7 @@ def test_a_report_survives_json(case: Path) -> None:
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_every_node_has_exactly_one_row_and_every_score_is_in_its_range(case: Path) -> None:
     session = load(case)
-    (decision,) = kwhatif.schedule(session, case / "pod.yaml").decisions
+    (decision,) = kwhatif.schedule(session, case / "pod.yaml", admission=False).decisions
     if decision.outcome == "Gated":
         return
     rows = [row.node for row in (*decision.feasible, *decision.rejected)]

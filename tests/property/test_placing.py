@@ -226,3 +226,20 @@ def compare(world: World) -> None:
 @settings(max_examples=300)
 def test_the_fast_way_equals_the_plain_one(random: Random) -> None:
     compare(some_world(random))
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=60)
+def test_pods_that_leave_in_between_make_no_difference(random: Random) -> None:
+    """As in a rollout: nothing is kept from replica to replica that no longer holds."""
+    world = some_world(random)
+    placer = Placer({DEFAULT_SCHEDULER: PROFILE}, Snapshot(world.cluster).fork())
+    by_itself = Snapshot(world.cluster.fork())
+    for info in sorted(world.pods, key=lambda each: -each.priority):
+        on_nodes = sorted(key for key, each in by_itself.pods.items() if each.pod.spec.node_name)
+        for key in random.sample(on_nodes, min(len(on_nodes), random.choice([0, 0, 1, 2]))):
+            placer.withdraw(key)
+            by_itself.withdraw(key)
+        (expected,) = plain.place(PROFILE, by_itself, [info])
+        assert as_plain(placer.place(info)) == expected
+    assert contents(placer.snapshot) == contents(by_itself)

@@ -16,6 +16,7 @@ from kwhatif.snapshot.snapshot import Snapshot
 from kwhatif.whatif.nominations import keep_queued
 from kwhatif.whatif.placing import Placer
 from kwhatif.whatif.session import Session
+from tests.asking import stored_pods
 from tests.differential.dice import Dice
 from tests.differential.files import write
 from tests.differential.generate import FAMILIES, generate
@@ -59,7 +60,7 @@ def test_the_fast_way_equals_the_plain_one(family: str, tmp_path: Path) -> None:
         folder = write(case, tmp_path)
         config = folder / "config.yaml"
         session = api.load(folder / "cluster.yaml", scheduler_config=config if case.config else None)
-        (candidate,) = api.read_pods(session, [folder / "pod.yaml"]).pods
+        (candidate,) = stored_pods(session, folder / "pod.yaml")
         profile = session.profiles.get(candidate.spec.scheduler_name or DEFAULT_SCHEDULER)
         if profile is None:
             continue

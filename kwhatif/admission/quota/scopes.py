@@ -10,6 +10,19 @@ from kwhatif.model.pod import Pod, PodAffinityTerm, ResourceRequirements
 from kwhatif.model.policy import ResourceQuotaSpec, ScopedSelectorRequirement
 from kwhatif.model.storage import PersistentVolumeClaim
 
+#: All others count for nothing here; a caveat says so.
+KNOWN_SCOPES = frozenset(
+    {
+        "BestEffort",
+        "CrossNamespacePodAffinity",
+        "NotBestEffort",
+        "NotTerminating",
+        "PriorityClass",
+        "Terminating",
+        "VolumeAttributesClass",
+    }
+)
+
 
 def in_scope(spec: ResourceQuotaSpec, obj: Pod | PersistentVolumeClaim) -> bool:
     """Whether the object is in every scope of the quota."""

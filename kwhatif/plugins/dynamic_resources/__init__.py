@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kwhatif.framework.cycle import Cycle
+from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.duration import parse_duration
 from kwhatif.model.meta import Model
 from kwhatif.model.resource import DeviceClass, DeviceRequest, ResourceClaim
+from kwhatif.plugins.dynamic_resources import hints
 from kwhatif.plugins.dynamic_resources.claims import extended_resources, user_claims
 from kwhatif.plugins.dynamic_resources.deallocation import what_is_done
 from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
@@ -30,7 +32,7 @@ class DynamicResourcesArgs(Model):
     """`DynamicResourcesArgs`, two Go durations.
 
     kwhatif has no clock. `filter_timeout` (0: none) becomes a number of steps after which the search on one node ends
-    with kube-scheduler's error; `binding_timeout` is never up.
+    with kube-scheduler's error; `binding_timeout` is compared with the time at which the cluster was read.
     """
 
     filter_timeout: str = "10s"
@@ -46,6 +48,7 @@ class DynamicResources:
 
     def __init__(self, args: DynamicResourcesArgs | None = None) -> None:
         self.args = args or DynamicResourcesArgs()
+        self._binding_timeout = parse_duration(self.args.binding_timeout)
         self._tries = int(parse_duration(self.args.filter_timeout) * _STEPS_PER_NANOSECOND) or None
 
     def pre_enqueue(self, pod: PodInfo, snapshot: Snapshot) -> Status:
@@ -66,7 +69,7 @@ class DynamicResources:
             problem = _problem(claim, cluster) if claim.status.allocation is None else None
             if problem is not None:
                 return problem
-        return ClaimFilter(pod, claims, extended, snapshot, self._tries)
+        return ClaimFilter(pod, claims, extended, snapshot, self._tries, self._binding_timeout)
 
     def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
@@ -82,6 +85,10 @@ class DynamicResources:
         if not isinstance(compiled, ClaimFilter):
             return PostFilterResult(unschedulable("no new claims to deallocate"))
         return PostFilterResult(unschedulable(what_is_done(compiled, cycle)))
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """See `hints`."""
+        return hints.events_to_register()
 
     def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """SKIP unless there is a choice between alternatives; upstream scores every node 0 then."""

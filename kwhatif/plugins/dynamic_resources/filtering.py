@@ -11,8 +11,9 @@ from kwhatif.dra.requests import AllocationError, ClaimToAllocate, compile_claim
 from kwhatif.framework.evidence import DeviceShortage, InvalidDevicePool
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status, error, unresolvable
+from kwhatif.model.meta import parse_time
 from kwhatif.model.resource import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
-from kwhatif.plugins.dynamic_resources.allocated import AllocatedClaim
+from kwhatif.plugins.dynamic_resources.allocated import AllocatedClaim, Clock
 from kwhatif.plugins.dynamic_resources.claims import ExtendedResources
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
@@ -34,12 +35,24 @@ class ClaimFilter(NodeFilter):
         extended: ExtendedResources | None,
         snapshot: Snapshot,
         tries: int | None,
+        binding_timeout: int,
     ) -> None:
+        """Compile.
+
+        Args:
+            pod: who asks.
+            claims: its claims, in its order.
+            extended: what it asks of extended resources that devices provide.
+            snapshot: the cluster.
+            tries: after so many steps the search on one node is given up; None: never.
+            binding_timeout: nanoseconds that devices may take to get ready.
+        """
         self._pod = pod
         self.claims = claims
         self.extended = extended
+        clock = Clock(parse_time(taken_at) if (taken_at := snapshot.cluster.taken_at) else None, binding_timeout)
         self._allocated = [
-            AllocatedClaim(claim, claim.status.allocation, pod)
+            AllocatedClaim(claim, claim.status.allocation, pod, clock)
             for claim in claims
             if claim.status.allocation is not None
         ]
@@ -58,6 +71,11 @@ class ClaimFilter(NodeFilter):
     def idle(self) -> frozenset[str]:
         """Keys of allocated claims that nobody else uses."""
         return frozenset(claim.key for claim in self._allocated if claim.idle)
+
+    @property
+    def undated(self) -> tuple[str, ...]:
+        """Keys of claims whose devices are not ready, where it is not known how long they have been waited for."""
+        return tuple(claim.key for claim in self._allocated if claim.undated)
 
     def filter(self, node: NodeInfo) -> Status:
         """Allocated claims must be usable on the node, all others must get devices there."""

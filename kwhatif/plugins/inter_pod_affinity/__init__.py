@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.plugin import NodeFilter, NodeScorer
 from kwhatif.framework.status import SKIP, Status, error, unresolvable
 from kwhatif.model.meta import Model
+from kwhatif.plugins.inter_pod_affinity import hints
 from kwhatif.plugins.inter_pod_affinity.filtering import compile_filter
 from kwhatif.plugins.inter_pod_affinity.scoring import compile_scorer
 from kwhatif.snapshot.node_info import NodeInfo
@@ -52,6 +54,10 @@ class InterPodAffinity:
         if pod.affinity_terms.problem:
             return error(f"failed to parse pod: {pod.affinity_terms.problem}")
         return compile_scorer(pod, snapshot, self._args.hard_pod_affinity_weight)
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """See `hints`."""
+        return hints.events_to_register()
 
     def without_pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> Status:
         """Score fails: it relies on what PreScore left behind."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from kwhatif.framework.evidence import VolumeLimit
+from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unschedulable
 from kwhatif.matching.csi_migration import in_tree_disk
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
+from kwhatif.plugins.node_volume_limits import hints
 from kwhatif.plugins.node_volume_limits.attached import CLAIM, Attached, attachments_by_node, volumes_of
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
@@ -33,6 +35,10 @@ class NodeVolumeLimits:
             if volume.persistent_volume_claim or volume.ephemeral or in_tree_disk(volume):
                 return _LimitsFilter(pod.pod, snapshot)
         return SKIP
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """See `hints`."""
+        return hints.events_to_register()
 
 
 class _NodeVolumes(NamedTuple):

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework.events import ActionType, EventResource
+from kwhatif.framework.hints import QUEUE, QUEUE_SKIP, ClusterEventWithHint, QueueingHint, builtin
 from kwhatif.framework.plugin import NodeFilter, NodeScorer
 from kwhatif.framework.status import SKIP, Status, error
 from kwhatif.matching.labels import SelectorError
+from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
-from kwhatif.model.pod import TopologySpreadConstraint
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, TopologySpreadConstraint
 from kwhatif.plugins.pod_topology_spread.constraints import (
     SYSTEM_DEFAULTS,
     Constraint,
@@ -17,6 +21,7 @@ from kwhatif.plugins.pod_topology_spread.constraints import (
     with_default_selector,
 )
 from kwhatif.plugins.pod_topology_spread.filtering import compile_filter
+from kwhatif.plugins.pod_topology_spread.hints import after_node_change, after_pod_change, is_involved
 from kwhatif.plugins.pod_topology_spread.scoring import compile_scorer
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
@@ -43,10 +48,15 @@ class PodTopologySpread:
         self._system = args.defaulting_type == _SYSTEM
         self._defaults = SYSTEM_DEFAULTS if self._system else args.default_constraints
 
+    @property
+    def has_defaults(self) -> bool:
+        """Whether it spreads pods that have no constraints of their own."""
+        return bool(self._defaults)
+
     def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
         """Count the matching pods per domain of every hard constraint."""
         try:
-            constraints = self._constraints(pod, snapshot, "DoNotSchedule")
+            constraints = self._constraints(pod, snapshot.cluster, "DoNotSchedule")
         except SelectorError as failure:
             return error(f"get constraints from pod: {_doing(pod, 'hard')}: {failure}")
         return compile_filter(pod, snapshot, constraints) if constraints else SKIP
@@ -61,7 +71,7 @@ class PodTopologySpread:
         if not snapshot.nodes:
             return SKIP
         try:
-            constraints = self._constraints(pod, snapshot, "ScheduleAnyway")
+            constraints = self._constraints(pod, snapshot.cluster, "ScheduleAnyway")
         except SelectorError as failure:
             return error(f"calculating preScoreState: {_doing(pod, 'soft')}: {failure}")
         if not constraints:
@@ -75,13 +85,46 @@ class PodTopologySpread:
         del pod, snapshot, nodes
         return error('error reading "PreScorePodTopologySpread" from cycleState: not found')
 
-    def _constraints(self, pod: PodInfo, snapshot: Snapshot, action: str) -> tuple[Constraint, ...]:
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """A pod comes, goes or gets other labels; the pod gets a toleration; a node comes, goes or changes."""
+        pod = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION | ActionType.DELETE
+        node = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT
+        return (
+            builtin(EventResource.POD, pod, self._after_pod_change),
+            builtin(EventResource.NODE, node, self._after_node_change),
+        )
+
+    def _after_pod_change(self, pod: PodInfo, old: Pod | None, new: Pod | None, cluster: Cluster) -> QueueingHint:
+        if not all(is_involved(pod, other) for other in (old, new) if other is not None):
+            return QUEUE_SKIP
+        try:
+            return after_pod_change(pod, old, new, self._hard(pod, cluster))
+        except SelectorError:
+            return QUEUE  # an error
+
+    def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node | None, cluster: Cluster) -> QueueingHint:
+        try:
+            return after_node_change(old, new, self._hard(pod, cluster))
+        except SelectorError:
+            return QUEUE  # an error
+
+    def _hard(self, pod: PodInfo, cluster: Cluster) -> tuple[Constraint, ...]:
+        """What a pod that waits must heed."""
+        if pod.pod.spec.topology_spread_constraints:
+            return pod.derived(_own_hard)
+        return self._constraints(pod, cluster, "DoNotSchedule")
+
+    def _constraints(self, pod: PodInfo, cluster: Cluster, action: str) -> tuple[Constraint, ...]:
         """The pod's own constraints with that action; the defaults only if it has none at all, of either action."""
         own = pod.pod.spec.topology_spread_constraints
         if own:
             return compile_constraints(own, pod.labels, action)
         defaults = compile_constraints(self._defaults, pod.labels, action)
-        return with_default_selector(defaults, pod, snapshot) if defaults else ()
+        return with_default_selector(defaults, pod, cluster) if defaults else ()
+
+
+def _own_hard(pod: Pod) -> tuple[Constraint, ...]:
+    return compile_constraints(pod.spec.topology_spread_constraints, pod.metadata.labels, "DoNotSchedule")
 
 
 def _doing(pod: PodInfo, hardness: str) -> str:

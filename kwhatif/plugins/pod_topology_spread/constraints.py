@@ -10,11 +10,11 @@ from kwhatif.matching.default_selector import default_selector
 from kwhatif.matching.labels import Labels, Selector, compile_selector
 from kwhatif.matching.node_selector import RequiredNodeAffinity
 from kwhatif.matching.tolerations import first_untolerated
+from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import TopologySpreadConstraint
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_index import PodIndex
 from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
 
 HOSTNAME = "kubernetes.io/hostname"
 
@@ -63,11 +63,9 @@ def _compile(constraint: TopologySpreadConstraint, pod_labels: Labels) -> Constr
     )
 
 
-def with_default_selector(
-    constraints: Sequence[Constraint], pod: PodInfo, snapshot: Snapshot
-) -> tuple[Constraint, ...]:
+def with_default_selector(constraints: Sequence[Constraint], pod: PodInfo, cluster: Cluster) -> tuple[Constraint, ...]:
     """Default constraints speak of the pod's own kind; a pod that nothing selects has none."""
-    selector = default_selector(pod.pod, snapshot.cluster)
+    selector = default_selector(pod.pod, cluster)
     if selector.empty:
         return ()
     return tuple(msgspec.structs.replace(constraint, selector=selector) for constraint in constraints)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.plugin import NodeFilter
 from kwhatif.framework.status import SKIP, Status, error, unresolvable
 from kwhatif.matching.volumes import (
@@ -20,6 +21,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim, StorageClass
+from kwhatif.plugins.volume_binding import hints
 from kwhatif.plugins.volume_binding.filtering import BindingFilter
 from kwhatif.snapshot.node_info import NodeInfo
 from kwhatif.snapshot.pod_info import PodInfo
@@ -72,6 +74,10 @@ class VolumeBinding:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error("not found")
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """See `hints`."""
+        return hints.events_to_register()
 
     def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> Status:
         """Scores nothing: that needs the gate StorageCapacityScoring, which is off in 1.36."""

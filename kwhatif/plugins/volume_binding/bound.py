@@ -16,7 +16,7 @@ from kwhatif.model.storage import CSINode, PersistentVolume, PersistentVolumeCla
 from kwhatif.plugins.volume_binding.objection import Objection, Problem
 from kwhatif.snapshot.node_info import NodeInfo
 
-_MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
+MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 
 
 class _Migration(NamedTuple):
@@ -77,7 +77,7 @@ class BoundClaims:
 
     def _is_migrated(self, plugin: str, node_name: str) -> bool:
         csi_node = self._cluster.get(CSINode, node_name)
-        return csi_node is not None and plugin in csi_node.metadata.annotations.get(_MIGRATED_PLUGINS, "").split(",")
+        return csi_node is not None and plugin in csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "").split(",")
 
 
 def _migration(volume: PersistentVolume) -> _Migration | None:

@@ -13,7 +13,7 @@ from kwhatif.model.quantity import value
 from kwhatif.model.storage import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
 from kwhatif.plugins.volume_binding.objection import Objection, Problem
 
-_NO_PROVISIONER = ("", "kubernetes.io/no-provisioner")
+NO_PROVISIONER = ("", "kubernetes.io/no-provisioner")
 
 
 class Provisioning:
@@ -25,7 +25,7 @@ class Provisioning:
     def __init__(self, claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> None:
         self.claim = claim
         self._class = storage_class
-        supported = storage_class.provisioner not in _NO_PROVISIONER
+        supported = storage_class.provisioner not in NO_PROVISIONER
         self._topologies = topologies_reach(storage_class.allowed_topologies) if supported else NOWHERE
         self._pools = _pools(claim, storage_class, cluster)
         #: The label keys that the answer can depend on.

@@ -40,6 +40,8 @@ class VolumeSearch:
             elif _is_offered(volume, claim, selector):
                 free.append((reaches.of(volume), volume))
         self._free = Reachable(free)
+        #: What a claim gets that waits for no node: the volume that was meant for it, else the smallest.
+        self.anywhere = next((volume for _, volume in (*self._prebound, *free)), None)
         self._is_empty = not free and not self._prebound
         #: The label keys that the answer can depend on.
         self.keys = self._free.keys.union(*(reach.keys for reach, _ in self._prebound))

@@ -60,7 +60,7 @@ def complete_pod(pod: dict[str, Any], uid: str) -> None:
     metadata = pod.setdefault("metadata", {})
     if not metadata.get("uid"):
         metadata["uid"] = uid
-        metadata.setdefault("generation", 1)
+    metadata.setdefault("generation", 1)
     spec = pod.setdefault("spec", {})
     for container in (*spec.setdefault("containers", []), *spec.get("initContainers", ())):
         _complete_container(container)

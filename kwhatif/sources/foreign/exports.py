@@ -44,3 +44,4 @@ def tell_absent(collected: Collected, name: str, kinds: set[str]) -> None:
     """Note which kinds a dump of that sort cannot hold."""
     absent = {resource.kind for resource in RESOURCES} - kinds
     collected.cluster.unread |= dict.fromkeys(sorted(absent), f"{name} has no")
+    collected.cluster.is_whole = True

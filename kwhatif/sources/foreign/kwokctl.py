@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from kwhatif.model.missing import Missing
+from kwhatif.model.caveat import Caveat, NoDates, RecordedChanges
 
 #: Kinds that are exported unless --filter says otherwise (`pkg/kwokctl/snapshot/runtime.go`), of those that are read.
 EXPORTED = frozenset(
@@ -39,10 +39,6 @@ _TIME = re.compile(rb"\$\(time-offset-nanosecond (-?\d{1,18})\)")
 _CHANGE = re.compile(rb"^kind: ResourcePatch$", re.MULTILINE)
 _MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
 _NANOSECONDS = 1_000_000_000
-_RELATIVE = (
-    "a kwokctl export tells no dates: ages are wrong, as if it had been taken on 1 January 2000; which pod is the older"
-    " one is right"
-)
 
 
 def is_export(text: bytes) -> bool:
@@ -61,11 +57,9 @@ def _date(nanoseconds: int) -> bytes:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ").encode()
 
 
-def caveats(text: bytes) -> Iterator[str]:
+def caveats(text: bytes) -> Iterator[Caveat]:
     """What is to be said about an export."""
-    yield _RELATIVE
+    yield NoDates()
     changes = len(_CHANGE.findall(text))
     if changes:
-        yield Missing(
-            f"a kwokctl export with {changes} recorded changes: the cluster is as it was before the first one"
-        )
+        yield RecordedChanges(count=changes)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from kwhatif.model.missing import Missing
+from kwhatif.model.caveat import Caveat
 
 #: Path of a file -> the kind that it holds; "": whatever it says; None: it is not read.
 KindOf = Callable[[str], str | None]
 #: Content of files that say what is missing, by path -> caveats.
-Caveats = Callable[[Mapping[str, bytes]], Iterable[Missing]]
+Caveats = Callable[[Mapping[str, bytes]], Iterable[Caveat]]
 
 
 class Layout(NamedTuple):

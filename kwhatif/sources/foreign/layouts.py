@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kwhatif.model.missing import Missing
+from kwhatif.model.caveat import SomeNamespaces
 from kwhatif.sources.files import SUFFIXES
 from kwhatif.sources.foreign.layout import Layout
 from kwhatif.sources.foreign.support_bundle import support_bundle
@@ -28,12 +28,6 @@ def _plain(path: str) -> str | None:
     """Every file that could hold objects; hidden ones are left out."""
     hidden = any(part.startswith(".") for part in path.split("/"))
     return "" if path.endswith(SUFFIXES) and not hidden else None
-
-
-def _some_namespaces(name: str, count: int, hint: str = "") -> Missing:
-    return Missing(
-        f"{name} holds the namespaces that it was asked for, here {count}: pods of others count nowhere{hint}"
-    )
 
 
 # --- kubectl cluster-info dump --output-directory (`kubectl/pkg/cmd/clusterinfo/clusterinfo_dump.go`) -----------
@@ -58,8 +52,8 @@ def _cluster_info(paths: Sequence[str]) -> Layout | None:
         return BY_PLURAL[match[2].replace("-", "")].kind if match[1] else "Node"
 
     name = "a kubectl cluster-info dump"
-    hint = ", unless it was taken with --all-namespaces"
-    return Layout(name, kind_of, caveats=lambda _: (_some_namespaces(name, len(namespaces), hint),))
+    caveat = SomeNamespaces(dump=name, count=len(namespaces), unless="--all-namespaces")
+    return Layout(name, kind_of, caveats=lambda _: (caveat,))
 
 
 # --- must-gather (`oc/pkg/cli/admin/inspect`) ------------------------------------------------------------------
@@ -91,4 +85,5 @@ def _must_gather(paths: Sequence[str]) -> Layout | None:
         return match and _BY_GROUP_AND_PLURAL.get((match["group"], match["plural"]))
 
     namespaces = {match[2] for match in (*lists, *pods)}
-    return Layout("a must-gather", kind_of, caveats=lambda _: (_some_namespaces("a must-gather", len(namespaces)),))
+    caveat = SomeNamespaces(dump="a must-gather", count=len(namespaces))
+    return Layout("a must-gather", kind_of, caveats=lambda _: (caveat,))

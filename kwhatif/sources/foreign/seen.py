@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kwhatif.model.caveat import Caveat, ObjectsTwice
 from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.missing import Missing
 from kwhatif.sources.decode import Batch
 
 
@@ -26,13 +26,10 @@ class Seen:
         """The batch without objects that were there before."""
         return batch._replace(objects=[obj if obj is None or self._is_new(obj) else None for obj in batch.objects])
 
-    def caveats(self) -> Iterator[Missing]:
+    def caveats(self) -> Iterator[Caveat]:
         """What is to be said about objects that came twice."""
         if self._conflicts:
-            yield Missing(
-                f"{self._name} that holds {len(self._conflicts)} objects more than once, with different contents, such"
-                f" as {self._conflicts[0]}: the first of each counts"
-            )
+            yield ObjectsTwice(dump=self._name, count=len(self._conflicts), example=self._conflicts[0])
 
     def _is_new(self, obj: KubernetesObject) -> bool:
         key = key_of(obj)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from kwhatif.model.missing import Missing
+from kwhatif.model.caveat import Caveat, SchedulerConfigLeftOut
 from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.documents import documents
 from kwhatif.sources.listing import NotPiecesError, one_piece
@@ -33,9 +33,6 @@ _KINDS = {
 _CONFIG = "schedulerConfig"
 _FIELDS = "|".join((*_KINDS, _CONFIG)).encode()
 _HEAD = re.compile(rb'\s*\{\s*"(?:' + _FIELDS + rb')"\s*:|(?:---\s*\n)?(?:' + _FIELDS + rb"):\s")
-_CONFIG_LEFT_OUT = Missing(
-    "the scheduler configuration in a kube-scheduler-simulator export is not applied: give it as --scheduler-config"
-)
 
 
 def lists_of(name: str, text: bytes) -> Lists | None:
@@ -70,7 +67,7 @@ def kinds_of(lists: Lists) -> set[str]:
     return {kind for field, kind in _KINDS.items() if field in lists}
 
 
-def caveats(lists: Lists) -> Iterator[Missing]:
+def caveats(lists: Lists) -> Iterator[Caveat]:
     """What is to be said about an export besides the kinds that it does not hold."""
     if bytes(lists.get(_CONFIG, b"null")) != b"null":
-        yield _CONFIG_LEFT_OUT
+        yield SchedulerConfigLeftOut()

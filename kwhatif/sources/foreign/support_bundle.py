@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from kwhatif.model.missing import Missing
+from kwhatif.model.caveat import Caveat, CollectionFailed, SomeNamespaces
 from kwhatif.sources.foreign.layout import Layout
 from kwhatif.sources.resources import BY_KIND, BY_PLURAL
 
@@ -46,16 +46,16 @@ def _is_note(path: str) -> bool:
     return bool(match and match[1] in _KINDS) or _NAMESPACES.fullmatch(path) is not None
 
 
-def _caveats(notes: Mapping[str, bytes]) -> Iterator[Missing]:
+def _caveats(notes: Mapping[str, bytes]) -> Iterator[Caveat]:
     for path, text in sorted(notes.items()):
         failed = _FAILURES.fullmatch(path)
         if failed:
             yield from _failures(path, BY_KIND[_KINDS[failed[1]]].plural, text)
         elif not _is_list(text):
-            yield Missing(f"{_NAME} that was asked for some namespaces only: pods of others count nowhere")
+            yield SomeNamespaces(dump=_NAME)
 
 
-def _failures(path: str, plural: str, text: bytes) -> Iterator[Missing]:
+def _failures(path: str, plural: str, text: bytes) -> Iterator[Caveat]:
     """What the file of failures says: by namespace, or of the whole cluster. Its words may be about anything."""
     try:
         failures = msgspec.json.decode(text or b"null", type=dict[str, str] | list[str] | None)
@@ -63,11 +63,15 @@ def _failures(path: str, plural: str, text: bytes) -> Iterator[Missing]:
         return
     if not failures:
         return
-    first, count = next(iter(failures)), len(failures)
-    namespaces = f"namespace {first}" if count == 1 else f"{count} namespaces, such as {first}"
-    place = f" of {namespaces}" if isinstance(failures, dict) else ""
     file = path[path.index("cluster-resources/") :]
-    yield Missing(f"{_NAME} in which {plural}{place} are missing: {file} says why")
+    by_namespace = isinstance(failures, dict)
+    yield CollectionFailed(
+        dump=_NAME,
+        resources=plural,
+        file=file,
+        namespaces=len(failures) if by_namespace else 0,
+        example=next(iter(failures)) if by_namespace else "",
+    )
 
 
 class _Head(msgspec.Struct):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 #: A tar file ends with two empty blocks. (In a compressed one that was cut off, the end of the compression is missing.)
 _END = 2 * 512
+_PIECE = 1 << 20
 #: How `tarfile` says that the archive, or the file, ends here.
 _ENDS = ("EOFHeaderError", "EmptyHeaderError")
 _SPARSE = "is a sparse file, which may be larger than any disk"
@@ -57,6 +58,8 @@ class TarArchive:
                 stream = io.BufferedReader(_Stream(file, self._packed.size))
                 with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry) as archive:
                     yield counted((entry, archive) for entry in archive)
+                while stream.read(_PIECE):  # to the end, where compression says whether all of it was sound
+                    pass
         except (tarfile.TarError, OSError, UnicodeDecodeError, ValueError, RecursionError) as failure:
             raise Unreadable(f"is not a valid archive: {failure}") from failure
 

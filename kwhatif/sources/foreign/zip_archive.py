@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -11,7 +10,6 @@ from kwhatif.sources.foreign.trees import Budget, File, Packed, counted, safe, u
 from kwhatif.sources.inflate import SUSPICIOUS, TRUST, Unreadable, limit_of
 
 _ENCRYPTED = 1
-_FAILURES = (zipfile.BadZipFile, OSError, EOFError, zlib.error, RuntimeError, NotImplementedError, UnicodeDecodeError)
 
 
 class ZipArchive:
@@ -47,8 +45,11 @@ class ZipArchive:
         try:
             with self._packed.open() as file, zipfile.ZipFile(file) as archive:
                 yield archive
-        except _FAILURES as failure:
-            raise Unreadable(f"is not a valid archive: {failure}") from failure
+        except Unreadable:
+            raise
+        except Exception as failure:  # what `zipfile` and four decompressors raise on damage is documented nowhere
+            reason = f"{failure}" or type(failure).__name__
+            raise Unreadable(f"is not a valid archive: {reason}") from failure
 
 
 def _entries(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:

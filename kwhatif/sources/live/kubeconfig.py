@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.sources.files import as_utf8, read_bytes
+from kwhatif.sources.inflate import Unreadable
 
 _SECTIONS = ("clusters", "contexts", "users")
 
@@ -63,17 +64,21 @@ def find_kubeconfig(path: str | None, context: str | None, environ: Mapping[str,
 
 def _files(path: str | None, environ: Mapping[str, str]) -> list[str]:
     if path is not None:
-        return [str(Path(path).expanduser())]
+        if not path:
+            raise InputError([Problem("--kubeconfig", "names no file", hint="a variable that is not set?")])
+        return [os.path.expanduser(path)]  # noqa: PTH111 - unlike that of `Path`, it never raises
     listed = [entry for entry in environ.get("KUBECONFIG", "").split(os.pathsep) if entry]
-    candidates = [Path(entry).expanduser() for entry in listed or ["~/.kube/config"]]
-    return [str(candidate) for candidate in candidates if candidate.exists()]
+    candidates = [os.path.expanduser(entry) for entry in listed or ["~/.kube/config"]]  # noqa: PTH111
+    return [candidate for candidate in candidates if os.path.exists(candidate)]  # noqa: PTH110
 
 
 def _read(file: str) -> Mapping[str, Any]:
     try:
-        content = yaml.safe_load(Path(file).read_bytes())
+        content = yaml.safe_load(as_utf8(read_bytes(file)))
     except OSError as failure:
         raise InputError([Problem(file, f"cannot be read: {failure.strerror or failure}")]) from failure
+    except Unreadable as reason:
+        raise InputError([Problem(file, str(reason), hint=reason.hint)]) from reason
     except (yaml.YAMLError, ValueError, RecursionError) as failure:
         raise InputError([Problem(file, f"is no kubeconfig: {' '.join(str(failure).split())}")]) from failure
     return _map(content, file, "it")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from datetime import UTC, datetime
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 
@@ -12,6 +13,7 @@ import msgspec
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.errors import InputError
 from kwhatif.garbage import no_garbage_collection
+from kwhatif.model.caveat import TwoMoments
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.kinds import Resource
 from kwhatif.model.originals import Originals
@@ -50,6 +52,7 @@ def read_live(options: LiveOptions, progress: Progress | None = None, originals:
             collected.server_version = _server_version(client)
             with no_garbage_collection():
                 _Reader(client, collected, progress, originals).read(_events(client, stop))
+            collected.cluster.taken_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         finally:
             stop.set()
     return collected
@@ -169,9 +172,7 @@ class _Reader:
         if end.forbidden:
             self._collected.cluster.unread[kind] = FORBIDDEN
         if end.mixed:
-            self._collected.caveats.append(
-                f"the list of {end.resource.plural} took longer than the server keeps a state: it is as of two moments"
-            )
+            self._collected.caveats.append(TwoMoments(resources=end.resource.plural))
         self._tell(end.resource, done=True)
 
     def _tell(self, resource: Resource, total: int | None = None, *, done: bool = False) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.meta import Model
 from kwhatif.model.pod import Pod
 from kwhatif.sources.saving.roles import (
@@ -70,6 +71,16 @@ class Anonymizer:
     def text(self, sentence: str) -> str:
         """The sentence with new names for the objects, namespaces and nodes in it; other words stay."""
         return _WORD.sub(lambda word: self.name(word[0]) if self._is_object(word[0]) else word[0], sentence)
+
+    def caveat(self, caveat: Caveat) -> Caveat:
+        """The caveat with new names for the objects, namespaces and nodes in it."""
+        texts = {name: self._said(getattr(caveat, name)) for name in caveat.__struct_fields__}
+        return replace(caveat, **texts)
+
+    def _said(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        return tuple(map(self._said, value)) if isinstance(value, tuple) else value
 
     def _is_object(self, text: str) -> bool:
         return any(text in self._roles[role] for role in self._roles.keys() - {*_FIRST[2:], *_LAST})

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
-from kwhatif.model.node import Node
+from kwhatif.model.node import Node, NodeStatus
 from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
 from kwhatif.model.volume import Volume
 from kwhatif.model.workload import (
@@ -50,8 +50,8 @@ def redact(obj: T, *, images: bool) -> T:
         kept = {key: value for key, value in meta.annotations.items() if key in READ_ANNOTATIONS}
         obj = replace(obj, metadata=replace(meta, annotations=kept))
     match obj:
-        case Node() if obj.status.images and not images:
-            return replace(obj, status=replace(obj.status, images=()))
+        case Node():
+            return replace(obj, status=_node_status(obj.status, images=images))
         case Pod():
             spec = obj.spec if images else without_images(obj.spec)
             return replace(obj, spec=spec if controller_of(meta) is None else _without_unread_volumes(spec))
@@ -61,6 +61,12 @@ def redact(obj: T, *, images: bool) -> T:
     if isinstance(obj, _WITH_TEMPLATE) and not images:
         return replace(obj, spec=_imageless(obj.spec))
     return obj
+
+
+def _node_status(status: NodeStatus, *, images: bool) -> NodeStatus:
+    """Without the times of reports: the snapshot says itself when it was taken."""
+    conditions = tuple(replace(condition, last_heartbeat_time=None) for condition in status.conditions)
+    return replace(status, conditions=conditions, images=status.images if images else ())
 
 
 def _imageless(spec: Any) -> Any:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.model.caveat import Caveat, NoImages
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model, ObjectMeta
-from kwhatif.model.missing import Missing
-from kwhatif.model.saved import SAVED_API_VERSION, SavedCaveat, SavedSnapshot
+from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.sources.collected import Collected
 from kwhatif.sources.resources import RESOURCES
 from kwhatif.sources.saving.anonymize import Anonymizer
 from kwhatif.sources.saving.atomic import replacing
 from kwhatif.sources.saving.formats import format_of
 from kwhatif.sources.saving.redact import holds_images, redact
-
-NO_IMAGES = Missing(
-    "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and a workload of"
-    " which only images change counts as unchanged"
-)
 
 
 def save(collected: Collected, path: str, *, taken_at: str, images: bool = False, anonymize: bool = False) -> int:
@@ -55,7 +51,7 @@ def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymiz
     objects = [redact(obj, images=images) for obj in _sorted(cluster)]
     caveats = list(collected.caveats)
     if not images and any(map(holds_images, _sorted(cluster))):
-        caveats.append(NO_IMAGES)
+        caveats.append(NoImages())
     about = SavedSnapshot(
         api_version=SAVED_API_VERSION,
         metadata=ObjectMeta(name=taken_at),
@@ -63,7 +59,8 @@ def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymiz
         server_version=collected.server_version,
         namespace=collected.namespace,
         unread=dict(cluster.unread),
-        caveats=tuple(SavedCaveat(text=str(text), missing=isinstance(text, Missing)) for text in caveats),
+        whole=cluster.is_whole,
+        caveats=_as_data(caveats),
     )
     if anonymize:
         anonymizer = Anonymizer(objects)
@@ -71,10 +68,14 @@ def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymiz
         about = replace(
             about,
             namespace=anonymizer.name(about.namespace),
-            caveats=tuple(replace(caveat, text=anonymizer.text(caveat.text)) for caveat in about.caveats),
+            caveats=_as_data(map(anonymizer.caveat, caveats)),
             anonymized=True,
         )
     return [about, *objects]
+
+
+def _as_data(caveats: Iterable[Caveat]) -> tuple[dict[str, Any], ...]:
+    return tuple(map(msgspec.to_builtins, caveats))
 
 
 def _sorted(cluster: Cluster) -> Iterator[Any]:

@@ -8,22 +8,25 @@ from msgspec.structs import replace
 
 from kwhatif.framework.attempt import Attempt, attempt, held_back
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.model.caveat import Batching, Caveat
 from kwhatif.preemption.disruption import disrupt
+from kwhatif.report import Decision
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.snapshot.snapshot import Snapshot
-from kwhatif.whatif.caveats import caveats_of
+from kwhatif.whatif.caveats import caveats_of, may_be_batched
 from kwhatif.whatif.decide import ignored
 from kwhatif.whatif.placing.placement import Placement, placement_of
 from kwhatif.whatif.placing.replicas import difference
-from kwhatif.whatif.placing.rows import in_full
 from kwhatif.whatif.placing.run import Move, Run
 
-Wanted = Callable[[Placement], bool]
+#: From a whole attempt to a decision that says why.
+Describe = Callable[[Attempt], Decision]
+#: Whether the placement is to have such a decision, and how it is made.
+Wanted = Callable[[Placement], Describe | None]
 
 
-def _nowhere(placement: Placement) -> bool:
+def _nowhere(placement: Placement) -> None:
     del placement
-    return False
 
 
 class Placer:
@@ -32,15 +35,17 @@ class Placer:
     A replica of the pod before it costs next to nothing; see `Run`.
     """
 
-    def __init__(self, profiles: Mapping[str, Profile], snapshot: Snapshot) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], snapshot: Snapshot, *, remembers: bool = True) -> None:
+        """Set up; to remember what was found on a node pays where more than one pod is placed."""
         self._profiles = profiles
         #: Moves on with every pod: give a fork of one that is still needed.
         self.snapshot = snapshot
-        snapshot.remembers = object()
+        snapshot.remembers = object() if remembers else None
         #: What the decisions leave out, in the order in which it was noticed.
-        self.caveats: dict[str, None] = {}
+        self.caveats: dict[Caveat, None] = {}
         self._run: Run | None = None
         self._before: PodInfo | None = None
+        self._last_node: str | None = None
         #: What has happened since the run was asked last.
         self._moves: list[Move] = []
 
@@ -54,21 +59,27 @@ class Placer:
 
         Args:
             pod: the pod, as the API server would store it.
-            in_detail: whether the placement is to have its full decision.
+            in_detail: whether the placement is to have a decision that says why, and how that is made.
         """
         name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
         profile = self._profiles.get(name)
         if profile is None:
-            decision = ignored(pod, name)
+            decision = ignored(pod.pod)
             return Placement(pod, "Ignored", message=decision.message, decision=decision)
         if self.snapshot.withdraw(pod.key):
             self._run = None
         placement, result = self._judge(profile, pod)
-        if in_detail(placement):
-            full = in_full(result or attempt(profile, pod, self.snapshot))
-            placement = replace(placement, decision=full)
+        describe = in_detail(placement)
+        if describe is not None:
+            decision = describe(result or attempt(profile, pod, self.snapshot))
+            placement = replace(placement, decision=decision)
         self._move_on(placement, result)
         return placement
+
+    def withdraw(self, key: str) -> None:
+        """The pod of that key is gone, and what it took is free."""
+        if self.snapshot.withdraw(key):
+            self._run = None
 
     def take_back(self, pod: PodInfo) -> None:
         """A pod that was taken to be gone is there after all."""
@@ -90,14 +101,26 @@ class Placer:
             placement = run.place(pod, differs, self._moves)
             self._moves.clear()
             if placement is not None:
-                self._before = pod
+                self._say_if_batched(profile, run, placement)
+                self._before, self._last_node = pod, placement.node
                 return placement, None
         result = attempt(profile, pod, self.snapshot)
         self.caveats.update(dict.fromkeys(caveats_of(result)))
         placement = placement_of(result)
-        self._run, self._before = Run(result, placement), pod
+        self._run, self._before, self._last_node = Run(result, placement), pod, placement.node
         self._moves.clear()
         return placement, result
+
+    def _say_if_batched(self, profile: Profile, run: Run, placement: Placement) -> None:
+        """The next of equal pods may take the second best node of the one before, which took the last room on its own.
+
+        (`GetNodeHint` in `pkg/scheduler/framework/runtime/batch.go`)
+        """
+        node = self._last_node
+        if Batching() in self.caveats or placement.outcome != "Placed" or node in (None, placement.node):
+            return
+        if may_be_batched(profile, placement.pod) and run.rejects(node):
+            self.caveats[Batching()] = None
 
     def _move_on(self, placement: Placement, result: Attempt | None) -> None:
         snapshot, pod, node = self.snapshot, placement.pod, placement.node

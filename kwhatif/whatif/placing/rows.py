@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from operator import itemgetter
 
 from msgspec.structs import replace
 
 from kwhatif.framework.attempt import Attempt
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.framework.evidence import Evidence, InsufficientResource, UntoleratedTaint
 from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Verdict
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.report import Decision, FeasibleRow, PreEnqueueRow
-from kwhatif.whatif.decide import decision_of, verdicts_of
+from kwhatif.whatif.decide import decision_of
 from kwhatif.whatif.placing.placement import Placement
 from kwhatif.whatif.preemption_rows import preemption_row
-from kwhatif.whatif.rows import owner_of
+from kwhatif.whatif.rows import decision_about
 
 #: So many nodes or candidates of a kind tell enough, where there may be thousands.
 FEW = 5
@@ -28,7 +28,6 @@ def in_short(placement: Placement) -> Decision:
     if placement.decision is not None:
         return placement.decision
     pod, node, gated = placement.pod, placement.node, placement.gated
-    spec = pod.pod.spec
     ties = placement.ties
     is_placed = placement.outcome == "Placed" and node is not None
     preemption = None
@@ -37,14 +36,9 @@ def in_short(placement: Placement) -> Decision:
         preemption = preemption_row(
             Preemption(node=node, ties=ties, candidates=candidates, cleared_nominations=cleared)
         )
-    return Decision(
-        pod=pod.key,
-        owner=owner_of(pod.pod),
-        priority=pod.priority,
-        priority_class_name=spec.priority_class_name,
-        preemption_policy=spec.preemption_policy or "PreemptLowerPriority",
-        scheduler_name=spec.scheduler_name or DEFAULT_SCHEDULER,
-        outcome=placement.outcome,
+    return decision_about(
+        pod.pod,
+        placement.outcome,
         node=node,
         ties=ties,
         message=placement.message,
@@ -53,6 +47,7 @@ def in_short(placement: Placement) -> Decision:
         if is_placed
         else (),
         preemption=preemption,
+        detail="short",
     )
 
 
@@ -67,8 +62,8 @@ def in_full(result: Attempt) -> Decision:
         tried = found.outcome
         few = replace(tried, candidates=tried.candidates[:FEW], rejected=_few_of_each(tried.rejected))
         result = replace(result, post_filter=replace(found, outcome=few))
-    decision = decision_of(result, _few_of_each(verdicts_of(result)))
-    return decision if ties is None else replace(decision, ties=ties)
+    decision = decision_of(result, _few_alike)
+    return replace(decision, ties=decision.ties if ties is None else ties, detail="few")
 
 
 def _best_few(scores: Scores) -> Scores:
@@ -85,3 +80,39 @@ def _few_of_each(verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
         status = verdict.status
         names.setdefault((status.code, verdict.plugin, status.reasons), []).append(name)
     return {name: verdicts[name] for alike in names.values() for name in nsmallest(FEW, alike)}
+
+
+def _few_alike(objections: Mapping[str, tuple[Verdict, ...]]) -> dict[str, int]:
+    """Of the nodes with the same objections a few; the first of these stands for those left out."""
+    groups: dict[object, list[str]] = {}
+    for name, verdicts in objections.items():
+        key = tuple([(verdict.plugin, verdict.status.reasons, _fixed(verdict.status.evidence)) for verdict in verdicts])
+        groups.setdefault(key, []).append(name)
+    shown: dict[str, int] = {}
+    for names in groups.values():
+        chosen = list(dict.fromkeys([*_roomiest(names, objections), *nsmallest(FEW, names)]))
+        shown |= dict.fromkeys(chosen, 0) | {chosen[0]: len(names) - len(chosen)}
+    return shown
+
+
+def _fixed(evidence: Iterable[Evidence]) -> tuple[object, ...]:
+    """What tells kinds of nodes apart: taints, and whether they are too small even when they are empty."""
+    return tuple(
+        [
+            item.requested > item.allocatable if isinstance(item, InsufficientResource) else item
+            for item in evidence
+            if isinstance(item, UntoleratedTaint | InsufficientResource)
+        ]
+    )
+
+
+def _roomiest(names: Sequence[str], objections: Mapping[str, tuple[Verdict, ...]]) -> Iterator[str]:
+    """For each resource that these nodes are short of, the one with the most of it left."""
+    most: dict[str, tuple[int, str]] = {}
+    for name in names:
+        for verdict in objections[name]:
+            for item in verdict.status.evidence:
+                if isinstance(item, InsufficientResource):
+                    free = item.used - item.allocatable, name
+                    most[item.resource] = min(most.get(item.resource, free), free)
+    yield from (name for _, name in most.values())

@@ -79,6 +79,10 @@ class Run:
             self._is_over = True
             return None
 
+    def rejects(self, node_name: str) -> bool:
+        """Whether the next pod does not fit on the node, as it is now."""
+        return self._cycle.check(self._cycle.snapshot.by_name[node_name], self._cycle.filters) is not None
+
     def reserve(self, node: NodeInfo) -> None:
         """The pod that was placed last goes to the node."""
         if self._reserves:

@@ -1,17 +1,19 @@
-"""Which pods a controller removes first (`ActivePodsWithRanks` in `pkg/controller/controller_utils.go`)."""
+"""Which pods a controller removes first (`ActivePodsWithRanks`, for Jobs `ActivePods`, in `controller_utils.go`)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
 
 from kwhatif.model.meta import parse_time
-from kwhatif.model.pod import Pod, pod_condition
+from kwhatif.model.pod import Pod, PodCondition, pod_condition
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
-def active(pods: Sequence[Pod]) -> list[Pod]:
+def active(pods: Iterable[Pod]) -> list[Pod]:
     """Those that are not on their way out already (`IsPodActive`)."""
     return [pod for pod in pods if pod.metadata.deletion_timestamp is None]
 
@@ -22,13 +24,24 @@ def is_available(pod: Pod) -> bool:
     return bool(pod.spec.node_name) and (ready is None or ready.status == "True")
 
 
-def removed_first(pods: Sequence[Pod]) -> list[Pod]:
+def as_ready(pod: Pod) -> Pod:
+    """The pod once it runs and is ready."""
+    status = replace(pod.status, phase="Running", conditions=(PodCondition(type="Ready", status="True"),))
+    return replace(pod, status=status)
+
+
+def removed_first(pods: Sequence[Pod], related: Iterable[Pod] = ()) -> list[Pod]:
     """The pods, those that would go first in front.
+
+    Args:
+        pods: those of one ReplicaSet, ReplicationController or Job.
+        related: all pods of all ReplicaSets of the same Deployment: of pods that are otherwise equal, one goes from
+            where there are most of these. None, for a controller without a Deployment.
 
     Left out, since the model does not have them: deletion costs, restarts and how long a pod has been ready. Where
     upstream compares ages by their magnitude and then by UID, the younger pod goes.
     """
-    crowd = Counter(pod.spec.node_name for pod in pods if _ready(pod))
+    crowd = Counter(pod.spec.node_name for pod in active(related))
 
     def rank(pod: Pod) -> tuple[bool, int, bool, int, int, str]:
         created = pod.metadata.creation_timestamp

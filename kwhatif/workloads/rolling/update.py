@@ -8,12 +8,15 @@ from typing import Literal
 import msgspec
 
 from kwhatif.admission.denied import Denied
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.pod import Pod
 from kwhatif.workloads.expansion import Expansion
+from kwhatif.workloads.rolling.roll import Roll
 
-#: `final`: the end state. `surge`: the moment with the most pods, while old ones are still there.
-Rollout = Literal["final", "surge"]
-Kind = Literal["new", "unchanged", "scaled", "changed"]
+#: `end`: step by step until it is done, or hangs. `final`: the end state. `surge`: the moment with the most pods,
+#: while old ones are still there.
+Rollout = Literal["end", "final", "surge"]
+Kind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
 
 _PERCENT = re.compile(r"(\d+)%")
 
@@ -26,8 +29,10 @@ class Update(msgspec.Struct, frozen=True):
     added: Expansion = Expansion()
     #: The API server would not take the change.
     denied: Denied | None = None
-    #: What had to be assumed, in one sentence; "" for nothing.
-    caveat: str = ""
+    #: What had to be assumed.
+    caveat: Caveat | None = None
+    #: Of a rollout that is gone through step by step: whoever places pods drives it, and nothing else is given here.
+    roll: Roll | None = None
 
 
 UNCHANGED = Update("unchanged")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.admission.load import admit
+from kwhatif.model.caveat import BudgetComputed, BudgetNotComputed, UnknownPriorityClass
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.node import Node, NodeStatus
@@ -51,8 +52,8 @@ def test_an_unknown_class_is_a_caveat() -> None:
     pods = [raw(name).spec(priority_class_name=asked).build() for name, asked in [("a", "x"), ("b", "x"), ("c", "y")]]
     cluster = Cluster([*pods, raw("d").spec(priority_class_name="x", priority=3).build()])
     assert admit(cluster) == [
-        "PriorityClass x is not in the input: pod default/a and 1 more that name it count as priority 0",
-        "PriorityClass y is not in the input: pod default/c that name it count as priority 0",
+        UnknownPriorityClass(name="x", pods=("default/a", "default/b")),
+        UnknownPriorityClass(name="y", pods=("default/c",)),
     ]
     assert cluster.all(Pod)["default/a"].spec.priority == 0
 
@@ -75,11 +76,13 @@ def test_budgets_without_status_get_one() -> None:
     budgets = [budget("a", min_available=1), budget("b", given), budget("c", max_unavailable=1)]
     cluster = Cluster([*budgets, web("web-1").build(), web("web-2").build()])
     assert admit(cluster) == [
-        "PodDisruptionBudget shop/a has no status; computed as the disruption controller would:"
-        " 1 of 2 pods may be disrupted (2 are healthy, 1 must be)",
-        "PodDisruptionBudget shop/c has no status; computed as the disruption controller would:"
-        ' no pod may be disrupted, because it found no controllers for pod "web-1"'
-        " (ReplicaSet shop/web is not in the input)",
+        BudgetComputed(budget="shop/a", allowed=1, expected=2, healthy=2, desired=1),
+        BudgetNotComputed(
+            budget="shop/c",
+            reason='found no controllers for pod "web-1"',
+            absent="ReplicaSet shop/web",
+            missing=True,
+        ),
     ]
     found = {key: pdb.status for key, pdb in cluster.all(PodDisruptionBudget).items()}
     assert found["shop/a"] == PodDisruptionBudgetStatus(

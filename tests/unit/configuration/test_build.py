@@ -161,16 +161,16 @@ def test_resources_that_extenders_want_ignored_replace_the_own_list_in_every_pro
 
 REFUSED: dict[str, tuple[str, str, str]] = {
     # fields and types
-    "an unknown field": ("{parallelsim: 3}", "parallelsim", "unknown field"),
+    "an unknown field": ("{parallelsim: 3}", "parallelsim", "unknown field; did you mean parallelism?"),
     "an unknown field deep inside": (
         "{profiles: [{plugins: {filter: {enable: []}}}]}",
         "profiles[0].plugins.filter.enable",
-        "unknown field",
+        "unknown field; did you mean enabled?",
     ),
     "an unknown extension point": (
         "{profiles: [{plugins: {filtre: {}}}]}",
         "profiles[0].plugins.filtre",
-        "unknown field",
+        "unknown field; did you mean filter?",
     ),
     "a wrong type": ("{parallelism: many}", "parallelism", "expected an integer, got a string"),
     "a number beyond 32 bits": (

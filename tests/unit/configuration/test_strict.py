@@ -45,9 +45,9 @@ PROBLEMS: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
         {"many": [{"name": 1}, {"name": "b", "weigth": 1}], "on": "yes", "ration": 1},
         [
             ("many[0].name", "expected a string, got an integer"),
-            ("many[1].weigth", "unknown field"),
+            ("many[1].weigth", "unknown field; did you mean weight?"),
             ("on", "expected a boolean, got a string"),
-            ("ration", "unknown field"),
+            ("ration", "unknown field; did you mean ratio?"),
         ],
     ),
     "a field that must be there": ({"maybe": {}}, [("maybe.name", "Required value")]),

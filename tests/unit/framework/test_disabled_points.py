@@ -21,6 +21,7 @@ from kwhatif.report import Decision
 from kwhatif.snapshot.snapshot import Snapshot
 from kwhatif.whatif.placing import Placer
 from kwhatif.whatif.session import Session
+from tests.asking import each_alone
 from tests.builders import PodBuilder, cluster, node, on_name, pod, term
 from tests.storage import claim, storage_class
 
@@ -34,7 +35,7 @@ def without(point: str, plugin: str) -> Profile:
 
 def decide(profile: Profile, candidate: PodBuilder) -> Decision:
     session = Session(cluster(*NODES), profiles={profile.scheduler_name: profile})
-    (decision,) = session.schedule([candidate.build()]).decisions
+    (decision,) = each_alone(session, [candidate.build()]).decisions
     return decision
 
 
@@ -124,5 +125,5 @@ def test_score_of_dynamic_resources_is_about_what_filter_found() -> None:
         cluster(*NODES, claim, DeviceClass(metadata=ObjectMeta(name="gpu"))), profiles={"default-scheduler": profile}
     )
     candidate = pod("web").spec(resource_claims=(PodResourceClaim(name="gpu", resource_claim_name="mine"),))
-    (decision,) = session.schedule([candidate.build()]).decisions
+    (decision,) = each_alone(session, [candidate.build()]).decisions
     assert [("DynamicResources" in row.scores) for row in decision.feasible] == [False, False]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from kwhatif.report import Decision
 from kwhatif.whatif.session import Session
+from tests.asking import each_alone
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, on_name, pod
 
 ROOMY, FULL = node("roomy").allocatable(cpu="4", pods=10), node("full").allocatable(cpu="4", pods=0)
 
 
 def decide(candidate: PodBuilder, *nodes: NodeBuilder) -> Decision:
-    (decision,) = Session(cluster(*nodes)).schedule([candidate.build()]).decisions
+    (decision,) = each_alone(Session(cluster(*nodes)), [candidate.build()]).decisions
     return decision
 
 

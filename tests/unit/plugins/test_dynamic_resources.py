@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kwhatif.framework.attempt import attempt
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.evidence import (
     BindingFailed,
+    BindingTimedOut,
     ClaimElsewhere,
     DeviceShortage,
     InsufficientResource,
@@ -26,6 +28,7 @@ from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.plugins.dynamic_resources import DynamicResources, DynamicResourcesArgs
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.whatif.caveats import caveats_of
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
 from tests.devices import (
     GPU,
@@ -238,6 +241,43 @@ def test_a_device_that_is_being_prepared(conditions: dict[str, str], *, usable: 
 def test_a_device_without_a_status_is_waited_for() -> None:
     wanted = {"binding_conditions": ("ready",), "binding_failure_conditions": ("failed",)}
     assert verdict(asking("mine"), allocated(MINE, result("r", GPU_0, **wanted))) is SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("taken_at", "conditions", "limit", "waited"),
+    [
+        pytest.param("2026-01-01T00:10:01Z", {}, "600s", 601, id="too long"),
+        pytest.param("2026-01-01T00:10:00Z", {}, "600s", None, id="just as long as it may"),
+        pytest.param("2026-01-01T00:10:00Z", {}, "1m30s", 600, id="another limit"),
+        pytest.param("2026-01-01T09:00:00Z", {"ready": "True", "linked": "True"}, "600s", None, id="it is ready"),
+        pytest.param("", {}, "600s", None, id="nobody knows"),
+    ],
+)
+def test_a_device_that_takes_too_long(
+    taken_at: str, conditions: dict[str, str], limit: str, waited: int | None
+) -> None:
+    """`bound-claim-with-timed-out-binding` in upstream's `dynamicresources_test.go`, and around it."""
+    claim = prepared(**conditions)
+    since = replace(claim.status.allocation, allocation_timestamp="2026-01-01T00:00:00Z")  # type: ignore[type-var]
+    within = world(replace(claim, status=replace(claim.status, allocation=since)))
+    within.cluster.taken_at = taken_at
+    plugin = DynamicResources(DynamicResourcesArgs(binding_timeout=limit))
+    only = (plugin,)
+    profile = Profile(pre_filter=only, filter=only, post_filter=only)
+    attempt_ = attempt(profile, asking("mine").info(), within)
+    caveats = [str(caveat) for caveat in caveats_of(attempt_)]
+    if waited is None:
+        assert attempt_.scores is not None
+        assert [caveat[:41] for caveat in caveats] == (
+            [] if taken_at else ["ResourceClaim default/mine waits for its "]
+        )
+        return
+    evidence = BindingTimedOut("default/mine", GPU_0, waited, 90 if limit == "1m30s" else 600)
+    expected = unresolvable("resourceclaim not available on the node", evidence)
+    assert attempt_.cycle.verdicts["n1"].status == expected
+    assert attempt_.post_filter is not None
+    assert attempt_.post_filter.status.message == "deallocation of ResourceClaim completed"
+    assert caveats == []
 
 
 def test_new_devices_are_looked_for_first() -> None:

@@ -32,12 +32,18 @@ FULL = HEAD | {
 }
 
 WRONG: dict[str, tuple[object, list[tuple[str, str]]]] = {
-    "an unknown field": ({"unscheduleable": "fail"}, [("unscheduleable", "unknown field")]),
+    "an unknown field": (
+        {"unscheduleable": "fail"},
+        [("unscheduleable", "unknown field; did you mean unschedulable?")],
+    ),
     "every unknown field": (
         {"a": 1, "placement": [{"nodes": NODES, "node": {}}]},
-        [("a", "unknown field"), ("placement[0].node", "unknown field")],
+        [("a", "unknown field"), ("placement[0].node", "unknown field; did you mean nodes?")],
     ),
-    "an unknown level": ({"preemption": "error"}, [("preemption", "Invalid enum value 'error'")]),
+    "an unknown level": (
+        {"preemption": "error"},
+        [("preemption", "must be one of fail, ignore, pass, warn; it is 'error'")],
+    ),
     "a wrong type": ({"maxVictims": {"count": "3"}}, [("maxVictims.count", "expected an integer, got a string")]),
     "a missing field": ({"maxVictims": {}}, [("maxVictims.count", "Required value")]),
     "a negative limit": ({"maxVictims": {"count": -1}}, [("maxVictims.count", "must not be negative")]),
@@ -83,7 +89,7 @@ WRONG: dict[str, tuple[object, list[tuple[str, str]]]] = {
     ),
     "an exception from no rule": (
         {"exceptions": [EXCEPTION | {"rules": ["preemption", "placement/gpu"]}]},
-        [("exceptions[0].rules[1]", "there is no rule 'placement/gpu'")],
+        [("exceptions[0].rules[1]", "there is no rule 'placement/gpu'; did you mean placement?")],
     ),
 }
 

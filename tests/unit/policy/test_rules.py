@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kwhatif.model.caveat import Caveat, NoImages, OtherVersion
 from kwhatif.policy.build import Rulebook, build_rulebook
 from kwhatif.policy.judge import judge
 from kwhatif.policy.rules import Judged
@@ -54,8 +55,8 @@ def workload(*decisions: Decision, name: str = "Deployment shop/web", ignore: st
     return Judged(row, decisions, ignore)
 
 
-def verdict(book: Rulebook, *workloads: Judged, today: date = TODAY, unknown: tuple[str, ...] = ()) -> PolicyRow:
-    return judge(book, workloads, LABELS, today=today, unknown=unknown)
+def verdict(book: Rulebook, *workloads: Judged, today: date = TODAY, caveats: tuple[Caveat, ...] = ()) -> PolicyRow:
+    return judge(book, workloads, LABELS, today=today, caveats=caveats, strict=True)
 
 
 def findings(book: Rulebook, *workloads: Judged) -> list[tuple[str, str, str]]:
@@ -84,13 +85,13 @@ DEFAULTS = {
     ),
     "an eviction is a warning": (
         evicts(victim("batch/etl")),
-        [("preemption", "warn", "evicts batch/etl")],
+        [("preemption", "warn", "would evict pod batch/etl (priority 0)")],
     ),
     "a broken budget fails beside the warning": (
         evicts(victim("batch/etl", violates=("batch/pdb",))),
         [
-            ("budgetViolation", "fail", "evicting batch/etl breaks batch/pdb"),
-            ("preemption", "warn", "evicts batch/etl"),
+            ("budgetViolation", "fail", "evicting pod batch/etl (priority 0) violates batch/pdb"),
+            ("preemption", "warn", "would evict pod batch/etl (priority 0)"),
         ],
     ),
 }
@@ -131,12 +132,12 @@ RULES = {
     "victims in a protected namespace": (
         {"preemption": "ignore", "protectedVictims": [{"namespaces": ["kube-*"]}]},
         [evicts(victim("kube-system/dns"), victim("batch/etl"))],
-        [("protectedVictims", "fail", "evicts kube-system/dns, in a protected namespace")],
+        [("protectedVictims", "fail", "would evict pod kube-system/dns (priority 0), in a protected namespace")],
     ),
     "victims of a protected priority": (
         {"preemption": "ignore", "protectedVictims": [{"name": "high", "minPriority": 10, "level": "warn"}]},
         [evicts(victim("a/1", 9), victim("a/2", 10))],
-        [("protectedVictims/high", "warn", "evicts a/2, of priority 10 or more")],
+        [("protectedVictims/high", "warn", "would evict pod a/2 (priority 10), of priority 10 or more")],
     ),
     "a forbidden priority class": (
         {"priorityClasses": [{"namespaces": ["shop"], "forbidden": ["system-*"]}]},
@@ -191,9 +192,9 @@ RULES = {
         [("expressions/few", "fail", "one is enough")],
     ),
     "an expression that cannot be evaluated does not hold": (
-        {"expressions": [{"name": "typo", "expression": "decision.prioritee < 10"}]},
+        {"expressions": [{"name": "typo", "expression": "node.labels.zone == 'a'"}]},
         [placed()],
-        [("expressions/typo", "fail", "cannot be evaluated: no such key: prioritee")],
+        [("expressions/typo", "fail", "cannot be evaluated: no such key: zone")],
     ),
     "an expression about pods without a node": (
         {"unschedulable": "ignore", "expressions": [{"name": "n", "expression": "node == null"}]},
@@ -243,9 +244,9 @@ def test_a_finding_points_at_the_workload_in_its_file() -> None:
 
 
 def test_what_is_not_known_fails_a_strict_gate() -> None:
-    made = verdict(policy(), workload(placed()), unknown=("no budgets were read",))
+    made = verdict(policy(), workload(placed()), caveats=(NoImages(), OtherVersion(version="1.35")))
     assert made == PolicyRow(
         verdict="fail",
         source="kwhatif.yaml",
-        findings=(FindingRow(rule="caveats", level="fail", message="no budgets were read"),),
+        findings=(FindingRow(rule="caveats/no-images", level="fail", message="", caveat=NoImages()),),
     )

@@ -45,7 +45,7 @@ def test_annotations_suppress(annotation: str, reason: str | None) -> None:
 MISUNDERSTOOD = {
     "no reason": ("preemption", "kwhatif.dev/ignore: 'preemption' gives no reason: write RULE: REASON"),
     "an empty reason": ("preemption: ", "kwhatif.dev/ignore: 'preemption:' gives no reason: write RULE: REASON"),
-    "no such rule": ("premption: typo", "kwhatif.dev/ignore: there is no rule 'premption'"),
+    "no such rule": ("premption: typo", "kwhatif.dev/ignore: there is no rule 'premption'; did you mean preemption?"),
 }
 
 
@@ -53,7 +53,7 @@ MISUNDERSTOOD = {
 def test_an_annotation_that_cannot_be_understood_suppresses_nothing(annotation: str, message: str) -> None:
     made = verdict(policy(), workload(EVICTS, ignore=annotation))
     assert [(found.rule, found.message, found.suppressed) for found in made.findings] == [
-        ("preemption", "evicts batch/etl", None),
+        ("preemption", "would evict pod batch/etl (priority 0)", None),
         ("annotation", message, None),
     ]
 

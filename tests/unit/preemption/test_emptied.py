@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from kwhatif.model.pod import PodCondition
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Victim
 from kwhatif.preemption.disruption import Spent, disrupt
@@ -10,6 +15,8 @@ from kwhatif.preemption.policy import Policy
 from kwhatif.snapshot.snapshot import Snapshot
 from tests.builders import PodBuilder, budget, node, pod, selector, snapshot
 from tests.unit.preemption.fakes import cycle_of
+
+READY, NOT_READY = PodCondition(type="Ready", status="True"), PodCondition(type="Ready", status="False")
 
 
 class Sparing(Policy):
@@ -80,6 +87,26 @@ def test_pods_are_judged_anew_when_their_budget_allows_less() -> None:
 def test_a_pod_that_was_on_its_way_out_is_no_disruption() -> None:
     snap = snapshot(node("n1"), guarded("a").terminating(), budget("db", 1, selector(app="db")))
     assert evict(snap, "a", "n1") == ()
+
+
+@pytest.mark.parametrize(
+    ("status", "is_disruption"),
+    [
+        pytest.param({"phase": "Running", "conditions": (READY,)}, True, id="ready"),
+        pytest.param({"phase": "Running", "conditions": (NOT_READY,)}, False, id="not ready"),
+        pytest.param(
+            {"phase": "Pending", "conditions": (PodCondition(type="PodScheduled", status="True"),)},
+            False,
+            id="not started",
+        ),
+        pytest.param({"phase": "Pending"}, False, id="nothing known, but not running"),
+        pytest.param({"phase": "Running"}, True, id="written by hand"),
+    ],
+)
+def test_only_ready_pods_count_for_a_budget(status: dict[str, Any], *, is_disruption: bool) -> None:
+    snap = snapshot(node("n1"), guarded("a").status(**status), budget("db", 1, selector(app="db")))
+    evict(snap, "a", "n1")
+    assert Budgets(snap.cluster).allowed("default/db") == (0 if is_disruption else 1)
 
 
 def test_what_one_snapshot_keeps_is_not_for_its_fork() -> None:

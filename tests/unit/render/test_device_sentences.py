@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.framework.evidence import BindingFailed, ClaimElsewhere, DeviceShortage, Evidence, InvalidDevicePool
+from kwhatif.framework.evidence import (
+    BindingFailed,
+    BindingTimedOut,
+    ClaimElsewhere,
+    DeviceShortage,
+    Evidence,
+    InvalidDevicePool,
+)
 from kwhatif.render.sentences import sentence
 
 
@@ -48,6 +55,11 @@ from kwhatif.render.sentences import sentence
             BindingFailed("ns/c", "d/p/x", "failed"),
             "claim ns/c: device d/p/x could not be prepared (failed)",
             id="a device that failed",
+        ),
+        pytest.param(
+            BindingTimedOut("ns/c", "d/p/x", 660, 600),
+            "claim ns/c: device d/p/x is not ready after 660 s (bindingTimeout 600 s)",
+            id="a device that takes too long",
         ),
     ],
 )

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from msgspec.structs import replace
 
+from kwhatif.framework.evidence import Note, UntoleratedTaint
 from kwhatif.render.markdown import code, prose, to_markdown
-from kwhatif.report import Decision, Report, SnapshotInfo
+from kwhatif.report import Decision, ObjectionRow, RejectedRow, Report, SnapshotInfo
 from tests.unit.render.test_tools import EXCUSED, FAILS, HOSTILE, WARNS, hostile, report
 
 GFM = MarkdownIt("gfm-like", {"linkify": False})
@@ -60,15 +62,73 @@ def test_other_commands_have_a_row_per_pod() -> None:
     stuck = Decision(pod="shop/b", outcome="Unschedulable", message="0/1 nodes are available.")
     made = Report(command="schedule", snapshot=SnapshotInfo(nodes=1), decisions=(placed, stuck))
     assert to_markdown(made).splitlines()[2:] == [
-        "| ✅ | `shop/a` | `n1` | lands on n1, the best of 0 feasible nodes (1 in all) |",
         "| ❌ | `shop/b` |  | stays pending: 0/1 nodes are available. |",
+        "| ✅ | `shop/a` | `n1` | lands on n1, the best of 0 feasible nodes (1 in all) |",
     ]
 
 
-def test_many_rows_are_cut_and_counted() -> None:
+TAINT = UntoleratedTaint("gpu", "", "NoSchedule")
+TAINTED = ObjectionRow(plugin="TaintToleration", code="x", reasons=("had untolerated taint(s)",), evidence=(TAINT,))
+
+
+def stuck(pod: str, *, text: str = "", nodes: int = 3) -> Decision:
+    """A pod that three nodes reject, and something that the cluster says."""
+    noted = ObjectionRow(plugin="Mine", code="x", reasons=(text or "no",), evidence=(Note(text),) if text else ())
+    rows = tuple(
+        RejectedRow(
+            node=f"n{number}.internal", code="x", plugin="Mine", reasons=noted.reasons, objections=(noted, TAINTED)
+        )
+        for number in range(nodes)
+    )
+    return Decision(pod=pod, outcome="Unschedulable", rejected=rows, message=f"0/{nodes} nodes: {text}")
+
+
+def test_the_evidence_is_folded_below() -> None:
+    made = Report(command="schedule", snapshot=SnapshotInfo(nodes=3), decisions=(stuck("shop/b"),))
+    assert [line.rstrip() for line in to_markdown(made).splitlines()[4:]] == [
+        "<details><summary>Evidence: shop/b</summary>",
+        "",
+        "| Nodes | Reason | Evidence |",
+        "|---|---|---|",
+        "| 3 | no; had untolerated taint(s) | taint gpu:NoSchedule; on n0, n1, n2 |",
+        "",
+        "nodes: \\*.internal",
+        "",
+        "kube-scheduler's words: 0/3 nodes:",
+        "",
+        "</details>",
+    ]
+
+
+def test_there_is_room_for_so_much_evidence_only() -> None:
+    decisions = tuple(stuck(f"shop/{number}", text="x" * 200) for number in range(100))
+    text = to_markdown(Report(command="schedule", snapshot=SnapshotInfo(nodes=3), decisions=decisions))
+    assert len(text) < 65_536
+    shown = text.count("<details>")
+    assert 0 < shown < 100
+    assert f"Left out here: the evidence for {100 - shown} more pods" in text
+
+
+def test_equal_findings_are_one_line() -> None:
     lines = to_markdown(report(*[FAILS] * 150)).splitlines()
-    assert lines.count(next(line for line in lines if "unschedulable" in line)) == 100
+    (finding,) = [line for line in lines if "unschedulable" in line]
+    assert "and 145 more: stays pending" in finding
+
+
+def test_many_rows_are_cut_and_counted() -> None:
+    findings = [replace(FAILS, message=f"stays pending: {number}") for number in range(150)]
+    lines = to_markdown(report(*findings)).splitlines()
+    assert sum("**unschedulable**" in line for line in lines) == 100
     assert lines[-1] == "- … and 50 more"
+
+
+def test_evidence_from_the_cluster_is_not_markup() -> None:
+    made = replace(hostile(), command="schedule", decisions=(stuck(HOSTILE, text=HOSTILE),))
+    types = {token.type for token in tokens(to_markdown(made))}
+    assert not types & {"link_open", "image", "em_open", "s_open", "html_inline", "fence", "code_block"}
+    blocks = [token.content.strip() for token in tokens(to_markdown(made)) if token.type == "html_block"]
+    assert [block[:8] for block in blocks] == ["<details", "</detail", "<details", "</detail"]
+    assert all("<b>" not in block and "@me" not in block for block in blocks)
 
 
 def test_nothing_from_the_cluster_is_markup() -> None:

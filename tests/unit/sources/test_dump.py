@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import InputError
+from kwhatif.model.caveat import NoNodes, VersionNotRead
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.sources import listing, read
@@ -136,14 +137,14 @@ def test_input_without_objects(text: str) -> None:
 )
 def test_a_cluster_without_nodes_is_a_cluster_but_worth_a_caveat(text: str) -> None:
     loaded = load(stdin=text)
-    assert loaded.caveats == ["the input holds no Node: kube-scheduler finds no nodes available to schedule pods"]
+    assert loaded.caveats == [NoNodes()]
 
 
 def test_kinds_that_are_not_read_are_counted_and_versions_are_worth_a_caveat() -> None:
     claim = "apiVersion: resource.k8s.io/v1alpha3\nkind: ResourceClaim\nmetadata: {name: c}\n"
     loaded = load(stdin=f"{NODE}---\napiVersion: v1\nkind: Secret\n---\n{claim}")
     assert dict(loaded.skipped) == {"v1/Secret": 1, "resource.k8s.io/v1alpha3/ResourceClaim": 1}
-    assert loaded.caveats == ["resource.k8s.io/v1alpha3/ResourceClaim left out, 1 objects: this version is not read"]
+    assert loaded.caveats == [VersionNotRead(kind="resource.k8s.io/v1alpha3/ResourceClaim", count=1)]
 
 
 def test_a_large_list_that_is_not_what_it_looks_like_is_read_the_plain_way(monkeypatch: pytest.MonkeyPatch) -> None:

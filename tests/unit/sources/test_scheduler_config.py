@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.render.caveats import sentences
 from kwhatif.sources.scheduler import read_scheduler
 from kwhatif.sources.scheduler_config import read_config
 from kwhatif.sources.yaml_keys import repeated_keys
@@ -115,7 +116,7 @@ def test_repeated_keys(text: str, expected: list[tuple[int, str]]) -> None:
 def caveats(tmp_path: Path, extender: str) -> list[str]:
     path = tmp_path / "config.yaml"
     path.write_text(HEAD + f"extenders: [{extender}]\n")
-    return list(read_scheduler(str(path), (), None, stdin=io.BytesIO()).caveats)
+    return list(sentences(read_scheduler(str(path), (), None, stdin=io.BytesIO()).caveats))
 
 
 CAVEATS = {
@@ -138,7 +139,7 @@ CAVEATS = {
 def test_plugins_that_are_not_modelled_are_caveats(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(HEAD + "profiles: [{plugins: {permit: {enabled: [{name: GangScheduling}]}}}]\n")
-    assert list(read_scheduler(str(path), (), None, stdin=io.BytesIO()).caveats) == [
+    assert list(sentences(read_scheduler(str(path), (), None, stdin=io.BytesIO()).caveats)) == [
         "plugin GangScheduling is enabled, but not modelled: it is about groups of pods"
     ]
 

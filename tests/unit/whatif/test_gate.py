@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 
+from kwhatif.model.caveat import NoImages, OtherVersion
 from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.missing import Missing
 from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.policy.build import build_rulebook, default_rulebook
+from kwhatif.render.caveats import worded
 from kwhatif.report import Decision, Report, WorkloadRow
 from kwhatif.sources.applied import as_applied, as_row
 from kwhatif.sources.manifests import read_manifest_set
-from kwhatif.whatif.gate import Question, gate
+from kwhatif.whatif.gate import gate
+from kwhatif.whatif.judge import Question
 from kwhatif.whatif.session import Session
 from tests.builders import PodBuilder, budget, cluster, namespace, node, pod, selector
 
@@ -32,16 +34,15 @@ def run(session: Session, text: str, **question: Any) -> Report:
         default_namespace="default",
         custom_kinds=question.get("template_paths", {}),
     )
-    asked = {"book": default_rulebook(), "today": date(2026, 1, 1)} | question
-    return gate(
-        session,
-        Question(
-            applied=tuple(map(as_applied, found.manifests)),
-            problems=tuple(map(as_row, found.problems)),
-            caveats=found.caveats,
-            **asked,
-        ),
+    book, today = question.pop("book", default_rulebook()), question.pop("today", date(2026, 1, 1))
+    strict = question.pop("strict", False)
+    asked = Question(
+        applied=tuple(map(as_applied, found.manifests)),
+        problems=tuple(map(as_row, found.problems)),
+        caveats=found.caveats,
+        **question,
     )
+    return worded(gate(session, asked, book, today=today, strict=strict))
 
 
 def workload(
@@ -95,7 +96,7 @@ def test_each_placed_pod_takes_its_room() -> None:
     web = row(report, "Deployment default/web")
     assert (web.replicas, web.placed, web.unschedulable) == (9, 8, 1)
     assert web.nodes == {"n1": 4, "n2": 4}
-    assert web.message == "8 of 9 placed; the 9th stays pending"
+    assert web.message == "8 of 9 pods fit, 1 stays pending"
     assert report.policy is not None
     assert report.policy.verdict == "fail"
 
@@ -105,7 +106,7 @@ def test_each_victim_leaves_and_is_named_once() -> None:
     session = Session(cluster(node("n1"), low("etl-1"), younger, HIGH))
     report = run(session, workload("Deployment", "web", 3, cpu="2", spec="priorityClassName: high,"))
     web = row(report, "Deployment default/web")
-    assert web.message == ("none of 3 placed; the 1st and 2nd evict batch/etl-2, batch/etl-1; the 3rd stays pending")
+    assert web.message == "none of 3 pods fit, 2 would evict 2 pods without an owner (priority -10), 1 stays pending"
     assert web.victims == ("batch/etl-2", "batch/etl-1")
     assert (web.preempting, web.unschedulable) == (2, 1)
 
@@ -181,7 +182,7 @@ def test_a_new_quota_refuses_what_exceeds_it() -> None:
     report = run(Session(cluster(node("n1"))), quota + workload("Deployment", "web", 3))
     web = row(report, "Deployment default/web")
     assert (web.placed, web.denied) == (2, 1)
-    assert web.message == "2 of 3 placed; the 3rd is refused"
+    assert web.message == "2 of 3 pods fit, 1 is refused"
     refused = next(each for each in report.decisions if each.outcome == "Denied")
     assert refused.message.endswith("exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2")
 
@@ -275,7 +276,7 @@ def test_a_claim_that_a_quota_refuses_keeps_its_pod_from_being_made() -> None:
     )
     report = run(Session(cluster(node("n1"))), quota + text)
     db = row(report, "StatefulSet default/db")
-    assert db.message == "none of 2 placed; db-0 is refused; 1 waits for it"
+    assert db.message == "none of 2 pods fit, db-0 is refused, 1 waits for it"
     assert 'persistentvolumeclaims "data-db-0" is forbidden' in report.decisions[0].message
 
 
@@ -291,7 +292,7 @@ def test_claims_from_templates_are_made_for_pods() -> None:
     )
     wants = "resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}],"
     report = run(Session(cluster(node("n1"))), devices + workload("Deployment", "ml", 2, spec=wants))
-    assert row(report, "Deployment default/ml").message == "1 of 2 placed; the 2nd stays pending"
+    assert row(report, "Deployment default/ml").message == "1 of 2 pods fits, 1 stays pending"
 
 
 def test_ephemeral_volumes_get_their_claims() -> None:
@@ -364,7 +365,7 @@ def test_another_template_replaces_the_pods() -> None:
     text = workload("Deployment", "web", 4, cpu="2")
     web = row(run(running(4), text), "Deployment default/web")
     assert (web.update, web.removed, web.placed) == ("changed", 4, 4)
-    assert web.message == "4 removed; all 4 placed on 2 nodes"
+    assert web.message == "4 removed; all 4 pods fit on 2 nodes"
 
 
 def test_with_surge_the_old_pods_are_still_there() -> None:
@@ -416,7 +417,7 @@ ROLLOUT = workload("Rollout", "web", 2).replace("apps/v1", "example.com/v1")
 
 def test_a_custom_resource_is_judged_by_the_path_of_its_template() -> None:
     report = run(Session(cluster(node("n1"))), ROLLOUT, template_paths={"Rollout": [".spec.template"]})
-    assert row(report, "Rollout default/web").message == "all 2 placed on n1"
+    assert row(report, "Rollout default/web").message == "all 2 pods fit on n1"
     assert report.caveats == ()
 
 
@@ -436,11 +437,13 @@ def test_an_autoscaler_is_a_caveat() -> None:
     report = run(Session(cluster(node("n1"))), workload("Deployment", "web") + scaler, strict=True)
     assert row(report, "Deployment default/web").replicas == 1
     assert report.caveats == (
-        "HorizontalPodAutoscaler default/web is not modelled:"
-        " what it scales counts with the replicas that it names, or has",
+        "HorizontalPodAutoscaler default/web (3 to 9 replicas) is not modelled:"
+        " Deployment default/web counts with the replicas that it names, or has",
     )
     assert report.policy is not None
-    assert report.policy.verdict == "pass"
+    assert [(found.rule, found.level, found.workload) for found in report.policy.findings] == [
+        ("caveats/autoscaler", "fail", "Deployment default/web")
+    ]
 
 
 def test_a_path_that_leads_nowhere_is_a_problem_of_that_manifest() -> None:
@@ -479,11 +482,11 @@ def test_placement_is_judged_by_the_labels_of_nodes() -> None:
 
 @pytest.mark.parametrize(("strict", "verdict"), [(True, "fail"), (False, "pass")])
 def test_missing_information_fails_a_strict_gate_only(strict: bool, verdict: str) -> None:
-    session = Session(cluster(node("n1")), caveats=[Missing("no budgets"), "something else"])
+    session = Session(cluster(node("n1")), caveats=[NoImages(), OtherVersion(version="1.35")])
     report = run(session, bare("p"), strict=strict)
     assert report.policy is not None
     assert report.policy.verdict == verdict
-    assert report.caveats == ("no budgets", "something else")
+    assert [caveat.code for caveat in report.caveat_details] == ["no-images", "other-version"]
 
 
 def test_a_finding_points_into_the_file() -> None:
@@ -499,14 +502,14 @@ def test_a_finding_points_into_the_file() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (bare("p"), "placed on n1"),
+        (bare("p"), "fits on n1"),
         (bare("p", cpu="9"), "stays pending"),
         (bare("p", spec="schedulingGates: [{name: g}],"), "is not queued"),
         (bare("p", spec="schedulerName: other,"), "is not judged"),
         (bare("p", spec="priorityClassName: none,"), "is refused"),
         (workload("Deployment", "p", 0), "makes no pods"),
-        (workload("Deployment", "p", 2), "all 2 placed on n1"),
-        (workload("Deployment", "p", 2, cpu="9"), "all 2 stay pending"),
+        (workload("Deployment", "p", 2), "all 2 pods fit on n1"),
+        (workload("Deployment", "p", 2, cpu="9"), "all 2 pods stay pending"),
     ],
 )
 def test_sentences(text: str, message: str) -> None:

@@ -7,10 +7,13 @@ from collections.abc import Callable
 from itertools import cycle
 
 import pytest
+from msgspec.structs import replace
 
 from kwhatif.catalog import default_profile
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.preemption.victims import VictimSearch
+from kwhatif.whatif.caveats import BATCHED
 from kwhatif.whatif.placing import Placement, Placer, placer
 from tests.builders import (
     HOSTNAME,
@@ -125,3 +128,33 @@ def test_a_replica_with_a_claim_of_its_own_costs_an_attempt(monkeypatch: pytest.
     watched = Watched(monkeypatch, *nodes())
     watched.place_many(lambda number: web(number).volume("tmp", ephemeral={}), 3)
     assert watched.attempts == 3
+
+
+def without_default_spreading() -> Profile:
+    profile, bare = default_profile(), PodTopologySpread(PodTopologySpreadArgs(defaulting_type="List"))
+    points = ("pre_filter", "filter", "pre_score", "score")
+    changed = {
+        point: tuple(bare if plugin.name == bare.name else plugin for plugin in getattr(profile, point))
+        for point in points
+    }
+    return replace(profile, **changed)
+
+
+@pytest.mark.parametrize(
+    ("profile", "make", "room", "is_said"),
+    [
+        pytest.param(without_default_spreading(), plain, "1", True, id="one to a node"),
+        pytest.param(without_default_spreading(), plain, "4", False, id="the node has room for the next"),
+        pytest.param(without_default_spreading(), softly_spread, "1", False, id="pods with constraints"),
+        pytest.param(without_default_spreading(), alone, "1", False, id="pods with affinity"),
+        pytest.param(default_profile(), plain, "1", False, id="default spreading"),
+    ],
+)
+def test_it_is_said_where_equal_pods_may_be_batched(
+    profile: Profile, make: Callable[[int], PodBuilder], room: str, *, is_said: bool
+) -> None:
+    snap = snapshot(*(node(name).allocatable(cpu=room, pods="9") for name in NAMES[:4]))
+    placing = Placer({DEFAULT_SCHEDULER: profile}, snap)
+    for placement in placing.place_all(make(number).info() for number in range(3)):
+        assert placement.outcome == "Placed"
+    assert (BATCHED in placing.caveats) is is_said

@@ -32,25 +32,25 @@ def fates(report: Report) -> str:
 
 
 NEW = {
-    "all fit": (stateful(3), "0P 1P 2P", "all 3 placed on 2 nodes"),
-    "one does not fit": (stateful(5, "2500m"), "0P 1P 2U 3W 4W", "2 of 5 placed; db-2 stays pending; 2 wait for it"),
-    "none fits": (stateful(3, "9"), "0U 1W 2W", "none of 3 placed; db-0 stays pending; 2 wait for it"),
-    "in parallel": (stateful(4, "3", policy="Parallel"), "0P 1P 2U 3U", "2 of 4 placed; db-2 and db-3 stay pending"),
+    "all fit": (stateful(3), "0P 1P 2P", "all 3 pods fit on 2 nodes"),
+    "one does not fit": (stateful(5, "2500m"), "0P 1P 2U 3W 4W", "2 of 5 pods fit, db-2 stays pending, 2 wait for it"),
+    "none fits": (stateful(3, "9"), "0U 1W 2W", "none of 3 pods fit, db-0 stays pending, 2 wait for it"),
+    "in parallel": (stateful(4, "3", policy="Parallel"), "0P 1P 2U 3U", "2 of 4 pods fit, db-2 and db-3 stay pending"),
     "gated": (
         stateful(2, spec="schedulingGates: [{name: example.com/x}],"),
         "0G 1W",
-        "none of 2 placed; db-0 is not queued; 1 waits for it",
+        "none of 2 pods fit, db-0 is not queued, 1 waits for it",
     ),
-    "for another scheduler": (stateful(2, spec="schedulerName: other,"), "0I 1I", "all 2 are not judged"),
+    "for another scheduler": (stateful(2, spec="schedulerName: other,"), "0I 1I", "all 2 pods are not judged"),
     "refused": (
         QUOTA.replace("N", "1") + stateful(4),
         "0P 1D 2W 3W",
-        "1 of 4 placed; db-1 is refused; 2 wait for it",
+        "1 of 4 pods fits, db-1 is refused, 2 wait for it",
     ),
     "refused, in parallel": (
         QUOTA.replace("N", "1") + stateful(3, policy="Parallel"),
         "0P 1D 2D",
-        "1 of 3 placed; db-1 and db-2 are refused",
+        "1 of 3 pods fits, db-1 and db-2 are refused",
     ),
 }
 
@@ -78,7 +78,9 @@ def test_a_pod_that_evicts_others_lets_the_next_one_follow() -> None:
     session = Session(cluster(node("n1"), node("n2"), *low, HIGH))
     report = run(session, stateful(3, "3", "priorityClassName: high,"))
     db = row(report, "StatefulSet default/db")
-    assert db.message == "none of 3 placed; db-0 and db-1 evict batch/low-1, batch/low-2; db-2 stays pending"
+    assert db.message == (
+        "none of 3 pods fit, db-0 and db-1 would evict 2 pods without an owner (priority -10), db-2 stays pending"
+    )
 
 
 def test_the_finding_counts_those_that_wait_but_they_have_none_of_their_own() -> None:
@@ -127,37 +129,37 @@ def running(replicas: int, nodes: int = 4, **fields: Any) -> Session:
 
 
 UPDATES = {
-    "all are replaced": (stateful(3, "2"), "final", "2P 1P 0P", "3 removed; all 3 placed on 3 nodes"),
+    "all are replaced": (stateful(3, "2"), "final", "2P 1P 0P", "3 removed; all 3 pods fit on 3 nodes"),
     "the first one that is replaced fits nowhere": (
         stateful(3, "9"),
         "final",
         "2U 1W 0W",
-        "1 removed; none of 3 placed; db-2 stays pending; 2 wait for it",
+        "1 removed; none of 3 pods fit, db-2 stays pending, 2 wait for it",
     ),
     "in parallel, they are replaced one by one all the same": (
         stateful(3, "9", policy="Parallel"),
         "final",
         "2U 1W 0W",
-        "1 removed; none of 3 placed; db-2 stays pending; 2 wait for it",
+        "1 removed; none of 3 pods fit, db-2 stays pending, 2 wait for it",
     ),
     "those that are missing come first": (
         stateful(4, "9"),
         "final",
         "3U 2W 1W 0W",
-        "none of 4 placed; db-3 stays pending; 3 wait for it",
+        "none of 4 pods fit, db-3 stays pending, 3 wait for it",
     ),
     "in parallel, all that are missing come first": (
         stateful(5, "9", policy="Parallel"),
         "final",
         "3U 4U 2W 1W 0W",
-        "none of 5 placed; db-3 and db-4 stay pending; 3 wait for db-3",
+        "none of 5 pods fit, db-3 and db-4 stay pending, 3 wait for db-3",
     ),
     "one at a time": (stateful(3, "9"), "surge", "2U", "1 removed; stays pending"),
     "down to a partition": (
         stateful(3, "9").replace("spec: {", "spec: {updateStrategy: {rollingUpdate: {partition: 1}}, ", 1),
         "final",
         "2U 1W",
-        "1 removed; none of 2 placed; db-2 stays pending; 1 waits for it",
+        "1 removed; none of 2 pods fit, db-2 stays pending, 1 waits for it",
     ),
 }
 
@@ -174,11 +176,11 @@ def test_pods_that_are_not_replaced_keep_their_room() -> None:
     text = stateful(3, "9")
     session = running(3, nodes=3)
     assert [each.outcome for each in run(session, bare("p", cpu="4")).decisions] == ["Unschedulable"]
-    report = run(session, text + "".join(bare(name, cpu="4") for name in "pq"))
+    report = run(session, text + "".join(bare(name, cpu="4") for name in "pq"), rollout="final")
     assert fates(report) == "2U 1W 0W default/pP default/qU"
 
 
 def test_pods_that_are_not_replaced_count_for_the_quota() -> None:
     text = QUOTA.replace("N", "4") + stateful(3, "9")
-    report = run(running(3), text + stateful(2).replace("name: db", "name: other"))
+    report = run(running(3), text + stateful(2).replace("name: db", "name: other"), rollout="final")
     assert [each.outcome for each in report.decisions] == ["Unschedulable", "Waits", "Waits", "Placed", "Denied"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.report import CandidateRow, Decision, Outcome, PreemptionRow, VictimRow
-from kwhatif.whatif.workload_rows import ordinal, sentence
+from kwhatif.whatif.workload_rows import sentence
 
 _OUTCOMES: dict[str, Outcome] = {
     "p": "Placed",
@@ -35,21 +35,18 @@ def _decision(number: int, letter: str) -> Decision:
 @pytest.mark.parametrize(
     ("letters", "expected"),
     [
-        ("p", "placed on n1"),
-        ("e", "evicts batch/v1"),
-        ("ppp", "all 3 placed on 2 nodes"),
-        ("pppppe", "5 of 6 placed; the 6th evicts batch/v6"),
-        ("ppeeu", "2 of 5 placed; the 3rd and 4th evict batch/v3, batch/v4; the 5th stays pending"),
-        ("eppeu", "2 of 5 placed; the 1st evicts batch/v1; the 4th evicts batch/v4; the 5th stays pending"),
-        ("eeeee", "all 5 evict batch/v1, batch/v2, batch/v3 and 2 more"),
-        (
-            "eeeeu",
-            "none of 5 placed; the 1st to 4th evict batch/v1, batch/v2, batch/v3, batch/v4; the 5th stays pending",
-        ),
-        ("pupupupe", "4 of 8 placed; 3 stay pending; 1 evicts batch/v8"),
-        ("pd", "1 of 2 placed; the 2nd is refused"),
-        ("gg", "all 2 are not queued"),
-        ("pi", "1 of 2 placed; the 2nd is not judged"),
+        ("p", "fits on n1"),
+        ("e", "would evict pod batch/v1 (priority 0)"),
+        ("ppp", "all 3 pods fit on 2 nodes"),
+        ("pppppe", "5 of 6 pods fit, 1 would evict pod batch/v6 (priority 0)"),
+        ("ppeeu", "2 of 5 pods fit, 2 would evict 2 pods without an owner (priority 0), 1 stays pending"),
+        ("puuuu", "1 of 5 pods fits, 4 stay pending"),
+        ("eeeee", "all 5 pods would evict 5 pods without an owner (priority 0)"),
+        ("eeu", "none of 3 pods fit, 2 would evict 2 pods without an owner (priority 0), 1 stays pending"),
+        ("pupupupe", "4 of 8 pods fit, 3 stay pending, 1 would evict pod batch/v8 (priority 0)"),
+        ("pd", "1 of 2 pods fits, 1 is refused"),
+        ("gg", "all 2 pods are not queued"),
+        ("pi", "1 of 2 pods fits, 1 is not judged"),
     ],
 )
 def test_sentences(letters: str, expected: str) -> None:
@@ -61,14 +58,11 @@ def test_sentences(letters: str, expected: str) -> None:
     [
         ("unchanged", 0, "", "unchanged"),
         ("scaled", 3, "", "3 removed"),
-        ("changed", 2, "pp", "2 removed; all 2 placed on 2 nodes"),
+        ("changed", 2, "pp", "2 removed; all 2 pods fit on 2 nodes"),
+        ("restarted", 2, "pp", "all 2 pods fit on 2 nodes"),
+        ("unchanged", 0, "pu", "unchanged, but not all of its pods run; 1 of 2 pods fits, 1 stays pending"),
         ("new", 0, "", "makes no pods"),
     ],
 )
 def test_updates(update: str, removed: int, letters: str, expected: str) -> None:
     assert sentence(update, removed, decisions(letters)) == expected
-
-
-def test_ordinals() -> None:
-    told = [ordinal(number) for number in (1, 2, 3, 4, 10, 11, 12, 13, 21, 22, 23, 101, 111, 112)]
-    assert told == "1st 2nd 3rd 4th 10th 11th 12th 13th 21st 22nd 23rd 101st 111th 112th".split()

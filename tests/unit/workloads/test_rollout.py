@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.admission.default_tolerations import add_default_tolerations
+from kwhatif.model.caveat import OrderedPodPending, ReplicasKept, WorkloadNotInDump
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Container, Pod, PodCondition, PodSpec, PodTemplateSpec, ResourceRequirements
@@ -35,6 +36,7 @@ from kwhatif.model.workload import (
     UpdateStrategy,
 )
 from kwhatif.sources.saving.redact import redact
+from kwhatif.workloads.rolling.removal import removed_first
 from kwhatif.workloads.rolling.update import Update, resolved
 from kwhatif.workloads.rollout import plan_update
 from tests.builders import PodBuilder, node, pod
@@ -188,17 +190,16 @@ def test_of_a_rollout_that_is_under_way_the_next_step_is_taken() -> None:
 
 def test_what_is_not_in_the_input_is_said() -> None:
     update = plan_update(deployment(), around(*running(4)))
-    assert update.caveat == (
-        "Deployment default/web is not in the input, but 4 of its pods are: they count as made of another template"
-    )
-    assert plan_update(deployment(), around(*FOUR)).caveat == ""
+    assert update.caveat == WorkloadNotInDump(workload="Deployment default/web", count=4)
+    assert plan_update(deployment(), around(*FOUR)).caveat is None
 
 
 @pytest.mark.parametrize(("there", "told"), [(4, True), (1, False), (None, False)])
 def test_a_number_of_replicas_that_is_left_out_is_told(there: int | None, told: bool) -> None:
     update = plan_update(deployment(None), around(deployment(there), replica_set(), *running(there or 1)))
     assert counts(update) == ("unchanged", 0, 0)
-    assert ("it keeps the 4 that it has" in update.caveat) is told
+    kept = ReplicasKept(workload="Deployment default/web", replicas=4)
+    assert (update.caveat == kept) is told
 
 
 def test_who_goes_first() -> None:
@@ -219,6 +220,21 @@ def test_who_goes_first() -> None:
     update = plan_update(deployment(1), around(known, replica_set(), *pods))
     names = [gone.metadata.name for gone in update.removed]
     assert names == ["nowhere", "pending", "unready", "other-twin", "twin", "young", "old"]
+
+
+def ready_on(place: str, name: str, owner: str = "web-66") -> PodBuilder:
+    conditions = (PodCondition(type="Ready", status="True"),)
+    return running(1, owner)[0].meta(name=name).on(place).status(phase="Running", conditions=conditions)
+
+
+def test_pods_beside_others_of_the_same_deployment_go_first_whosever_they_are() -> None:
+    """`getPodsRankedByRelatedPodsOnSameNode`: active ones of all its ReplicaSets count, ready or not."""
+    mine = [ready_on("a", "crowded"), ready_on("b", "alone"), ready_on("c", "beside-one-that-goes")]
+    related = [*mine, running(1, "web-55")[0].meta(name="other").on("a"), ready_on("c", "going").terminating()]
+    in_order = removed_first([each.build() for each in mine], [each.build() for each in related])
+    assert [each.metadata.name for each in in_order] == ["crowded", "alone", "beside-one-that-goes"]
+    without = removed_first([each.build() for each in mine])
+    assert [each.metadata.name for each in without] == ["alone", "beside-one-that-goes", "crowded"]
 
 
 @pytest.mark.parametrize(
@@ -337,8 +353,7 @@ def test_a_pod_that_is_pending_in_the_cluster_holds_up_the_others(policy: str, t
     waiting = running(3, "db", "StatefulSet")[1].on("").status(phase="Pending")
     new = replace(stateful(4), spec=replace(stateful(4).spec, pod_management_policy=policy))
     update = plan_update(new, around(*THREE, waiting))
-    assert (update.caveat == "StatefulSet default/db: db-1 is pending in the cluster, and until it runs no other pod is"
-            " made or replaced: the answer takes it as running") is told  # fmt: skip
+    assert update.caveat == (OrderedPodPending(workload="StatefulSet default/db", pod="db-1") if told else None)
 
 
 def test_below_the_partition_new_pods_are_of_the_old_template() -> None:

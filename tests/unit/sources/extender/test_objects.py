@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kwhatif.admission.candidate import admit_candidate
-from kwhatif.admission.priority import PriorityClasses
+from kwhatif.admission.new_pod import stored_pod
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.node import Node
@@ -21,7 +20,7 @@ from kwhatif.model.policy import PriorityClass
 from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.sources.dump import read_cluster
 from kwhatif.sources.extender.objects import WholeObjects
-from kwhatif.sources.manifests import read_manifests
+from kwhatif.sources.manifests import read_manifest_set
 from tests.builders import node, pod
 
 MANIFEST = """
@@ -51,10 +50,11 @@ def sent(tmp_path: Path, manifest: str) -> dict[str, Any]:
     path = tmp_path / "pod.yaml"
     path.write_text(manifest)
     candidates = Originals()
-    (read,) = read_manifests([str(path)], stdin=io.BytesIO(), default_namespace="shop", originals=candidates)
+    found = read_manifest_set([str(path)], stdin=io.BytesIO(), default_namespace="shop", originals=candidates)
+    (read,) = found.manifests
     assert isinstance(read.object, Pod)
-    classes = PriorityClasses([PriorityClass(metadata=ObjectMeta(name="high"), value=1000)])
-    admitted = admit_candidate(read.object, classes)
+    classes = Cluster([PriorityClass(metadata=ObjectMeta(name="high"), value=1000)])
+    admitted = stored_pod(read.object, classes)
     assert isinstance(admitted, Pod)
     return WholeObjects(SessionOriginals(Originals(), candidates)).candidate(PodInfo(admitted))
 
@@ -139,7 +139,7 @@ def test_a_candidate_of_a_manifest_is_not_the_pod_of_that_name_in_the_cluster() 
 def test_a_node_is_sent_whole_and_encoded_once() -> None:
     stored = {"kind": "Node", "metadata": {"name": "n", "annotations": {"a": "b"}}, "spec": {"podCIDR": "10.0.0.0/8"}}
     objects = WholeObjects(SessionOriginals(originals(node=stored), Originals()))
-    known = node("n").build()
+    known = node("n").meta(annotations={"a": "b"}).build()
     first = objects.node(known)
     found = msgspec.json.decode(first)
     assert (found["metadata"]["annotations"], found["spec"]) == ({"a": "b"}, {"podCIDR": "10.0.0.0/8"})

@@ -84,7 +84,7 @@ def test_its_decisions_are_those_of_the_cluster(tool: Tool, tmp_path: Path) -> N
 
 def decisions(session: kwhatif.api.Session, pods: list[Path]) -> list[dict]:
     """Decisions, with the order in which pods began instead of the times."""
-    report = kwhatif.preempt(session, *pods).to_json().decode()
+    report = kwhatif.preempt(session, *pods).to_json()
     times = sorted(set(re.findall(TIME, report)))
     return json.loads(re.sub(TIME, lambda match: f"time {times.index(match[0])}", report))["decisions"]
 
@@ -246,7 +246,7 @@ class TestKwokctl:
     def test_it_tells_no_dates(self, tmp_path: Path) -> None:
         (tmp_path / "export.yaml").write_bytes(dumps.kwokctl())
         told = described(tmp_path / "export.yaml").caveats
-        assert told[0].startswith("a kwokctl export tells no dates: ages are wrong")
+        assert told[0].startswith("a kwokctl export has no dates: ages are wrong")
         times = {info.pod.status.start_time for info in sessions(tmp_path).snapshot.pods.values()}
         assert all(time.startswith("1999-12-31T") and time.endswith("Z") for time in times if time)
 

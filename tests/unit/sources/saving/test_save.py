@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,10 @@ from tests.cli.running import run
 TIME = "2026-11-21T07:20:00Z"
 PODS = sorted((dumps.DEMO.parent / "pods").glob("*.yaml"))
 SUFFIXES = ("json", "yaml", "yml", "json.gz", "yaml.gz", "json.zst", "yaml.zst")
+
+
+#: The demo's dump was taken then.
+NOW = datetime(2026, 11, 21, 7, 20, tzinfo=UTC)
 
 
 def unpacked(path: Path) -> bytes:
@@ -38,7 +43,7 @@ def objects(path: Path) -> list[Any]:
 
 
 def report(*sources: Path) -> dict[str, Any]:
-    made = json.loads(kwhatif.preempt(kwhatif.load(*sources), *PODS).to_json())
+    made = json.loads(kwhatif.preempt(kwhatif.load(*sources, now=NOW), *PODS).to_json())
     del made["snapshot"]["sources"]
     return made
 
@@ -153,7 +158,7 @@ class TestWhatWasKnown:
         kwhatif.save_snapshot(tmp_path / "saved.json", dump, images=True)
         small = dumps.DEMO.parent / "pods" / "small.yaml"
         made = [
-            json.loads(kwhatif.schedule(kwhatif.load(path), small).to_json())
+            json.loads(kwhatif.schedule(kwhatif.load(path, now=NOW), small).to_json())
             for path in (dump, tmp_path / "saved.json")
         ]
         for one in made:

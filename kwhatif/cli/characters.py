@@ -1,0 +1,147 @@
+"""Output in the encoding of the terminal or pipe: what it cannot hold is written in plain characters."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+#: The name under which Python knows `_replace`.
+HANDLER = "kwhatif"
+#: Characters of our own -> what stands for them. Lines keep their width, so that tables stay straight.
+_PLAIN = {
+    "✔": "ok",
+    "✘": "x",
+    "⏸": "=",
+    "→": "->",
+    "◂": "<",
+    "…": "...",
+    "•": "*",
+    "\u00d7": "x",
+    "\u2013": "-",
+    "—": "-",
+    "\u2212": "-",
+    "≤": "<=",
+    "≥": ">=",
+    "±": "+-",
+    "µ": "u",
+    "μ": "u",
+    "✅": "[ok]",
+    "❌": "[x]",
+    "⚠": "[!]",
+    "\ufe0f": "",
+    "─": "-",
+    "━": "-",
+    "│": "|",
+    "├": "|",
+    "└": "`",
+    "\u2019": "'",
+    "“": '"',
+    "”": '"',
+}
+
+
+def adapt_streams() -> None:
+    """From here on nothing that is printed can fail for its characters."""
+    if sys.stdout is None:  # it was closed (`>&-`): the exit code is all that is asked for
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as long as the process lives
+    for stream in (sys.stdout, sys.stderr):
+        # Whoever chose "ignore" or "replace" has chosen.
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape", "backslashreplace"):
+            stream.reconfigure(errors=HANDLER)
+
+
+def encoding_of_output() -> str:
+    """What standard output is encoded in; "utf-8" where nothing is."""
+    return getattr(sys.stdout, "encoding", None) or "utf-8"
+
+
+def is_unicode(encoding: str) -> bool:
+    """Whether every character can be written."""
+    return encoding.lower().replace("-", "").startswith(("utf8", "utf16", "utf32"))
+
+
+def plain(text: str, encoding: str) -> str:
+    """The text with what cannot be encoded replaced."""
+    return text.encode(encoding, HANDLER).decode(encoding)
+
+
+def escaped(text: str) -> str:
+    r"""JSON with `\uXXXX` for everything that is not ASCII: the same data in every encoding."""
+    return "".join(character if character.isascii() else _escape(character) for character in text)
+
+
+def referenced(text: str) -> str:
+    """XML with references for everything that is not ASCII: the same data in every encoding."""
+    return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+def quoted(text: str) -> str:
+    r"""YAML in which everything that is not ASCII stands in quotes, as `\uXXXX`: the same data in every encoding."""
+    if text.isascii():
+        return text
+    import yaml
+
+    return yaml.safe_dump(yaml.safe_load(text), sort_keys=False, width=120)
+
+
+#: Formats that have a notation of their own for any character.
+NOTATIONS: dict[str, Callable[[str], str]] = {
+    "json": escaped,
+    "yaml": quoted,
+    "sarif": escaped,
+    "gitlab": escaped,
+    "junit": referenced,
+}
+
+
+def spelled(part: RenderableType, encoding: str) -> RenderableType:
+    """The same to print, before it is laid out: replacements may be wider."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    if isinstance(part, str):
+        return plain(part, encoding)
+    if isinstance(part, Text):
+        return _spelled_text(part, encoding)
+    if isinstance(part, Padding):
+        part.renderable = spelled(part.renderable, encoding)
+    elif isinstance(part, Table):
+        for column in part.columns:
+            column.header = spelled(column.header, encoding)
+            column._cells = [spelled(cell, encoding) for cell in column._cells]
+    return part
+
+
+def _spelled_text(text: Text, encoding: str) -> Text:
+    pieces = [plain(character, encoding) for character in text.plain]
+    made = text.blank_copy("".join(pieces))
+    starts = [0]
+    for piece in pieces:
+        starts.append(starts[-1] + len(piece))
+    for span in text.spans:
+        made.stylize(span.style, starts[min(span.start, len(pieces))], starts[min(span.end, len(pieces))])
+    return made
+
+
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_PLAIN.get(one, _escape(one)) for one in error.object[error.start : error.end]), error.end
+
+
+def _escape(character: str) -> str:
+    r"""As JSON and YAML write it: `\u20ac`, and two of these beyond the first 65,536 characters."""
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[index : index + 4]}" for index in range(0, len(units), 4))
+
+
+codecs.register_error(HANDLER, _replace)

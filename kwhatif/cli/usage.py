@@ -1,0 +1,181 @@
+"""How commands explain themselves: options in groups, and what was meant where an option is wrong."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+if TYPE_CHECKING:
+    from kwhatif.whatif.session import Session
+
+#: The groups after the one that has no name of its own, in this order.
+CLUSTER = "Cluster"
+SCHEDULER = "Scheduler"
+OTHER = "Other"
+_GROUPS = ("Options", CLUSTER, SCHEDULER, OTHER)
+#: The options that are looked for most, in the group that they are in.
+_FIRST = ("--output", "--namespace")
+#: Wrong usage, in whichever Click Typer brings: its only public name is that of a subclass.
+UsageError: Any = typer.BadParameter.__bases__[0]
+
+
+class ClosedPipeError(Exception):
+    """Nobody reads any more what is printed.
+
+    Typer would turn a BrokenPipeError into exit code 1, which is a "no".
+    """
+
+
+class Command(TyperCommand):
+    """A command whose help lists options by group, and whose first sentence is never cut."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The same, with more to say about an unknown option."""
+        with _unknown_options(ctx, args):
+            return super().parse_args(ctx, args)
+
+    def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
+        """The first sentence, whole: whoever prints it folds it."""
+        return _first_sentence(self.help)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments, then options by group, all descriptions in one column."""
+        params: list[Any] = list(self.get_params(ctx))
+        sections = {"Arguments": [param for param in params if param.param_type_name == "argument"]}
+        for group in _GROUPS:
+            members = [param for param in params if isinstance(param, TyperOption) and _group_of(param) == group]
+            sections[group] = sorted(members, key=_rank)
+        records = {title: [param.get_help_record(ctx) for param in found] for title, found in sections.items()}
+        width = max(len(names) for rows in records.values() for names, _ in rows)
+        for title, rows in records.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl([(names.ljust(width), text) for names, text in rows], col_max=width)
+
+
+class Group(TyperGroup):
+    """A command of commands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The same, with more to say about an unknown option."""
+        with _unknown_options(ctx, args):
+            return super().parse_args(ctx, args)
+
+    def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 - Typer calls it
+        """The first sentence, whole: whoever prints it folds it."""
+        return _first_sentence(self.help)
+
+
+class Root(Group):
+    """The whole command line."""
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """The same; help that nobody reads to its end is not a failure of ours."""
+        with _pipe_may_close():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """The same, for answers."""
+        with _pipe_may_close():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _pipe_may_close() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as closed:
+        raise ClosedPipeError from closed
+
+
+def _group_of(option: TyperOption) -> str:
+    if option.name == "help":
+        return OTHER
+    return option.rich_help_panel or _GROUPS[0]
+
+
+def _rank(option: TyperOption) -> int:
+    """Options keep their order otherwise."""
+    return next((rank for rank, name in enumerate(_FIRST) if name in option.opts), len(_FIRST))
+
+
+def _first_sentence(text: str | None) -> str:
+    return (text or "").strip().partition("\n\n")[0].replace("\n", " ")
+
+
+@contextmanager
+def _unknown_options(ctx: Any, args: Sequence[str]) -> Iterator[None]:
+    given = list(args)  # Click takes them away one by one
+    try:
+        yield
+    except UsageError as wrong:
+        unknown = getattr(wrong, "option_name", None)
+        if unknown is None or not hasattr(wrong, "possibilities"):
+            raise
+        file = next((name for name in given if name.startswith(unknown) and os.path.lexists(name)), None)
+        about = _about_unknown(ctx, str(unknown)) if file is None else f"For the file {file} write ./{file}."
+        raise UsageError(about, ctx=ctx) from wrong
+
+
+def _about_unknown(ctx: Any, unknown: str) -> str:
+    here = _options_of(ctx.command)
+    others = {name: _options_of(command) for name, command in _commands(ctx.find_root().command)}
+    owners = [name for name, options in others.items() if unknown in options]
+    if owners and ctx.parent is None:
+        return f"{unknown} is an option of {', '.join(owners)}: put it after the command."
+    if owners:
+        return f"{unknown} is an option of {', '.join(owners)}, not of {ctx.command.name}."
+    message = f"No such option: {unknown}."
+    near = get_close_matches(unknown, {*here, *(name for options in others.values() for name in options)}, n=1)
+    if not near:
+        return message
+    owners = [name for name, options in others.items() if near[0] in options]
+    where = "" if near[0] in here else f", an option of {', '.join(owners)}"
+    return f"{message} Did you mean {near[0]}{where}?"
+
+
+def _options_of(command: Any) -> list[str]:
+    return [name for param in command.params if isinstance(param, TyperOption) for name in param.opts]
+
+
+def _commands(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """All commands with their names, such as `snapshot save`."""
+    for name, child in getattr(command, "commands", {}).items():
+        if isinstance(child, TyperGroup):
+            yield from _commands(child, f"{path}{name} ")
+        else:
+            yield f"{path}{name}", child
+
+
+#: A node in YAML or JSON, also as an entry of a list.
+_NODE = re.compile(rb'"?kind"?[ \t]*:[ \t]*"?Node"?[ \t]*[,}\r\n]')
+
+
+def check_not_swapped(dumps: Sequence[str], manifests: Sequence[str], session: Session) -> None:
+    """A dump without any node or running pod, and manifests with nodes in them, stand in each other's place.
+
+    Raises:
+        UsageError: they do.
+    """
+    snapshot = session.snapshot
+    if snapshot.nodes or len(snapshot.pods) > len(snapshot.pending):
+        return
+    from kwhatif.sources.files import find_inputs, read_inputs
+    from kwhatif.sources.problems import Problems
+
+    readable = [path for path in manifests if path != "-"]
+    inputs = find_inputs(readable, io.BytesIO(), Problems())
+    if any(_NODE.search(text) for _, text in read_inputs(inputs, Problems())):
+        cluster = " ".join(f"--from {path}" for path in readable)
+        raise UsageError(
+            f"{', '.join(dumps)} holds no node, but {', '.join(readable)} does: are the two swapped?"
+            f" Manifests are arguments, and --from names the cluster: {' '.join(dumps)} {cluster}"
+        )

@@ -1,0 +1,155 @@
+"""Queueing hints: whether an event may help a pod that a plugin has rejected.
+
+(`EnqueueExtensions` and `QueueingHintFn` in `staging/src/k8s.io/kube-scheduler/framework`, `buildQueueingHintMap` in
+`pkg/scheduler/scheduler.go`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from kwhatif.framework.cycle import EXTENDER
+from kwhatif.framework.events import ActionType, ClusterEvent, EventResource
+from kwhatif.framework.guard import CallSite, GuardedPlugin, unguarded
+from kwhatif.framework.plugin import Plugin
+from kwhatif.framework.profile import Profile
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.pod import Pod
+from kwhatif.snapshot.pod_info import PodInfo
+
+
+class QueueingHint(Enum):
+    """What a plugin makes of an event, in upstream's words."""
+
+    QUEUE = "Queue"
+    QUEUE_SKIP = "QueueSkip"
+
+
+QUEUE = QueueingHint.QUEUE
+QUEUE_SKIP = QueueingHint.QUEUE_SKIP
+
+
+def queue_if(condition: object) -> QueueingHint:
+    """QUEUE where the condition is true."""
+    return QUEUE if condition else QUEUE_SKIP
+
+
+#: Asked with the pod that waits, the object before and after (None: it was not there), and the cluster after the event.
+QueueingHintFn = Callable[[PodInfo, Any, Any, Cluster], QueueingHint]
+
+
+class ClusterEventWithHint(NamedTuple):
+    """An event that a plugin registers for, and what it makes of it; without a hint the pod is always queued."""
+
+    event: ClusterEvent
+    queueing_hint: QueueingHintFn | None = None
+    #: Pods that differ in nothing but name, UID and time of creation get the same answer. Only for speed; the pod that
+    #: the event itself is about is always asked by itself.
+    same_for_replicas: bool = False
+
+
+@runtime_checkable
+class EnqueueExtensions(Plugin, Protocol):
+    """A plugin that says which events may help the pods that it rejects; any other is taken to mean every event."""
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """The events with their hints; none: nothing but time, or another plugin, brings its pods back."""
+
+
+class Registration(NamedTuple):
+    """An event that a plugin is registered for."""
+
+    plugin: str
+    event: ClusterEvent
+    hint: QueueingHintFn | None
+    same_for_replicas: bool
+
+
+def builtin(
+    resource: EventResource, action: ActionType, queueing_hint: QueueingHintFn | None = None
+) -> ClusterEventWithHint:
+    """What a plugin of kube-scheduler registers for: none of its hints tells replicas apart."""
+    return ClusterEventWithHint(ClusterEvent(resource, action), queueing_hint, same_for_replicas=True)
+
+
+#: What is registered for a plugin that says nothing, and for extenders (`UnrollWildCardResource`).
+#: QUIRK: attachments and resource slices are not among them.
+EVERY_EVENT: tuple[ClusterEventWithHint, ...] = tuple(
+    builtin(resource, ActionType.ALL)
+    for resource in (
+        EventResource.POD,
+        EventResource.NODE,
+        EventResource.PERSISTENT_VOLUME,
+        EventResource.PERSISTENT_VOLUME_CLAIM,
+        EventResource.CSI_NODE,
+        EventResource.CSI_DRIVER,
+        EventResource.CSI_STORAGE_CAPACITY,
+        EventResource.STORAGE_CLASS,
+        EventResource.RESOURCE_CLAIM,
+        EventResource.DEVICE_CLASS,
+    )
+)
+
+_NODE_TAINT = ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_TAINT)
+
+
+def registrations(profile: Profile) -> list[Registration]:
+    """What the profile's plugins are registered for (`buildQueueingHintMap`).
+
+    Only plugins that can reject a pod are asked: those of PreEnqueue, PreFilter and Filter (and Reserve and Permit,
+    which kwhatif has none of that are nothing else).
+    """
+    found = [Registration(EXTENDER, *entry) for entry in EVERY_EVENT] if profile.extenders else []
+    rejecting: dict[str, Plugin] = {}
+    for plugin in (*profile.pre_enqueue, *profile.pre_filter, *profile.filter):
+        rejecting.setdefault(plugin.name, plugin)
+    for plugin in rejecting.values():
+        found.extend(_of(plugin))
+    return found
+
+
+def _of(plugin: Plugin) -> list[Registration]:
+    entries = _entries(plugin)
+    on_nodes = [entry.event.action for entry in entries if entry.event.resource is EventResource.NODE]
+    added = any(ActionType.ADD in action for action in on_nodes)
+    tainted = any(ActionType.UPDATE_NODE_TAINT in action for action in on_nodes)
+    found = [Registration(plugin.name, *entry) for entry in entries]
+    if added and not tainted:
+        # QUIRK: (buildQueueingHintMap) a left-over of a check that is no longer made: any change of any node's taints
+        # is taken to help whoever waits for new nodes.
+        found.append(Registration(plugin.name, _NODE_TAINT, None, same_for_replicas=True))
+    return found
+
+
+def _entries(plugin: Plugin) -> Sequence[ClusterEventWithHint]:
+    inner = unguarded(plugin)
+    if not isinstance(inner, EnqueueExtensions):
+        return EVERY_EVENT
+    if not isinstance(plugin, GuardedPlugin):
+        return inner.events_to_register()
+    entries: Sequence[ClusterEventWithHint] = CallSite(plugin.name, "EventsToRegister", "").call(
+        inner.events_to_register, returns=(list, tuple)
+    )
+    return [entry._replace(queueing_hint=_guarded(plugin.name, entry.queueing_hint)) for entry in entries]
+
+
+def _guarded(plugin: str, hint: QueueingHintFn | None) -> QueueingHintFn | None:
+    if hint is None:
+        return None
+
+    def guarded(pod: PodInfo, old: Any, new: Any, cluster: Cluster) -> QueueingHint:
+        return CallSite(plugin, "QueueingHint", pod.key).call(hint, pod, old, new, cluster, returns=QueueingHint)
+
+    return guarded
+
+
+def is_same_pod(waiting: PodInfo, pod: Pod) -> bool:
+    """Whether the event is about the very pod that waits."""
+    return waiting.uid == (pod.metadata.uid or key_of(pod))
+
+
+def is_scheduled(pod: Pod) -> bool:
+    """Whether the pod takes room: it has a node, or is nominated to one."""
+    return bool(pod.spec.node_name or pod.status.nominated_node_name)

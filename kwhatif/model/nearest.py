@@ -1,0 +1,20 @@
+"""Names that are near to one that does not exist: what somebody who mistyped it may have meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+#: So many are shown at most.
+_MOST = 3
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Those of the known names that are spelled much like this one, the nearest first.
+
+    Upper and lower case count as the same. The order in which the names are given does not matter.
+    """
+    by_lower: dict[str, str] = {}
+    for each in sorted(known):
+        by_lower.setdefault(each.lower(), each)
+    return [by_lower[found] for found in get_close_matches(name.lower(), by_lower, _MOST)]

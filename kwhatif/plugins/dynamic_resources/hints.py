@@ -1,0 +1,57 @@
+"""Which events may help a pod to its devices (the hints in `dynamicresources/dynamicresources.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.framework.events import ActionType, EventResource
+from kwhatif.framework.hints import (
+    QUEUE,
+    QUEUE_SKIP,
+    ClusterEventWithHint,
+    QueueingHint,
+    builtin,
+    is_same_pod,
+    queue_if,
+)
+from kwhatif.framework.status import Status
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.pod import Pod
+from kwhatif.model.resource import ResourceClaim
+from kwhatif.plugins.dynamic_resources.claims import user_claims
+from kwhatif.snapshot.pod_info import PodInfo
+
+
+def events_to_register() -> Sequence[ClusterEventWithHint]:
+    """A node is added, gets other labels or amounts; a claim, a class or a slice comes or changes."""
+    change = ActionType.ADD | ActionType.UPDATE
+    node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
+    return (
+        builtin(EventResource.NODE, node),
+        builtin(EventResource.RESOURCE_CLAIM, change, _after_claim_change),
+        builtin(EventResource.POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, _after_pod_change),
+        builtin(EventResource.DEVICE_CLASS, change),
+        builtin(EventResource.RESOURCE_SLICE, change),
+    )
+
+
+def _after_claim_change(pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim, cluster: Cluster) -> QueueingHint:
+    """All claims of the pod are there, and: any claim gave its devices back, or one of the pod's own changed."""
+    claims = user_claims(pod, cluster)
+    if isinstance(claims, Status):
+        return QUEUE_SKIP
+    if old is not None and old.status.allocation is not None and new.status.allocation is None:
+        return QUEUE
+    if not any(_is_same(claim, new) for claim in claims):
+        return QUEUE_SKIP
+    return queue_if(old is None or old.status != new.status)
+
+
+def _is_same(claim: ResourceClaim, other: ResourceClaim) -> bool:
+    one, two = claim.metadata, other.metadata
+    return one.uid == two.uid if one.uid or two.uid else (one.namespace, one.name) == (two.namespace, two.name)
+
+
+def _after_pod_change(pod: PodInfo, _old: Pod | None, new: Pod, cluster: Cluster) -> QueueingHint:
+    """The pod itself has all its claims now."""
+    return queue_if(is_same_pod(pod, new) and not isinstance(user_claims(PodInfo(new), cluster), Status))

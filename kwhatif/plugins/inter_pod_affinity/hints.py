@@ -1,0 +1,86 @@
+"""Which events may help a pod with affinity or anti-affinity (the hints in `interpodaffinity/plugin.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.framework.events import ActionType, EventResource
+from kwhatif.framework.hints import (
+    QUEUE,
+    QUEUE_SKIP,
+    ClusterEventWithHint,
+    QueueingHint,
+    builtin,
+    is_same_pod,
+    is_scheduled,
+    queue_if,
+)
+from kwhatif.matching.affinity import AffinityTerm, affinity_terms
+from kwhatif.matching.labels import Labels
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+from kwhatif.snapshot.pod_info import PodInfo
+
+
+def events_to_register() -> Sequence[ClusterEventWithHint]:
+    """A pod is added, deleted, or gets other labels; a node is added, or its labels change."""
+    pod = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
+    node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
+    return (
+        builtin(EventResource.POD, pod, _after_pod_change),
+        builtin(EventResource.NODE, node, _after_node_change),
+    )
+
+
+def _all_match(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
+    """Whether there are terms, and all of them speak of the pod.
+
+    QUIRK: (podMatchesAllAffinityTerms) also of anti-affinity terms all must, though one is enough to keep a pod away;
+    and a namespaceSelector is tested against no labels at all.
+    """
+    meta = pod.metadata
+    return bool(terms) and all(term.matches(meta.namespace, meta.labels, {}) for term in terms)
+
+
+def _after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None, _cluster: Cluster) -> QueueingHint:
+    if old is not None and new is not None and is_same_pod(pod, new):
+        return QUEUE  # its own labels changed: others may no longer object
+    if not all(is_scheduled(one) for one in (old, new) if one is not None):
+        return QUEUE_SKIP
+    terms = pod.affinity_terms
+    if terms.problem:
+        return QUEUE  # an error
+    wanted, refused = terms.required, terms.required_anti
+    if old is None:
+        return queue_if(new is not None and _all_match(wanted, new))
+    if new is None:
+        return queue_if(_all_match(refused, old) or _refuses(old, pod))
+    comes = _all_match(wanted, new) and not _all_match(wanted, old)
+    goes = _all_match(refused, old) and not _all_match(refused, new)
+    return queue_if(comes or goes)
+
+
+def _refuses(deleted: Pod, pod: PodInfo) -> bool:
+    """Whether the deleted pod's own anti-affinity spoke of the pod."""
+    terms = affinity_terms(deleted)
+    return bool(terms.problem) or _all_match(terms.required_anti, pod.pod)
+
+
+def _after_node_change(pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:
+    """The node comes into a domain of a term, leaves one, or moves from one to another."""
+    terms = pod.affinity_terms
+    if terms.problem:
+        return QUEUE  # an error
+    after = new.metadata.labels
+    if old is None:
+        return queue_if(terms.required_anti or any(term.topology_key in after for term in terms.required))
+    before = old.metadata.labels
+    enters = any(_moves(term, after, before) for term in terms.required)
+    return queue_if(enters or any(_moves(term, before, after) for term in terms.required_anti))
+
+
+def _moves(term: AffinityTerm, within: Labels, other: Labels) -> bool:
+    """Whether the node is in a domain with these labels, and not in the same one with the other labels."""
+    key = term.topology_key
+    return key in within and within[key] != other.get(key)

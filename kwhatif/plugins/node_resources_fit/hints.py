@@ -1,0 +1,131 @@
+"""Which events may make room for a pod (`EventsToRegister` and its hints in `noderesources/fit.go`)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from kwhatif.framework.events import ActionType, EventResource
+from kwhatif.framework.hints import (
+    QUEUE,
+    QUEUE_SKIP,
+    ClusterEventWithHint,
+    QueueingHint,
+    builtin,
+    is_same_pod,
+    is_scheduled,
+    queue_if,
+)
+from kwhatif.matching.device_classes import IMPLICIT_PREFIX, device_classes_by_resource
+from kwhatif.matching.pod_resources import pod_resources
+from kwhatif.matching.requests import PODS, Resources, pod_requests, stored_amounts, to_resources
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+from kwhatif.model.quantity import value
+from kwhatif.model.resource import DeviceClass
+from kwhatif.snapshot.pod_info import PodInfo
+
+
+def events_to_register() -> Sequence[ClusterEventWithHint]:
+    """A pod is deleted or scaled down; a node is added or grows; a DeviceClass comes to stand for a resource."""
+    pod = ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN
+    node = ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE
+    return (
+        builtin(EventResource.POD, pod, _after_pod_event),
+        builtin(EventResource.NODE, node, _after_node_change),
+        builtin(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE, _after_class_event),
+    )
+
+
+# --- pods --------------------------------------------------------------------------------------------
+
+
+def _after_pod_event(pod: PodInfo, old: Pod, new: Pod | None, _cluster: Cluster) -> QueueingHint:
+    """Any pod that took room was deleted, wherever it was; the pod asks for less; another gave of what it asks for."""
+    if new is None:
+        return queue_if(is_scheduled(old))
+    if is_same_pod(pod, new):
+        return QUEUE
+    if not new.spec.node_name:
+        return QUEUE_SKIP
+    before, after = (pod_resources(one).requested for one in (old, new))
+    return queue_if(any(after.of(name) < before.of(name) for name in pod.resources.requested.asked))
+
+
+# --- nodes -------------------------------------------------------------------------------------------
+
+
+def _after_node_change(pod: PodInfo, old: Node | None, new: Node, cluster: Cluster) -> QueueingHint:
+    """The pod fits the empty node, and some of what it asks for has become more."""
+    asked = pod.derived(_asked)
+    after = _room(new)
+    if not after.has(asked, cluster):
+        return QUEUE_SKIP
+    return queue_if(old is None or after.grew(_room(old), asked, cluster))
+
+
+def _asked(pod: Pod) -> Resources:
+    """It waits for a node: the spec alone counts."""
+    return to_resources(pod_requests(pod))
+
+
+class _Room:
+    """What an empty node has."""
+
+    def __init__(self, node: Node) -> None:
+        amounts = stored_amounts(node.status.allocatable)
+        self.pods = value(amounts.get(PODS, 0))
+        self.amounts = to_resources(amounts)
+
+    def has(self, asked: Resources, cluster: Cluster) -> bool:
+        """Whether there is room for a pod that asks for so much.
+
+        QUIRK: (isFit) resources that the plugin was configured to ignore count nevertheless.
+        """
+        most = self.amounts
+        if not self.pods or asked.cpu > most.cpu or asked.memory > most.memory or asked.ephemeral > most.ephemeral:
+            return False
+        return all(
+            amount <= most.scalar(name) or self._leaves_it_to_devices(name, cluster) for name, amount in asked.scalars
+        )
+
+    def grew(self, before: _Room, asked: Resources, cluster: Cluster) -> bool:
+        """Whether there is more room for such a pod (`haveAnyRequestedResourcesIncreased`)."""
+        if self.pods > before.pods:
+            return True
+        return any(
+            self.amounts.of(name) > before.amounts.of(name) or self._leaves_it_to_devices(name, cluster)
+            for name in asked.asked
+        )
+
+    def _leaves_it_to_devices(self, name: str, cluster: Cluster) -> bool:
+        """Whether a DeviceClass stands behind a scalar that the node has nothing of (`shouldDelegateResourceToDRA`)."""
+        return self.amounts.of(name) <= 0 and name in device_classes_by_resource(cluster)
+
+
+#: The nodes of the last event: all pods that wait are asked about it, one after the other.
+_last: deque[tuple[Node, _Room]] = deque(maxlen=2)
+
+
+def _room(node: Node) -> _Room:
+    for known, room in _last:
+        if known is node:
+            return room
+    room = _Room(node)
+    _last.append((node, room))
+    return room
+
+
+# --- device classes ----------------------------------------------------------------------------------
+
+
+def _after_class_event(pod: PodInfo, old: DeviceClass | None, new: DeviceClass, _cluster: Cluster) -> QueueingHint:
+    """The class has come to stand for a resource that the pod names."""
+    explicit = new.spec.extended_resource_name
+    if old is not None and (old.spec.extended_resource_name or "") == (explicit or ""):
+        return QUEUE_SKIP
+    names = pod_requests(pod.pod, pod_level=True).keys()
+    if old is None and IMPLICIT_PREFIX + new.metadata.name in names:
+        return QUEUE
+    return queue_if(explicit is not None and explicit in names)

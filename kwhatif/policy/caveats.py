@@ -1,0 +1,83 @@
+"""What a policy makes of caveats: each is a failure, a warning, or nothing but a line in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from kwhatif.model.caveat import CODES, Caveat, StaleSnapshot
+from kwhatif.model.duration import parse_duration
+from kwhatif.policy.names import CAVEATS, did_you_mean
+from kwhatif.policy.rules import Judged
+from kwhatif.policy.schema import Level, Policy
+
+#: Path and message.
+Issue = tuple[str, str]
+
+
+def level_of(caveat: Caveat, policy: Policy, *, strict: bool) -> Level:
+    """The level of a caveat: as the policy says; else `strict` fails what is missing; else its own.
+
+    Of several patterns the code itself comes first, then the first that matches.
+    """
+    if caveat.code in policy.caveats:
+        return policy.caveats[caveat.code]
+    for pattern, level in policy.caveats.items():
+        if fnmatchcase(caveat.code, pattern):
+            return level
+    bounded = isinstance(caveat, StaleSnapshot) and policy.snapshot is not None
+    if bounded or (strict and caveat.missing):
+        return "fail"
+    return "warn" if caveat.level == "warn" else "pass"
+
+
+class Doubt(NamedTuple):
+    """A caveat that does not pass, and whom it concerns; without a workload all of them."""
+
+    caveat: Caveat
+    level: Level
+    workload: Judged | None = None
+    pods: tuple[str, ...] = ()
+
+    @property
+    def rule(self) -> str:
+        """The name of the rule that it falls under."""
+        return f"{CAVEATS}/{self.caveat.code}"
+
+
+def doubts(caveats: Sequence[Caveat], workloads: Sequence[Judged], policy: Policy, *, strict: bool) -> Iterator[Doubt]:
+    """The caveats that fail or warn, workload by workload where they are about some."""
+    for caveat in caveats:
+        level = level_of(caveat, policy, strict=strict)
+        if level not in ("fail", "warn"):
+            continue
+        concerned = list(_concerned(caveat, level, workloads))
+        yield from concerned or [Doubt(caveat, level, None, caveat.pods)]
+
+
+def _concerned(caveat: Caveat, level: Level, workloads: Sequence[Judged]) -> Iterator[Doubt]:
+    about = frozenset(caveat.pods)
+    for workload in workloads:
+        pods = tuple(decision.pod for decision in workload.decisions if decision.pod in about)
+        if pods or (caveat.subject and caveat.subject == workload.row.name):
+            yield Doubt(caveat, level, workload, pods)
+
+
+def max_age(policy: Policy) -> int | None:
+    """How old a dump may be, in seconds; None: the policy does not say."""
+    return None if policy.snapshot is None else parse_duration(policy.snapshot.max_age) // 1_000_000_000
+
+
+def mistakes(policy: Policy) -> Iterator[Issue]:
+    """Codes that do not exist, and an age that is not one."""
+    for pattern in policy.caveats:
+        if not any(fnmatchcase(code, pattern) for code in CODES):
+            yield f"caveats.{pattern}", f"there is no caveat {pattern!r}{did_you_mean(pattern, CODES)}"
+    if policy.snapshot is None:
+        return
+    try:
+        if parse_duration(policy.snapshot.max_age) <= 0:
+            yield "snapshot.maxAge", "must be more than 0"
+    except ValueError:
+        yield "snapshot.maxAge", f"{policy.snapshot.max_age!r} is not a duration such as 6h or 90m"

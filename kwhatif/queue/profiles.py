@@ -1,0 +1,52 @@
+"""What the queue has to know of a configuration: the hints and PreEnqueue checks of its profiles, and its times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from kwhatif.framework.guard import unguarded
+from kwhatif.framework.hints import Registration, registrations
+from kwhatif.framework.plugin import PreEnqueuePlugin
+from kwhatif.framework.profile import Profile
+from kwhatif.framework.status import Status
+from kwhatif.plugins.default_preemption import DefaultPreemption
+from kwhatif.queue.backoff_queue import SECOND
+from kwhatif.queue.preempting import Preempting
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+
+#: A PreEnqueue plugin: its name, and what it says of a pod.
+PreEnqueue = tuple[str, Callable[[PodInfo], Status]]
+
+
+class QueueProfile(NamedTuple):
+    """What the queue has to know of one profile."""
+
+    registrations: Sequence[Registration] = ()
+    pre_enqueue: Sequence[PreEnqueue] = ()
+
+
+class QueueOptions(NamedTuple):
+    """`podInitialBackoffSeconds`, `podMaxBackoffSeconds` and `--pod-max-in-unschedulable-pods-duration`."""
+
+    initial_backoff: int = 1 * SECOND
+    max_backoff: int = 10 * SECOND
+    max_in_unschedulable_pods: int = 300 * SECOND
+
+
+def queue_profile(profile: Profile, snapshot: Snapshot, preempting: Preempting) -> QueueProfile:
+    """The profile for the queue; PreEnqueue looks things up in the snapshot's cluster."""
+    checks = tuple((plugin.name, _check(plugin, snapshot, preempting)) for plugin in profile.pre_enqueue)
+    return QueueProfile(registrations(profile), checks)
+
+
+def _check(plugin: PreEnqueuePlugin, snapshot: Snapshot, preempting: Preempting) -> Callable[[PodInfo], Status]:
+    if isinstance(unguarded(plugin), DefaultPreemption):
+        return preempting.pre_enqueue
+    return partial(_ask, plugin, snapshot)
+
+
+def _ask(plugin: PreEnqueuePlugin, snapshot: Snapshot, pod: PodInfo) -> Status:
+    return plugin.pre_enqueue(pod, snapshot)

@@ -1,0 +1,287 @@
+"""`SchedulingQueue`: every pod that waits for a node (`PriorityQueue` in `backend/queue/scheduling_queue.go`).
+
+Feature gates are at the defaults of 1.36: queueing hints, popping from backoffQ and asynchronous preemption are on,
+pod groups and asynchronous API calls are off. Times are nanoseconds since the epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+from kwhatif.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, ClusterEvent, pod_events
+from kwhatif.framework.status import Code
+from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.pod import Pod
+from kwhatif.queue.active_queue import ActiveQueue, InFlightEvent
+from kwhatif.queue.backoff_queue import BackoffQueue
+from kwhatif.queue.hinting import Answers, Occurrence, QueueingHints, QueueingStrategy
+from kwhatif.queue.nominator import Nominator, pod_lister
+from kwhatif.queue.profiles import QueueOptions, QueueProfile
+from kwhatif.queue.queued_pod import QueuedPodInfo
+from kwhatif.queue.unschedulable_pods import UnschedulablePods
+from kwhatif.snapshot.pod_info import PodInfo
+
+
+class Witness(Protocol):
+    """Who wants to know what plugins make of events."""
+
+    def __call__(self, occurrence: Occurrence, answers: Mapping[str, Answers], *, replay: bool) -> None:
+        """The answers by pod; `replay`: the event happened while the pod was in flight."""
+
+
+class SchedulingQueue:
+    """activeQ, backoffQ, the pool of unschedulable pods, pods in flight, and the nominator.
+
+    Whoever drives it sets `now` before each call, and calls `flush_backoff` at every whole second and
+    `flush_unschedulable_leftover` every 30 s. `cluster` is what the API server has; it is looked at, never changed,
+    and must be up to date when an event is reported.
+    """
+
+    def __init__(
+        self,
+        profiles: Mapping[str, QueueProfile],
+        cluster: Cluster,
+        options: QueueOptions = QueueOptions(),  # noqa: B008 - immutable
+        witness: Witness | None = None,
+    ) -> None:
+        self.now = 0
+        self.active = ActiveQueue()
+        self.backoff = BackoffQueue(options.initial_backoff, options.max_backoff)
+        self.unschedulable = UnschedulablePods()
+        self.nominator = Nominator(pod_lister(cluster))
+        self._profiles = profiles
+        self._hints = QueueingHints({name: profile.registrations for name, profile in profiles.items()}, cluster)
+        self._max_in_unschedulable_pods = options.max_in_unschedulable_pods
+        self._witness = witness
+
+    # --- pods come, change and go -------------------------------------------------------------------------
+
+    def add(self, pod: PodInfo) -> None:
+        """A pod without a node was created."""
+        self._move_to_active(QueuedPodInfo(pod, self.now), nominate=True)
+
+    def update(self, old: PodInfo, new: PodInfo) -> None:
+        """A pod without a node was changed. One that is nowhere in the queue comes in anew."""
+        events = pod_events(old.pod, new.pod)
+        if self.active.add_events_if_in_flight(new.uid, events, old.pod, new.pod):
+            return
+        info = self.active.queue.get(old.key) or self.backoff.get(old.key)
+        if info is not None:
+            info.update(new)
+            if old.key in self.active.queue:
+                self.active.queue.add_or_update(info)
+            else:
+                self.backoff.update(info)
+            self.nominator.update(old, new)
+            return
+        info = self.unschedulable.get(new.key)
+        if info is None:
+            self._move_to_active(QueuedPodInfo(new, self.now), nominate=True)
+            return
+        info.update(new)
+        self.nominator.update(old, new)
+        self.unschedulable.add_or_update(info)
+        for event in events:
+            occurrence = Occurrence(event, old.pod, new.pod)
+            if self._requeue(info, self._judge(info, occurrence)):
+                return
+
+    def delete(self, pod: PodInfo) -> None:
+        """A pod was deleted, or has got a node."""
+        self.nominator.delete(pod.uid)
+        if not self.active.queue.delete(pod.key) and not self.backoff.delete(pod.key):
+            self.unschedulable.delete(pod.key)
+
+    def nominated_pods(self) -> dict[str, list[PodInfo]]:
+        """Node -> pods nominated to it, the oldest nomination first (`NominatedPodsForNode`).
+
+        QUIRK: (nominatedPodToInfo) one that is in no part of the queue, as in flight, counts as one without requests.
+        """
+        return {node: [self._nominated_pod(*ref) for ref in refs] for node, refs in self.nominator.nominated.items()}
+
+    def _nominated_pod(self, key: str, uid: str) -> PodInfo:
+        info = self.get(key)
+        if info is not None:
+            return info.pod_info
+        namespace, _, name = key.partition("/")
+        return PodInfo(Pod(metadata=ObjectMeta(namespace=namespace, name=name, uid=uid)))
+
+    def get(self, key: str) -> QueuedPodInfo | None:
+        """The record of the pod with that key, if it waits in any part of the queue."""
+        return self.active.queue.get(key) or self.backoff.get(key) or self.unschedulable.get(key)
+
+    # --- attempts -----------------------------------------------------------------------------------------
+
+    def pop(self) -> QueuedPodInfo | None:
+        """Take out the pod that is to be tried now; None if there is none. After errors backoff is waited out."""
+        while True:
+            info = self.active.queue.pop() or self.backoff.pod_backoff.pop()
+            if info is None or self.active.move_to_in_flight(info):
+                return info
+
+    def done(self, uid: str) -> None:
+        """The attempt of the pod is over, and it does not come back (or has been bound)."""
+        self.active.done(uid)
+
+    def add_unschedulable_if_not_present(self, info: QueuedPodInfo) -> bool:
+        """The attempt failed: the pod comes back, see `failure`. False if a pod of its key is in the queue already."""
+        try:
+            if self.get(info.key) is not None:
+                return False
+            if info.unschedulable_plugins or info.pending_plugins:
+                info.unschedulable_count += 1
+                info.consecutive_errors_count = 0
+            else:
+                info.consecutive_errors_count += 1
+            info.timestamp = self.now
+            info.backoff_expiration = None
+            strategy = self._strategy_after_flight(info)
+            if not self._requeue(info, strategy):
+                self.unschedulable.add_or_update(info)
+            return True
+        finally:
+            self.active.done(info.uid)
+
+    def _strategy_after_flight(self, info: QueuedPodInfo) -> QueueingStrategy:
+        """What the events that it missed are worth (`determineSchedulingHintForInFlightPod`)."""
+        if not info.unschedulable_plugins and not info.pending_plugins:
+            return QueueingStrategy.AFTER_BACKOFF
+        events = self.active.events_for(info)
+        if events is None:
+            return QueueingStrategy.AFTER_BACKOFF
+        most = QueueingStrategy.IMMEDIATELY if info.pending_plugins else QueueingStrategy.AFTER_BACKOFF
+        best = QueueingStrategy.SKIP
+        for event in events:
+            best = max(best, self._judge(info, Occurrence(*event), replay=True))
+            if best is most:
+                break
+        return best
+
+    def activate(self, pods: Iterable[PodInfo]) -> None:
+        """Some plugin wants these pods to be tried at once, whatever their backoff."""
+        for pod in pods:
+            info = self.unschedulable.get(pod.key)
+            waited = info is None
+            if info is None:
+                info = self.backoff.get(pod.key)
+                self.backoff.delete(pod.key)
+            if info is None or not self._move_to_active(info, skip_pre_enqueue=waited):
+                self.active.add_events_if_in_flight(pod.uid, [FORCE_ACTIVATE], None, pod.pod)
+
+    # --- events -------------------------------------------------------------------------------------------
+
+    def move_all_to_active_or_backoff(
+        self,
+        event: ClusterEvent,
+        old: KubernetesObject | None,
+        new: KubernetesObject | None,
+        pre_check: Callable[[PodInfo], bool] | None = None,
+    ) -> None:
+        """Something happened: requeue the pods that it may help; `pre_check` may leave out pods of the pool."""
+        if not self._hints.is_of_interest(event):
+            return
+        occurrence = Occurrence(event, old, new)
+        seen: dict[str, Answers] = {}
+        moved: list[tuple[QueuedPodInfo, QueueingStrategy]] = []
+        for cause, by_template in self.unschedulable.groups():
+            if cause.gating_plugin and not self._reaches(event, self._hints.events_of(cause.gating_plugin)):
+                continue
+            for answers, pods in self._hints.answers_in(cause, by_template, occurrence):
+                strategy = self._hints.strategy(cause, answers)
+                if strategy is QueueingStrategy.SKIP and self._witness is None:
+                    continue
+                chosen = [info for info in pods if pre_check is None or pre_check(info.pod_info)]
+                if answers:
+                    seen.update((info.key, answers) for info in chosen)
+                if strategy is not QueueingStrategy.SKIP:
+                    moved.extend((info, strategy) for info in chosen)
+        self._tell(occurrence, seen)
+        for info, strategy in moved:
+            self._requeue(info, strategy)
+        self.active.add_event_if_any_in_flight(InFlightEvent(event, old, new))
+
+    @staticmethod
+    def _reaches(event: ClusterEvent, registered: Iterable[ClusterEvent]) -> bool:
+        return any(one.matches(event) for one in registered)
+
+    def _judge(self, info: QueuedPodInfo, occurrence: Occurrence, *, replay: bool = False) -> QueueingStrategy:
+        answers = self._hints.answers(info, occurrence)
+        self._tell(occurrence, {info.key: answers} if answers else {}, replay=replay)
+        return self._hints.strategy(info, answers)
+
+    def _tell(self, occurrence: Occurrence, answers: Mapping[str, Answers], *, replay: bool = False) -> None:
+        if self._witness is not None and answers:
+            self._witness(occurrence, answers, replay=replay)
+
+    # --- time ---------------------------------------------------------------------------------------------
+
+    def flush_backoff(self) -> None:
+        """Every second: pods whose backoff is over are ready (`flushBackoffQCompleted`)."""
+        for info in self.backoff.pop_completed(self.now):
+            self._move_to_active(info, skip_pre_enqueue=True)
+
+    def flush_unschedulable_leftover(self) -> None:
+        """Every 30 s: pods that have waited too long are tried again, whatever they wait for; but no gated ones."""
+        occurrence = Occurrence(UNSCHEDULABLE_TIMEOUT, None, None)
+        oldest = self.now - self._max_in_unschedulable_pods
+        late = [info for info in self.unschedulable if info.timestamp < oldest and not info.gated]
+        self._tell(occurrence, {info.key: self._hints.answers(info, occurrence) for info in late})
+        for info in late:
+            self._requeue(info, QueueingStrategy.AFTER_BACKOFF)
+        if late:
+            self.active.add_event_if_any_in_flight(InFlightEvent(UNSCHEDULABLE_TIMEOUT, None, None))
+
+    # --- from one part to another -------------------------------------------------------------------------
+
+    def _requeue(self, info: QueuedPodInfo, strategy: QueueingStrategy) -> bool:
+        """Put the pod where the strategy says (`requeuePodWithQueueingStrategy`); whether it left the pool."""
+        if strategy is QueueingStrategy.SKIP:
+            self.unschedulable.add_or_update(info)
+            return False
+        if strategy is QueueingStrategy.AFTER_BACKOFF and self.backoff.is_backing_off(info, self.now):
+            return self._move_to_backoff(info)
+        return self._move_to_active(info)
+
+    def _move_to_active(self, info: QueuedPodInfo, *, skip_pre_enqueue: bool = False, nominate: bool = False) -> bool:
+        """Let the pod be tried, unless a PreEnqueue plugin keeps it back; pods from backoffQ were asked before."""
+        if not skip_pre_enqueue:
+            self._run_pre_enqueue(info)
+        if info.gated:
+            if info.key not in self.active.queue and info.key not in self.backoff:
+                self.unschedulable.add_or_update(info)
+            return False
+        self.unschedulable.delete(info.key)
+        self.backoff.delete(info.key)
+        self.active.queue.add_or_update(info)
+        if nominate:
+            self.nominator.add(info.pod_info)
+        return True
+
+    def _move_to_backoff(self, info: QueuedPodInfo) -> bool:
+        self._run_pre_enqueue(info)
+        if info.gated:
+            self.unschedulable.add_or_update(info)
+            return False
+        self.unschedulable.delete(info.key)
+        self.backoff.add(info)
+        return True
+
+    def _run_pre_enqueue(self, info: QueuedPodInfo) -> None:
+        """Ask the plugins, first the one that keeps the pod back now, until one objects (`runPreEnqueuePlugins`).
+
+        Which of several that would object is named is left to chance upstream; here it is the order of the profile.
+        QUIRK: who has objected counts as a rejector until the next attempt, even when it no longer objects.
+        """
+        profile = self._profiles.get(info.pod_info.pod.spec.scheduler_name, QueueProfile())
+        checks = profile.pre_enqueue
+        if info.gating_plugin:
+            checks = sorted(checks, key=lambda entry: entry[0] != info.gating_plugin)
+        for name, pre_enqueue in checks:
+            status = pre_enqueue(info.pod_info)
+            if status.code is not Code.SUCCESS:
+                info.unschedulable_plugins.add(name)
+                info.gating_plugin = name
+                return
+        info.gating_plugin = ""

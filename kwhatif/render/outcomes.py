@@ -1,0 +1,96 @@
+"""How outcomes are shown: signs, colours, words, and which come first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.render.text import BAD, FAINT, GOOD, WARN
+from kwhatif.report import Decision, Outcome, Report, SourceRow, WorkloadRow
+
+#: A workload with the decisions about its pods; a pod that is no workload's, or is itself what was applied, has no row.
+Part = tuple[WorkloadRow | None, list[Decision]]
+
+SIGNS: dict[Outcome, tuple[str, str]] = {
+    "Placed": ("✔", GOOD),
+    "Preempts": ("!", WARN),
+    "Unschedulable": ("✘", BAD),
+    "Gated": ("⏸", WARN),
+    "Denied": ("✘", BAD),
+    "Ignored": ("-", FAINT),
+    "Waits": ("-", FAINT),
+}
+_VERBS: dict[Outcome, tuple[str, str]] = {
+    "Placed": ("fits", "fit"),
+    "Preempts": ("would evict", "would evict"),
+    "Unschedulable": ("stays pending", "stay pending"),
+    "Gated": ("is gated", "are gated"),
+    "Denied": ("is refused", "are refused"),
+    "Ignored": ("is ignored", "are ignored"),
+    "Waits": ("waits", "wait"),
+}
+
+#: The least severity.
+_PLACED = 4
+
+
+def verb(outcome: Outcome, count: int) -> str:
+    """`fits`, `stay pending`."""
+    one, many = _VERBS[outcome]
+    return one if count == 1 else many
+
+
+def sign_of(row: WorkloadRow) -> tuple[str, str]:
+    """Sign and style of what becomes of the workload."""
+    if row.unschedulable or row.denied or (row.rollout is not None and not row.rollout.completed):
+        return SIGNS["Unschedulable"]
+    return SIGNS["Preempts"] if row.placed < row.replicas else SIGNS["Placed"]
+
+
+def severity(decision: Decision) -> int:
+    """The lowest is the worst: unschedulable, preempting with violations, preempting, not tried, placed."""
+    match decision.outcome:
+        case "Unschedulable" | "Denied":
+            return 0
+        case "Preempts":
+            return 1 if any(victim.violates for victim in decision.victims) else 2
+        case "Placed":
+            return _PLACED
+        case _:
+            return 3
+
+
+def workload_severity(row: WorkloadRow) -> int:
+    """The severity of the worst of its pods."""
+    if row.unschedulable or row.denied:
+        return 0
+    if row.preempting:
+        return 1 if row.violations else 2
+    return 3 if row.placed < row.replicas else _PLACED
+
+
+def parts_of(report: Report) -> list[Part]:
+    """Workload by workload, then the pods that are no workload's: the worst first, but pending pods in queue order."""
+    by_source: dict[SourceRow | None, list[Decision]] = {}
+    for decision in report.decisions:
+        by_source.setdefault(decision.source, []).append(decision)
+    parts: list[Part] = []
+    for row in report.workloads:
+        left = by_source.get(row.source, [])
+        decisions, left[: row.replicas] = left[: row.replicas], []
+        is_itself = len(decisions) == 1 and row.name.endswith(f" {decisions[0].pod}")
+        parts.append((None if is_itself else row, decisions))
+    parts.extend((None, [decision]) for decisions in by_source.values() for decision in decisions)
+    if report.command != "preempt":
+        parts.sort(key=lambda part: min(map(severity, part[1]), default=_PLACED))
+    return parts
+
+
+def workload_groups(rows: Sequence[WorkloadRow], many: int) -> list[list[WorkloadRow]]:
+    """The workloads, the worst first; of more than `many`, those with equal results are together."""
+    groups: dict[object, list[WorkloadRow]] = {}
+    for row in sorted(rows, key=workload_severity):
+        result: object = row.source
+        if len(rows) > many:
+            result = row.message if row.placed < row.replicas or not row.replicas else True
+        groups.setdefault(result, []).append(row)
+    return list(groups.values())

@@ -1,0 +1,160 @@
+"""What a verdict rests on and nobody knows, in a few words: they stand in the line that says yes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from kwhatif.model.caveat import (
+    AdmissionNotAsked,
+    AutoscalerNotModelled,
+    Caveat,
+    CollectionFailed,
+    ExtenderNotAsked,
+    ImagesNotCompared,
+    NoBudgets,
+    NoDevices,
+    NoImages,
+    NoLimits,
+    NoNamespaces,
+    NoNodes,
+    NoPods,
+    NoPriorityClasses,
+    NoServices,
+    NoStorage,
+    NotBuilt,
+    NothingJudged,
+    NoWorkloads,
+    ObjectsTwice,
+    PluginNotModelled,
+    PodSecurityNotChecked,
+    RecordedChanges,
+    SchedulerConfigLeftOut,
+    SomeNamespaces,
+    StaleSnapshot,
+    UndatedSnapshot,
+    UnjudgedKind,
+    UnknownPriorityClass,
+    UnknownQuotaScope,
+    VersionNotRead,
+)
+from kwhatif.render.amounts import duration, plural, some
+from kwhatif.report import Decision, Report, WorkloadRow
+
+#: So many things are named; what is beyond them is counted.
+_MOST = 2
+
+
+def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: True) -> str:
+    """What the verdict depends on: `no pod is known; the cluster is as of 3h ago`; "" if nothing.
+
+    Args:
+        report: a gate's counts only what its policy warns of, or fails on.
+        concerns: whether a caveat is about what the verdict is about, see `about_pod` and `about_workload`.
+    """
+    found = sorted(filter(concerns, _that_count(report)), key=_urgency)
+    words = list(dict.fromkeys(map(_words, found)))
+    shown = words[:_MOST]
+    if len(words) > _MOST:
+        shown.append(plural(len(words) - _MOST, "more caveat"))
+    return "; ".join(shown)
+
+
+def _urgency(caveat: Caveat) -> int:
+    """Nothing else matters where nothing was judged; and the age comes last."""
+    return -isinstance(caveat, NothingJudged) + isinstance(caveat, StaleSnapshot)
+
+
+def _that_count(report: Report) -> Iterator[Caveat]:
+    if report.policy is None:
+        yield from (caveat for caveat in report.caveat_details if caveat.level == "warn")
+        return
+    for finding in report.policy.findings:
+        if finding.caveat is not None and finding.suppressed is None:
+            yield finding.caveat
+
+
+def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
+    """Whether a caveat concerns the pod, and the sentence about it does not say so already."""
+
+    def concerns(caveat: Caveat) -> bool:
+        if isinstance(caveat, PodSecurityNotChecked):  # of which there may be thousands of pods
+            return decision.pod.partition("/")[0] in dict(caveat.namespaces)
+        if caveat.pods:
+            return decision.pod in caveat.pods
+        match caveat:
+            case NoBudgets() | NoNodes():
+                return False  # the sentence says it
+            case NoPriorityClasses():
+                return decision.outcome in ("Preempts", "Unschedulable")
+            case NoWorkloads() | ImagesNotCompared() | AutoscalerNotModelled():
+                return False  # about workloads
+        return True
+
+    return concerns
+
+
+def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[[Caveat], bool]:
+    """Whether a caveat concerns the workload, or one of its pods."""
+    pods = {decision.pod for decision in decisions}
+
+    def concerns(caveat: Caveat) -> bool:
+        if caveat.pods:
+            return not pods.isdisjoint(caveat.pods)
+        match caveat:
+            case NoBudgets():
+                return row.preempting > 0
+            case NoPriorityClasses():
+                return row.preempting + row.unschedulable > 0
+        return caveat.subject in ("", row.name)
+
+    return concerns
+
+
+def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of caveat, nothing else
+    """A few words; those that a policy alone makes warnings of have their code."""
+    match caveat:
+        case UnknownPriorityClass(name=name):
+            return f"priority class {name} is not known"
+        case CollectionFailed(resources=resources):
+            return f"some {resources} are not known"
+        case StaleSnapshot(age=age):
+            return f"the cluster is as of {duration(age)} ago"
+        case NotBuilt(file=file):
+            return f"{file} is not built"
+        case UnjudgedKind(object=name):
+            return f"{name} is not judged"
+        case PodSecurityNotChecked(namespaces=namespaces):
+            return f"Pod Security of {some([name for name, _ in namespaces])} is not checked"
+        case AutoscalerNotModelled(target=target):
+            return f"the autoscaler of {target} is not modelled"
+        case UnknownQuotaScope(quota=quota):
+            return f"quota {quota} has a scope that is not known"
+        case ExtenderNotAsked(extender=extender):
+            return f"extender {extender} was not asked"
+        case PluginNotModelled(plugin=plugin):
+            return f"plugin {plugin} is not modelled"
+    return _CONSTANT.get(type(caveat)) or caveat.code.replace("-", " ")
+
+
+_CONSTANT: Mapping[type, str] = {
+    NoNodes: "no node is known",
+    NoPods: "no pod is known, so every node counts as empty",
+    NoBudgets: "no budget is known",
+    NoPriorityClasses: "no priority class is known",
+    NoNamespaces: "no namespace is known",
+    NoServices: "no service is known",
+    NoWorkloads: "which workloads run is not known",
+    NoLimits: "limits and quotas are not known",
+    NoStorage: "volumes are not known",
+    NoDevices: "devices are not known",
+    NoImages: "images are not known",
+    ImagesNotCompared: "images are not compared",
+    VersionNotRead: "some objects are of a version that is not read",
+    SomeNamespaces: "only some namespaces are known",
+    ObjectsTwice: "some objects are there twice",
+    SchedulerConfigLeftOut: "the scheduler's configuration is not applied",
+    RecordedChanges: "recorded changes are not applied",
+    UndatedSnapshot: "the age of the dump is not known",
+    NothingJudged: "nothing was judged",
+    AdmissionNotAsked: "admission webhooks are not asked",
+}

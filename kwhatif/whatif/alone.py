@@ -1,0 +1,56 @@
+"""Each pod as if it were the only one: every time the same snapshot, and nobody before it in the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.model.caveat import Caveat, OneOfEqualPods
+from kwhatif.report import Decision
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.candidates import Candidate, Planner
+from kwhatif.whatif.caveats import caveats_of
+from kwhatif.whatif.decide import decide, denied, ignored, refusal
+
+
+def judge_alone(
+    applied: Applied,
+    planner: Planner,
+    profiles: Mapping[str, Profile],
+    snapshot: Snapshot,
+    caveats: dict[Caveat, None],
+) -> Iterator[Decision]:
+    """The decisions about the object's pods; of equal ones the first is judged, and `caveats` say so.
+
+    Raises:
+        TemplatePathError: a custom resource has no pod template where it should have one.
+    """
+    update = planner.expand(applied)
+    if update.denied is not None:
+        yield refusal(applied, update.denied.message, snapshot.cluster)
+        return
+    for group in update.added.groups:
+        decision = decide_alone(planner.admit_one(applied, group), profiles, snapshot, caveats)
+        yield replace(decision, source=applied.source)
+        if len(group.names) > 1:
+            caveats[OneOfEqualPods(workload=applied.source.object, count=len(group.names))] = None
+
+
+def decide_alone(
+    candidate: Candidate, profiles: Mapping[str, Profile], snapshot: Snapshot, caveats: dict[Caveat, None]
+) -> Decision:
+    """The decision about a pod as if it were the next in the queue; what it leaves out is added to `caveats`."""
+    if candidate.refusal:
+        return denied(candidate, snapshot.cluster)
+    pod = PodInfo(candidate.pod)
+    name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
+    profile = profiles.get(name)
+    if profile is None:
+        return ignored(pod.pod)
+    decision, result = decide(profile, pod, snapshot)
+    caveats.update(dict.fromkeys(caveats_of(result)))
+    return replace(decision, changes=candidate.changes)

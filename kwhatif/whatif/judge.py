@@ -1,0 +1,275 @@
+"""`judge`: what becomes of the pods if all of this is applied. Every command asks this one function.
+
+By default everything is applied, admitted as the API server does it, and placed pod after pod in the order of the
+scheduler's queue, in which the cluster's own pending pods stand as well. `alone` asks about each pod as if it were
+the only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.meta import controller_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+from kwhatif.report import Decision, Outcome, ProblemRow, Report, SourceRow, WorkloadRow
+from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.whatif.alone import decide_alone, judge_alone
+from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
+from kwhatif.whatif.candidates import Candidate, Planner
+from kwhatif.whatif.decide import decision_of, refusal
+from kwhatif.whatif.nominations import keep_queued
+from kwhatif.whatif.placing import Placement, Placer, in_full
+from kwhatif.whatif.placing.placer import Describe
+from kwhatif.whatif.queue import Planned, Queue, in_queue_order
+from kwhatif.whatif.rollouts import rollout_row
+from kwhatif.whatif.rows import owner_of, queued_row
+from kwhatif.whatif.session import Session
+from kwhatif.whatif.workload_rows import workload_row
+from kwhatif.workloads.custom import TemplatePathError
+from kwhatif.workloads.owners import pods_of
+from kwhatif.workloads.rolling.update import Rollout
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked, and how it is to be judged."""
+
+    applied: Sequence[Applied] = ()
+    rollout: Rollout = "end"
+    #: Kind of custom resources -> where their pod templates are.
+    template_paths: Mapping[str, Sequence[str]] = {}
+    #: Otherwise pods are taken as the API server has stored them, and each is judged alone.
+    admission: bool = True
+    #: Whether each pod is judged as if it were the only one, the next in the queue.
+    alone: bool = False
+    #: Whether decisions that say why show all nodes, and pods that were pending already count with their workloads.
+    full: bool = False
+    #: Ask about the cluster's pending pods: those of this namespace, or of all for "".
+    pending_in: str | None = None
+    #: What is known to be wrong with the manifests, and left out of them.
+    problems: Sequence[ProblemRow] = ()
+    caveats: Sequence[Caveat] = ()
+    #: How old what was read may be, in seconds; None: an hour.
+    max_age: int | None = None
+
+
+class Judged(NamedTuple):
+    """What becomes of one object's pods, and what its annotation `kwhatif.dev/ignore` says."""
+
+    row: WorkloadRow
+    decisions: Sequence[Decision]
+    ignore: str = ""
+
+
+class Answer(msgspec.Struct, kw_only=True):
+    """What becomes of all of it."""
+
+    alone: bool
+    #: By the order of the manifests; nothing where each pod is judged alone.
+    judged: list[Judged]
+    #: About pods that are no workload's.
+    others: list[Decision]
+    #: About pods that were pending already, and came first.
+    earlier: list[Decision]
+    caveats: dict[Caveat, None]
+    problems: list[ProblemRow]
+    #: With everything that was applied.
+    cluster: Cluster
+
+    def report(self, session: Session, command: str) -> Report:
+        """The answer as a report."""
+        decisions = [*(decision for each in self.judged for decision in each.decisions), *self.others]
+        return replace(
+            session.report(command, decisions, self.caveats),
+            alone=self.alone,
+            workloads=tuple(each.row for each in self.judged),
+            queued_before=tuple(map(queued_row, self.earlier)),
+            problems=tuple(self.problems),
+        )
+
+
+def judge(session: Session, question: Question) -> Answer:
+    """Apply everything, and decide about every pod; the session stays as it is."""
+    return _Judging(session, question).answer()
+
+
+class _Judging:
+    """One question on its way to the answer."""
+
+    def __init__(self, session: Session, question: Question) -> None:
+        self._session = session
+        self._question = question
+        self._snapshot = session.snapshot.fork()
+        self._cluster = self._snapshot.cluster
+        self._caveats = dict.fromkeys((*session.caveats, *question.caveats))
+        self._problems = list(question.problems)
+        self._kinds_and_keys = {(type(each.object).__name__, key_of(each.object)) for each in question.applied}
+        surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
+        self._caveats.update(dict.fromkeys(surroundings))
+        self._planner = Planner(self._cluster, question.rollout, question.template_paths, admission=question.admission)
+
+    def answer(self) -> Answer:
+        question = self._question
+        is_alone = question.alone or not question.admission
+        judged, others, earlier = self._each_alone() if is_alone else self._one_after_another()
+        self._caveats.update(self._planner.claims.caveats)
+        decisions = [*(decision for each in judged for decision in each.decisions), *others]
+        left_out = self._session.left_out(self._cluster, decisions)
+        self._caveats.update(dict.fromkeys((*left_out, *self._session.stale(question.max_age))))
+        return Answer(
+            alone=is_alone,
+            judged=judged,
+            others=others,
+            earlier=earlier,
+            caveats=self._caveats,
+            problems=self._problems,
+            cluster=self._cluster,
+        )
+
+    def _renew_nodes(self) -> None:
+        """A snapshot's nodes are those that it was made of."""
+        if any(isinstance(applied.object, Node) for applied in self._question.applied):
+            self._snapshot = Snapshot(self._cluster)
+            keep_queued(self._snapshot, self._session.profiles)
+
+    # --- each alone ----------------------------------------------------------------------------------
+
+    def _each_alone(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
+        profiles, planner, caveats = self._session.profiles, self._planner, self._caveats
+        decisions = [
+            refusal(applied, denied.message, self._cluster)
+            for applied, denied in apply_claims(self._cluster, self._question.applied, planner.claims)
+        ]
+        self._renew_nodes()
+        for applied in self._question.applied:
+            if applied.is_workload:
+                with self._noting_problems(applied):
+                    decisions.extend(judge_alone(applied, planner, profiles, self._snapshot, caveats))
+        decisions += [
+            decide_alone(Candidate(info.pod), profiles, self._snapshot, caveats) for info in self._asked_pending()
+        ]
+        return [], decisions, []
+
+    @contextmanager
+    def _noting_problems(self, applied: Applied) -> Iterator[None]:
+        try:
+            yield
+        except TemplatePathError as wrong:
+            self._problems.append(ProblemRow(where=_where(applied.source), message=str(wrong), source=applied.source))
+
+    # --- one after another ---------------------------------------------------------------------------
+
+    def _one_after_another(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
+        queue = Queue(self._planner, _explain_all if self._question.full else _explain_few)
+        for applied, denied in apply_claims(self._cluster, self._question.applied, self._planner.claims):
+            queue.add(_refused(applied, denied.message, self._cluster))
+        for applied in self._question.applied:
+            if applied.is_workload:
+                with self._noting_problems(applied):
+                    workload = self._planned(applied)
+                    if workload.update != "unchanged" or not self._is_made_of_another(applied):
+                        queue.add(workload)
+        for pod in (pod for workload in queue.workloads for pod in workload.removed):
+            self._snapshot.withdraw(key_of(pod))
+            self._cluster.remove(pod)
+        self._renew_nodes()
+        asked = self._enqueue_pending(queue)
+        placer = Placer(self._session.profiles, self._snapshot, remembers=not queue.is_single)
+        queue.place_all(placer)
+        self._caveats.update(placer.caveats)
+        others: list[Decision] = []
+        for key, asking in asked.items():
+            decision = queue.earlier.pop(key, None)
+            if decision is None:
+                continue  # a rollout has deleted it
+            if asking is None:
+                others.append(decision)
+            else:
+                asking.decide(decision)
+        return list(map(self._judged, queue.workloads)), others, list(queue.earlier.values())
+
+    def _is_made_of_another(self, applied: Applied) -> bool:
+        """Whether it is what the controller of another one makes, as in a dump that is taken for manifests."""
+        owner, namespace = controller_of(applied.object.metadata), applied.object.metadata.namespace
+        return owner is not None and (owner.kind, f"{namespace}/{owner.name}") in self._kinds_and_keys
+
+    def _planned(self, applied: Applied) -> Planned:
+        update = self._planner.plan(applied)
+        if update.caveat:
+            self._caveats[update.caveat] = None
+        if update.denied is not None:
+            return _refused(applied, update.denied.message, self._cluster)
+        return Planned(applied, update.kind, update.removed, update.added.stages, roll=update.roll)
+
+    def _enqueue_pending(self, queue: Queue) -> dict[str, Planned | None]:
+        """Put the pending pods into the queue; returns those that are asked for, with their workloads."""
+        workloads = self._workloads_of_pending(queue)
+        wanted = {info.key for info in self._asked_pending()}
+        by_owner: dict[str, list[Outcome]] = {}
+        asked: dict[str, Planned | None] = {}
+        for info in in_queue_order(self._snapshot.pending.values()):
+            workload = workloads.get(info.key)
+            if workload is not None:
+                asked[info.key] = workload
+                queue.wait(info, workload.explained)
+            elif info.key in wanted:
+                asked[info.key] = None
+                queue.wait(info, by_owner.setdefault(owner_of(info.pod) or info.key, []))
+            elif (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in self._session.profiles:
+                queue.wait(info)
+        return asked
+
+    def _workloads_of_pending(self, queue: Queue) -> dict[str, Planned]:
+        """The pending pods that belong to what is asked about, and stay."""
+        found: dict[str, Planned] = {}
+        for workload in queue.workloads:
+            applied = workload.applied
+            if not applied.is_workload or not (self._question.full or applied.anew):
+                continue
+            obj = applied.object
+            for key in map(key_of, [obj] if isinstance(obj, Pod) else pods_of(obj, self._cluster)):
+                if key in self._snapshot.pending and key not in workload.decisions:
+                    found.setdefault(key, workload)
+        return found
+
+    def _asked_pending(self) -> list[PodInfo]:
+        namespace = self._question.pending_in
+        if namespace is None:
+            return []
+        pending = in_queue_order(self._snapshot.pending.values())
+        return [info for info in pending if namespace in ("", info.namespace)]
+
+    def _judged(self, workload: Planned) -> Judged:
+        decisions = list(filter(None, workload.decisions.values()))
+        source, removed = workload.applied.source, len(workload.removed)
+        row = workload_row(source, workload.update, removed, decisions, rollout_row(workload))
+        return Judged(row, decisions, workload.applied.ignore)
+
+
+def _explain_few(placement: Placement, explained: Collection[Outcome]) -> Describe | None:
+    """The first of each outcome but the good one, with a few nodes of each kind."""
+    return None if placement.outcome in ("Placed", *explained) else in_full
+
+
+def _explain_all(placement: Placement, explained: Collection[Outcome]) -> Describe | None:
+    """The first of each outcome, with all nodes."""
+    return None if placement.outcome in explained else decision_of
+
+
+def _refused(applied: Applied, message: str, cluster: Cluster) -> Planned:
+    decision = refusal(applied, message, cluster)
+    return Planned(applied, decisions={decision.pod: decision})
+
+
+def _where(source: SourceRow) -> str:
+    line = f", line {source.line}" if source.line else ""
+    return f"{source.file}{line} ({source.object})"

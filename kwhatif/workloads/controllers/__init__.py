@@ -1,0 +1,1 @@
+"""What controllers do next: pure functions from what there is to what is made and deleted. They place nothing."""

@@ -1,0 +1,89 @@
+"""What the StatefulSet controller does next (`pkg/controller/statefulset/stateful_set_control.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Replica(NamedTuple):
+    """A pod of the set, as its controller sees it."""
+
+    #: Whether it is of the new revision.
+    updated: bool
+    #: Whether it is available: running and ready.
+    ready: bool
+
+
+#: A pod that is missing is made in the same step.
+_JUST_MADE = Replica(updated=True, ready=False)
+
+
+class Moves(NamedTuple):
+    """Numbers of the pods that are made and deleted; what it is held up by, if the controller waits."""
+
+    create: tuple[int, ...] = ()
+    delete: tuple[int, ...] = ()
+    waits_for: int | None = None
+
+
+def sync(replicas: Mapping[int, Replica], ordinals: range, *, ordered: bool, lowest: int | None) -> Moves:
+    """One step of the controller (`updateStatefulSet`).
+
+    Args:
+        replicas: the pods that there are, by number.
+        ordinals: the numbers that there should be.
+        ordered: pods are made and deleted one by one (`podManagementPolicy: OrderedReady`).
+        lowest: the lowest number that is updated; None where pods are only updated when somebody deletes them.
+
+    QUIRK: an ordered set stops at the first pod that is not ready, also where the new revision would repair it.
+    """
+    missing = [ordinal for ordinal in ordinals if ordinal not in replicas]
+    condemned = sorted(replicas.keys() - set(ordinals), reverse=True)
+    if not ordered:
+        updated = _update(replicas, ordinals, lowest)
+        return Moves(tuple(missing), (*condemned, *updated.delete), updated.waits_for)
+    for ordinal in ordinals:
+        if ordinal not in replicas:
+            return Moves(create=(ordinal,))
+        if not replicas[ordinal].ready:
+            return Moves(waits_for=ordinal)
+    if condemned:
+        return _condemn(replicas, condemned)
+    return _update(replicas, ordinals, lowest)
+
+
+def _condemn(replicas: Mapping[int, Replica], condemned: list[int]) -> Moves:
+    """The highest goes, unless it is not ready, and another one of them is the set's first that is not."""
+    highest = condemned[0]
+    first = next((ordinal for ordinal in reversed(condemned) if not replicas[ordinal].ready), None)
+    if not replicas[highest].ready and first != highest:
+        return Moves(waits_for=first)
+    return Moves(delete=(highest,))
+
+
+def _update(replicas: Mapping[int, Replica], ordinals: range, lowest: int | None) -> Moves:
+    """From the highest down: the first outdated pod goes, unless one above it is not ready."""
+    for ordinal in reversed(ordinals) if lowest is not None else ():
+        if ordinal < (lowest or 0):
+            break
+        replica = replicas.get(ordinal, _JUST_MADE)
+        if not replica.updated:
+            return Moves(delete=(ordinal,))
+        if not replica.ready:
+            return Moves(waits_for=ordinal)
+    return Moves()
+
+
+def made_of_old(ordinal: int, start: int, partition: int | None, current: int) -> bool:
+    """Whether a missing pod is made of the old revision (`newVersionedStatefulSetPod`).
+
+    Args:
+        ordinal: the number of the pod.
+        start: the lowest number of the set.
+        partition: that of the strategy; None where it has no `rollingUpdate` block.
+        current: how many pods of the old revision there are.
+
+    QUIRK: without the block, which is only filled in where the type is left out, the count decides.
+    """
+    return ordinal < start + (current if partition is None else partition)

@@ -1,0 +1,31 @@
+"""Asking about pods that are at hand, without files."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+from kwhatif.admission.new_pod import stored_pod
+from kwhatif.model.pod import Pod
+from kwhatif.report import Report, SourceRow
+from kwhatif.sources.applied import read_applied
+from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.judge import Question, judge
+from kwhatif.whatif.session import Session
+
+
+def each_alone(session: Session, pods: Iterable[Pod], caveats: Iterable[str] = ()) -> Report:
+    """Judge every pod as the API server has stored it, and as if it were the only one."""
+    applied = [Applied(pod, SourceRow(file="-")) for pod in pods]
+    question = Question(applied=applied, admission=False, full=True, caveats=tuple(caveats))
+    return judge(session, question).report(session, "schedule")
+
+
+def stored_pods(session: Session, path: Path) -> list[Pod]:
+    """The pods of a manifest, as the API server would have stored them."""
+    asked = read_applied(
+        [str(path)], session.cluster, stdin=io.BytesIO(), default_namespace="default", validation="ignore"
+    )
+    pods = [stored_pod(each.object, session.cluster) for each in asked.applied if isinstance(each.object, Pod)]
+    return [pod for pod in pods if isinstance(pod, Pod)]

@@ -1,0 +1,163 @@
+"""Plugins of your own that misbehave: named with pod and node, exit code 3, nothing of them in the answer."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+import kwhatif
+from kwhatif.errors import ExitCode, PluginFailed
+from kwhatif.framework.guard import is_ctrl_c
+from kwhatif.sources import plugin_fence
+from tests.cli.running import Ran, run
+
+HEAD = """
+import os, sys, time
+from kwhatif.framework.plugin import NodeFilter
+from kwhatif.framework.status import SUCCESS
+
+class Own:
+    name = "Own"
+    def pre_filter(self, pod, snapshot):
+        {pre_filter}
+        return Filter(snapshot)
+
+class Unprintable(Exception):
+    def __str__(self):
+        raise SystemExit(0)
+
+class Filter(NodeFilter):
+    def __init__(self, snapshot):
+        self.snapshot = snapshot
+    def filter(self, node):
+        {filter}
+        return SUCCESS
+"""
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: a, image: b}]}\n"
+NODE = (
+    "apiVersion: v1\nkind: Node\nmetadata: {name: node}\nspec: {}\n"
+    'status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}\n'
+)
+NEIGHBOUR = POD.replace("name: p", "name: q").replace("spec: {", "spec: {nodeName: node, ")
+ASK = "kwhatif schedule pod.yaml --from cluster.yaml --plugin own_plugin:Own -o json"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_plugin", raising=False)
+    Path("pod.yaml").write_text(POD)
+    Path("cluster.yaml").write_text(f"{NODE}---\n{NEIGHBOUR}")
+
+
+def ask(*, pre_filter: str = "pass", filter: str = "pass", top: str = "") -> Ran:
+    Path("own_plugin.py").write_text(top + HEAD.format(pre_filter=pre_filter, filter=filter))
+    sys.modules.pop("own_plugin", None)
+    return run(ASK)
+
+
+RAISES = {
+    "sys.exit(0)": "SystemExit: 0",
+    "raise KeyboardInterrupt": "KeyboardInterrupt: ",
+    "raise Unprintable": "Unprintable, which cannot be printed",
+    "raise BaseException('odd')": "BaseException: odd",
+    "raise GeneratorExit": "GeneratorExit: ",
+    "1 / 0": "ZeroDivisionError: division by zero",
+    "node.name.nothing": "AttributeError: 'str' object has no attribute 'nothing'",
+    "return 1": "it returned int, not Status",
+}
+
+
+@pytest.mark.parametrize(("code", "told"), RAISES.items(), ids=RAISES)
+def test_what_a_filter_raises_is_named(code: str, told: str) -> None:
+    ran = ask(filter=code)
+    assert (ran.code, ran.stdout) == (ExitCode.BAD_INPUT, "")
+    assert ran.stderr == f"error: plugin Own failed in Filter for pod default/p on node node: {told}\n"
+
+
+def test_the_same_while_it_is_imported_or_made() -> None:
+    ran = ask(top="import sys; sys.exit(0)\n")
+    assert (ran.code, ran.stdout) == (ExitCode.BAD_INPUT, "")
+    assert "own_plugin cannot be imported: SystemExit: 0" in ran.stderr
+
+
+def test_what_it_prints_goes_to_standard_error() -> None:
+    ran = ask(filter="print('hello'); sys.stdout.write('again'); sys.stdout.close()", top="print('early')\n")
+    assert ran.code == ExitCode.OK
+    assert json.loads(ran.stdout)["decisions"][0]["node"] == "node"
+    assert "early\n" in ran.stderr
+    assert "hello\nagain" in ran.stderr
+
+
+def test_closing_the_real_standard_output_is_named() -> None:
+    closed = io.StringIO()
+    with redirect_stdout(closed), pytest.raises(plugin_fence.StdoutClosed, match="it closed standard output"):
+        plugin_fence.fenced(closed.close)
+
+
+@pytest.mark.skipif(not hasattr(__import__("signal"), "setitimer"), reason="no interval timers")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True: pass",
+        "time.sleep(60)",
+        "\n        try:\n            time.sleep(60)\n        except Exception: pass",
+    ],
+)
+def test_one_that_does_not_end(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugin_fence, "LIMIT", 0.2)
+    ran = ask(filter=code)
+    assert (ran.code, ran.stdout) == (ExitCode.BAD_INPUT, "")
+    assert ran.stderr == (
+        "error: plugin Own failed in Filter for pod default/p on node node: it took longer than 0.2 seconds\n"
+    )
+
+
+CHANGES = {
+    "the list of nodes": ("snapshot.nodes.clear()", "pass"),
+    "the nodes by name": ("snapshot.by_name.clear()", "pass"),
+    "the pods": ("snapshot.pods.clear()", "pass"),
+    "the pods of a node": ("snapshot.nodes[0].pods.clear()", "pass"),
+    "a node's sums": ("pass", "node.cpu = 10**9; node.allowed_pods = 0"),
+    "a node's pods": ("pass", "node.pods.clear(); self.snapshot.nodes[0].pods.clear()"),
+    "an attribute": ("snapshot.nodes = []", "pass"),
+}
+
+
+@pytest.mark.parametrize(("pre_filter", "filter"), CHANGES.values(), ids=CHANGES)
+def test_what_it_is_shown_cannot_be_changed(pre_filter: str, filter: str) -> None:
+    Path("own_plugin.py").write_text(HEAD.format(pre_filter=pre_filter, filter=filter))
+    sys.modules.pop("own_plugin", None)
+    session = kwhatif.load("cluster.yaml", plugins=["own_plugin:Own"])
+    in_vain: list[str] = []
+    try:
+        in_vain.append(str(kwhatif.schedule(session, "pod.yaml").decisions[0].node))
+    except PluginFailed as failure:
+        in_vain.append(str(failure).partition(": ")[0])
+    assert in_vain[0] in ("node", "plugin Own failed in PreFilter for pod default/p")
+    plain = kwhatif.load("cluster.yaml")
+    assert len(session.snapshot.nodes) == len(session.snapshot.by_name) == 1
+    (left,), (right,) = session.snapshot.nodes, plain.snapshot.nodes
+    assert [pod.key for pod in left.pods] == [pod.key for pod in right.pods] == ["default/q"]
+    assert (left.cpu, left.allowed_pods) == (right.cpu, right.allowed_pods)
+    assert list(session.snapshot.pods) == list(plain.snapshot.pods)
+
+
+def test_ctrl_c_is_a_person() -> None:
+    import signal
+
+    def press() -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        press()
+    assert is_ctrl_c(caught.value)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        raise KeyboardInterrupt
+    assert not is_ctrl_c(caught.value)

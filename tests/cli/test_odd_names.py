@@ -1,0 +1,151 @@
+"""Names of files that are odd: what was meant is said, nothing hangs, nothing crashes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+from pathlib import Path
+
+import pytest
+
+from kwhatif.errors import ExitCode
+from kwhatif.sources import files
+from tests.cli.running import Ran, run
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: a, image: b}]}\n"
+NODE = (
+    "apiVersion: v1\nkind: Node\nmetadata: {name: node}\nspec: {}\n"
+    'status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}\n'
+)
+#: Where each option that names a file takes it.
+READERS = {
+    "manifest": "schedule {} --from node.yaml",
+    "-f": "gate -f {} --from node.yaml",
+    "--from": "schedule pod.yaml --from {}",
+    "--scheduler-config": "schedule pod.yaml --from node.yaml --scheduler-config {}",
+    "--policy": "gate pod.yaml --from node.yaml --policy {}",
+    "--kubeconfig": "schedule pod.yaml --kubeconfig {}",
+    "snapshot info": "snapshot info {}",
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("pod.yaml").write_text(POD)
+    Path("node.yaml").write_text(NODE)
+    Path("empty").mkdir()
+    Path("empty.yaml").touch()
+    Path("loop1").symlink_to("loop2")
+    Path("loop2").symlink_to("loop1")
+    Path("dangling.yaml").symlink_to("gone")
+    os.mkfifo("fifo.yaml")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket.yaml")
+    return tmp_path
+
+
+def ask(command: str, name: str) -> Ran:
+    return run("kwhatif " + command.format(shlex.quote(name)))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        "empty",
+        "empty.yaml",
+        "loop1",
+        "dangling.yaml",
+        "fifo.yaml",
+        "socket.yaml",
+        "gone\x1b[31m\n.yaml",
+        "*.nothing",
+        "{gone}.yaml",
+        "[",
+        "/dev/null",
+        "x" * 5000,
+        "x*" * 2500,
+        "~nobody-at-all/x",
+        "pod.yaml/x",
+        "nope\udcff",
+    ],
+    ids=lambda name: repr(name[:20]),
+)
+@pytest.mark.parametrize("reader", READERS)
+def test_an_error_that_names_it(reader: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    ran = ask(READERS[reader], name)
+    assert ran.code == ExitCode.BAD_INPUT, ran
+    assert "\x1b" not in ran.stderr
+    assert all(line.startswith("error: ") for line in ran.stderr.splitlines()), ran.stderr
+    named = name.replace("\x1b", "\\x1b").replace("\n", "\\n").replace("\udcff", "\\udcff")
+    assert (named or "no") in ran.stderr or "is empty" in ran.stderr
+
+
+def test_a_variable_that_is_not_set() -> None:
+    assert ask(READERS["manifest"], "").stderr == "error: a file's name: is empty (a variable that is not set?)\n"
+
+
+def test_the_text_of_a_manifest() -> None:
+    ran = ask(READERS["manifest"], POD)
+    assert ran.code == ExitCode.BAD_INPUT
+    assert "is text, not the name of a file: give a file, or - and pipe the text" in ran.stderr
+
+
+def test_a_tilde_in_quotes() -> None:
+    assert "(~ is expanded by the shell, and only without quotes)" in ask(READERS["manifest"], "~/pod.yaml").stderr
+
+
+def test_a_file_that_looks_like_an_option() -> None:
+    Path("-pod.yaml").write_text(POD)
+    ran = ask("schedule {} --from node.yaml", "-pod.yaml")
+    assert ran.code == ExitCode.USAGE
+    assert "For the file -pod.yaml write ./-pod.yaml." in ran.stderr
+    assert ask("schedule {} --from node.yaml", "./-pod.yaml").code == ExitCode.OK
+    assert ask("schedule --from node.yaml -- {}", "-pod.yaml").code == ExitCode.OK
+
+
+@pytest.mark.parametrize(
+    "name", ["[a].yaml", "{a}.yaml", "new\nline.yaml", "esc\x1b[31m.yaml", "b\udcffd.yaml", "*.yaml", "a b.yaml"]
+)
+def test_odd_names_of_files_that_are_there(name: str) -> None:
+    Path(name).write_text(POD)
+    ran = ask("schedule {} --from node.yaml", name)
+    assert (ran.code, ran.stderr) == (ExitCode.OK, "")
+    Path(name).write_text(POD.replace("image", "immage"))
+    ran = ask("schedule {} --from node.yaml", name)
+    assert ran.code == ExitCode.BAD_INPUT
+    assert len(ran.stderr.splitlines()) == 1
+    assert "\x1b" not in ran.stderr
+
+
+def test_a_folder_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: object) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(files.os, "scandir", refuse)
+    ran = ask("schedule {} --from node.yaml", "locked/*/x*.yaml")
+    assert ran.code == ExitCode.BAD_INPUT
+    assert ran.stderr == "error: locked/*/x*.yaml: matches no file: locked cannot be read: Permission denied\n"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is locked for root")
+def test_what_must_not_be_read(folder: Path) -> None:
+    Path("locked").mkdir()
+    Path("locked/pod.yaml").write_text(POD)
+    Path("locked").chmod(0)
+    for name in ("locked", "locked/pod.yaml", "locked/*.yaml", "*/*.yaml"):
+        ran = ask("schedule {} --from node.yaml", name)
+        assert ran.code == ExitCode.BAD_INPUT, name
+    Path("locked").chmod(0o700)
+
+
+@pytest.mark.parametrize("name", [" ", "Shop", "a/b", "a\x1b[31m", "x" * 64])
+def test_what_is_not_the_name_of_a_namespace(name: str) -> None:
+    ran = ask("schedule pod.yaml --from node.yaml -n {}", name)
+    assert ran.code == ExitCode.USAGE
+    assert "is not the name of a namespace" in " ".join(ran.stderr.split())
+    assert "\x1b" not in ran.stderr

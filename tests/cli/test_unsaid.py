@@ -1,0 +1,266 @@
+"""Nothing that was not judged is a plain yes: what the input lacks, and what is not modelled, changes the verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kwhatif
+from tests.cli.running import Ran, run
+
+ROOT = Path(__file__).parents[2]
+NODE = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status:
+  allocatable: {cpu: "1", memory: 4Gi, pods: "10"}
+  conditions: [{type: Ready, status: "True", lastHeartbeatTime: "2026-11-21T07:10:00Z"}]
+"""
+OLD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: old, namespace: shop, labels: {app: old}}
+spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: "1"}}}]}
+"""
+SMALL = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: small, namespace: shop}
+spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}
+"""
+CLASS = """\
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 10
+"""
+EVICTOR = SMALL.replace("100m", '"1"').replace("spec: {", "spec: {priorityClassName: high, ")
+#: Two hours after the node has reported.
+TWO_HOURS_LATER = "1795252200"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(**files: str) -> None:
+    for name, text in files.items():
+        Path(f"{name}.yaml").write_text(text)
+
+
+def asked(command: str, *documents: str) -> Ran:
+    Path("cluster.yaml").write_text("---\n".join(documents or (NODE, OLD, CLASS)))
+    return run(f"kwhatif {command} --from cluster.yaml")
+
+
+def first(ran: Ran) -> str:
+    return ran.stdout.splitlines()[0]
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def policy(**rules: Any) -> str:
+    Path("policy.yaml").write_text(json.dumps({"apiVersion": "kwhatif.dev/v1", "kind": "Policy", **rules}))
+    return "--policy policy.yaml"
+
+
+class TestWhatADumpLacks:
+    def test_pods(self) -> None:
+        write(small=SMALL)
+        ran = asked("schedule small.yaml -q", NODE)
+        assert ran.code == 0
+        assert flat(ran.stdout) == (
+            "! shop/small lands on n1, the only one of 1 node that it fits on; but no pod is known, so every node counts"
+            " as empty"
+        )
+        assert asked("schedule small.yaml -q --strict", NODE).code == 1
+        assert asked("schedule small.yaml -q --fail-on no-pods", NODE).code == 1
+        assert asked("schedule small.yaml -q --fail-on no-budgets", NODE).code == 0
+
+    def test_pods_in_a_gate(self) -> None:
+        write(small=SMALL)
+        ran = asked("gate small.yaml", NODE)
+        assert (ran.code, first(ran)) == (
+            0,
+            "! The gate passes, but no pod is known, so every node counts as empty: 1 workload, 1 pod; 1 warning",
+        )
+        strict = asked("gate small.yaml --strict", NODE)
+        assert (strict.code, "Caveats" in strict.stdout) == (1, False)
+        assert asked(f"gate small.yaml {policy(caveats={'no-pods': 'fail'})}", NODE).code == 1
+        let = asked(f"gate small.yaml {policy(caveats={'no-*': 'pass'})} --strict", NODE)
+        assert (let.code, first(let)) == (0, "✔ The gate passes: 1 workload, 1 pod")
+
+    def test_budgets(self) -> None:
+        write(evictor=EVICTOR)
+        ran = asked("preempt evictor.yaml -q")
+        assert flat(ran.stdout) == (
+            "! shop/small fits nowhere; it would evict 1 pod on n1, and no budget is known, so whether that violates one"
+            " is unknown"
+        )
+        assert "no-budgets" in [
+            row["code"] for row in json.loads(asked("preempt evictor.yaml -o json").stdout)["caveatDetails"]
+        ]
+        assert asked("preempt evictor.yaml -q --strict").code == 1
+
+    def test_what_it_lacks_is_one_line(self) -> None:
+        write(evictor=EVICTOR)
+        ran = asked("preempt evictor.yaml")
+        assert "the dump has no PodDisruptionBudgets and Namespaces: " in flat(ran.stdout)
+        assert ran.stdout.count("•") == 1
+
+
+class TestAge:
+    def test_of_a_dump(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        write(small=SMALL.replace("100m", "0"))
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", TWO_HOURS_LATER)
+        ran = asked("schedule small.yaml -q")
+        assert flat(ran.stdout).endswith("; but the cluster is as of 2h ago")
+        made = json.loads(asked("schedule small.yaml -o json").stdout)
+        assert made["snapshot"]["takenAt"] == "2026-11-21T07:10:00Z"
+        (stale,) = [row for row in made["caveatDetails"] if row["code"] == "stale-snapshot"]
+        assert (stale["age"], stale["missing"], stale["message"] in made["caveats"]) == (7200, False, True)
+
+    @pytest.mark.parametrize(("limit", "code"), [("1h", 1), ("3h", 0), ("30m", 1)])
+    def test_a_policy_can_bound_it(self, limit: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        write(small=SMALL.replace("100m", "0"))
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", TWO_HOURS_LATER)
+        ran = asked(f"gate small.yaml -q {policy(snapshot={'maxAge': limit})}")
+        assert (ran.code, first(ran)[0]) == (code, "✘" if code else "✔")
+
+    def test_of_a_file_written_by_hand_nobody_knows(self) -> None:
+        write(small=SMALL.replace("100m", "0"))
+        by_hand = NODE[: NODE.index("  conditions")]
+        ran = asked(f"gate small.yaml {policy(snapshot={'maxAge': '1h'})}", by_hand, OLD)
+        assert (ran.code, "the age of the dump is not known" in first(ran)) == (0, True)
+        assert json.loads(asked("gate small.yaml -o json", by_hand, OLD).stdout)["snapshot"]["takenAt"] is None
+
+    @pytest.mark.parametrize("time", ["yesterday", "2026-11-21T07:10:00", "2026-13-41T00:00:00Z", ""])
+    def test_a_time_that_is_none_is_not_known(self, time: str) -> None:
+        write(small=SMALL.replace("100m", "0"))
+        saved = f"apiVersion: kwhatif.dev/v1\nkind: SavedSnapshot\nmetadata: {{name: s}}\ntakenAt: '{time}'\n"
+        ran = asked("schedule small.yaml -o json", saved, NODE, OLD)
+        assert json.loads(ran.stdout)["snapshot"]["takenAt"] is None
+        assert asked("schedule small.yaml", saved, NODE, OLD).code == 0
+
+    def test_what_is_saved_of_a_dump_is_as_old_as_the_dump(self) -> None:
+        asked("snapshot save saved.json")
+        assert kwhatif.describe("saved.json").saved[0].taken_at == "2026-11-21T07:10:00Z"
+        assert "lastHeartbeatTime" not in Path("saved.json").read_text()
+
+
+class TestWhatIsNotModelled:
+    def test_pod_security(self) -> None:
+        labels = "{pod-security.kubernetes.io/enforce: restricted}"
+        write(
+            locked=f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: locked, labels: {labels}}}\n---\n"
+            + SMALL.replace("namespace: shop", "namespace: locked")
+            .replace("100m", "0")
+            .replace("spec: {", "spec: {serviceAccountName: robot, ")
+        )
+        ran = asked("gate locked.yaml")
+        assert (ran.code, first(ran)) == (
+            0,
+            "! The gate passes, but Pod Security of locked is not checked: 1 workload, 1 pod; 1 warning",
+        )
+        assert " !   Pod locked/small" in ran.stdout
+        assert "whether there is ServiceAccount locked/robot is not checked" in flat(ran.stdout)
+        assert asked(f"gate locked.yaml {policy(caveats={'pod-security': 'fail'})}").code == 1
+        assert asked(f"gate locked.yaml {policy(caveats={'service-accounts': 'fail'})}").code == 1
+
+    def test_service_accounts_that_come_along_are_there(self) -> None:
+        account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: robot, namespace: shop}\n---\n"
+        write(pod=account + SMALL.replace("100m", "0").replace("spec: {", "spec: {serviceAccountName: robot, "))
+        made = json.loads(asked(f"gate pod.yaml -o json {policy()}").stdout)
+        assert "service-accounts" not in [row["code"] for row in made["caveatDetails"]]
+
+    def test_admission_webhooks_and_autoscalers_of_the_dump(self) -> None:
+        write(small=SMALL.replace("100m", "0"))
+        others = [
+            "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: a}\n",
+            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: a, namespace: shop}\n",
+        ]
+        ran = asked("gate small.yaml", NODE, OLD, *others)
+        assert first(ran).startswith("! The gate passes, but admission webhooks are not asked: ")
+        assert "the dump has 1 HorizontalPodAutoscaler, not read" in flat(ran.stdout)
+
+    def test_gates_are_named(self) -> None:
+        write(gated=SMALL.replace("spec: {", "spec: {schedulingGates: [{name: example.com/wait}], "))
+        found = json.loads(asked("gate gated.yaml -o json").stdout)["policy"]["findings"]
+        assert ("gated", "is not queued: waiting for scheduling gates: [example.com/wait]") in [
+            (row["rule"], row["message"]) for row in found
+        ]
+
+
+class TestNothingJudged:
+    SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: shop}\nspec: {}\n"
+
+    def test_no_workload(self) -> None:
+        write(service=self.SERVICE)
+        ran = asked("gate service.yaml")
+        assert (ran.code, first(ran)) == (
+            0,
+            "! The gate passes, but nothing was judged: 0 workloads, 0 pods; 1 warning",
+        )
+        assert asked(f"gate service.yaml {policy(caveats={'nothing-judged': 'fail'})}").code == 1
+        assert asked("gate service.yaml --strict").code == 1
+
+    def test_a_kustomization_that_is_not_built(self) -> None:
+        Path("k").mkdir()
+        Path("k/kustomization.yaml").write_text("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n")
+        ran = asked("gate k")
+        assert ran.code == 0
+        assert first(ran).startswith("! The gate passes, but nothing was judged; k/kustomization.yaml is not built: ")
+        assert asked(f"gate k {policy(caveats={'not-built': 'fail'})}").code == 1
+
+
+class TestPolicy:
+    def test_who_may_suppress_what(self) -> None:
+        ignored = 'metadata: {annotations: {kwhatif.dev/ignore: "*: trust me"}, '
+        write(evictor=EVICTOR.replace("metadata: {", ignored))
+        asked_for = {"preemption": "fail", "caveats": {"*": "pass"}}
+        assert asked(f"gate evictor.yaml {policy(**asked_for)}").code == 0
+        ran = asked(f"gate evictor.yaml {policy(**asked_for, annotations={'allow': ['unschedulable']})}")
+        assert ran.code == 1
+        assert "the policy does not let an annotation suppress preemption" in flat(ran.stdout)
+
+    def test_mistakes_are_bad_input_with_the_line_and_what_is_near(self) -> None:
+        write(small=SMALL)
+        Path("policy.yaml").write_text("apiVersion: kwhatif.dev/v1\nkind: Policy\npremption: fail\ngated: failed\n")
+        ran = asked("gate small.yaml --policy policy.yaml")
+        assert (ran.code, ran.stderr.splitlines()) == (
+            3,
+            [
+                "error: policy.yaml, line 3: premption: unknown field; did you mean preemption?",
+                "error: policy.yaml, line 4: gated: must be one of fail, ignore, pass, warn; it is 'failed'",
+            ],
+        )
+
+    def test_the_report_names_the_policy_and_the_library_finds_the_same_one(self) -> None:
+        write(small=SMALL.replace("100m", "0"))
+        assert asked("gate small.yaml").stdout.splitlines()[1] == "By the default policy"
+        policy(unschedulable="warn")
+        Path("policy.yaml").rename("kwhatif.yaml")
+        assert asked("gate small.yaml").stdout.splitlines()[1] == "By the policy in kwhatif.yaml"
+        report = kwhatif.gate(kwhatif.load("cluster.yaml"), "small.yaml")
+        assert report.policy is not None
+        assert report.policy.source == "kwhatif.yaml"
+
+    @pytest.mark.parametrize("name", ["budget-violation", "budgetViolation", "pdb-violation"])
+    def test_budgets_have_several_names_on_the_command_line(self, name: str) -> None:
+        write(evictor=EVICTOR)
+        budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b, namespace: shop}\n"
+        budget += "spec: {minAvailable: 1, selector: {matchLabels: {app: old}}}\n"
+        assert asked(f"preempt evictor.yaml -q --fail-on {name}", NODE, OLD, CLASS, budget).code == 1
+        assert asked(f"preempt evictor.yaml -q --fail-on {name}").code == 0
+
+    def test_what_is_near_to_a_condition(self) -> None:
+        write(small=SMALL)
+        ran = asked("schedule small.yaml --fail-on no-budget")
+        assert (ran.code, "did you mean no-budgets?" in flat(ran.stderr)) == (2, True)

@@ -1,0 +1,147 @@
+"""Help, wrong options, swapped arguments, and completion."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+
+ROOT = Path(__file__).parents[2]
+DUMP = ROOT / "fixtures" / "demo" / "cluster.yaml"
+POD = ROOT / "fixtures" / "demo" / "pods" / "small.yaml"
+COMMANDS = ["", "schedule", "preempt", "gate", "rbac", "completion", "snapshot", "snapshot save", "snapshot info"]
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_into_80_columns_and_is_not_cut(command: str) -> None:
+    text = run(f"kwhatif {command} --help").stdout
+    assert max(map(len, text.splitlines())) <= 80
+    assert "..." not in text.replace("[MANIFEST]...", "").replace("[PATH]...", "").replace("[ARGS]...", "")
+    assert text.endswith("\n")
+
+
+@pytest.mark.parametrize("command", ["schedule", "preempt", "gate"])
+def test_options_come_in_groups(command: str) -> None:
+    lines = run(f"kwhatif {command} --help").stdout.splitlines()
+    titles = [line.rstrip(":") for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Arguments", "Options", "Cluster", "Scheduler", "Other"]
+    options = lines[lines.index("Options:") + 1 :]
+    assert options[0].startswith("  -o, --output")
+    assert next(line for line in options[1:] if line.startswith("  -")).startswith("  -n, --namespace")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("preempt --policy x", "--policy is an option of gate, not of preempt."),
+        ("schedule --images", "--images is an option of snapshot save, not of schedule."),
+        ("--policy x gate", "--policy is an option of gate: put it after the command."),
+        ("schedule --namspace x", "No such option: --namspace. Did you mean --namespace?"),
+        ("schedule --rollot x", "No such option: --rollot. Did you mean --rollout, an option of gate?"),
+        ("schedule --xyzzy", "No such option: --xyzzy."),
+        ("snapshot --imges", "No such option: --imges. Did you mean --images, an option of snapshot save?"),
+        ("shedule", "No such command 'shedule'. Did you mean 'schedule'?"),
+    ],
+)
+def test_what_was_meant_is_named(arguments: str, message: str) -> None:
+    ran = run(f"kwhatif {arguments}")
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr.endswith(f"Error: {message}\n")
+
+
+@pytest.mark.parametrize("command", ["schedule", "preempt", "gate"])
+def test_swapped_arguments_are_recognized(command: str) -> None:
+    ran = run(f"kwhatif {command} {DUMP} --from {POD}")
+    assert (ran.code, ran.stdout) == (2, "")
+    assert "are the two swapped?" in ran.stderr
+    assert ran.stderr.endswith(f"{POD} --from {DUMP}\n")
+
+
+def test_nodes_among_the_manifests_are_not_a_swap(tmp_path: Path) -> None:
+    """A dump of running pods only, and a manifest that brings the nodes."""
+    running = tmp_path / "pods.yaml"
+    running.write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\nspec: {nodeName: n, containers: [{name: c}]}\n"
+    )
+    manifest = tmp_path / "all.yaml"
+    manifest.write_text(POD.read_text() + "---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n")
+    assert "swapped" not in run(f"kwhatif gate {manifest} --from {running}").stderr
+
+
+# --- completion ------------------------------------------------------------------------------------------
+
+
+def completed(shell: str, line: str) -> list[str]:
+    """What a shell is offered after this line, as typed so far."""
+    words = line.split(" ")
+    variables = {
+        "_KWHATIF_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+        "_TYPER_COMPLETE_ARGS": line,
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    program = "import sys; sys.argv = ['kwhatif']; from kwhatif.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | variables, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    return done.stdout.split("\n")[:-1]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("kwhatif sch", {"schedule"}),
+        ("kwhatif gate -o j", {"json", "junit"}),
+        ("kwhatif gate --rollout f", {"final"}),
+        ("kwhatif gate --report js", {"json=gate.json"}),
+        ("kwhatif schedule --fail-on preemption,u", {"preemption,unschedulable"}),
+        ("kwhatif schedule --fail-on n", {"none"}),
+        ("kwhatif snapshot ", {"save", "info"}),
+        ("kwhatif completion ", {"bash", "zsh", "fish", "powershell"}),
+        ("kwhatif gate --from clu", {""}),  # nothing: the shell completes files
+        ("kwhatif gate clu", {""}),
+    ],
+)
+def test_values_are_completed(line: str, expected: set[str]) -> None:
+    assert set(completed("bash", line)) == expected
+    assert {row.partition("\t")[0] for row in completed("fish", line)} == expected
+
+
+def test_zsh_completes_files_where_there_are_no_values() -> None:
+    assert completed("zsh", "kwhatif gate --from ") == ["_files"]
+    assert '"json"' in "\n".join(completed("zsh", "kwhatif gate -o "))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_is_one_for_the_shell(shell: str) -> None:
+    script = run(f"kwhatif completion {shell}").stdout
+    assert "_KWHATIF_COMPLETE=complete_" + shell in script
+    program = shutil.which(shell)
+    if program:
+        subprocess.run([program, "-n", "-c" if shell != "fish" else "--command", script], check=True)
+
+
+def test_bash_completes_a_line(tmp_path: Path) -> None:
+    """The whole way: the script is sourced, its function called as the shell calls it."""
+    script = tmp_path / "completion.sh"
+    script.write_text(run("kwhatif completion bash").stdout)
+    ask = f"source {script}; COMP_WORDS=(kwhatif gate --rollout f); COMP_CWORD=3; _kwhatif_completion kwhatif; echo $COMPREPLY"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", ask], env=os.environ | {"PATH": path}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "final\n"

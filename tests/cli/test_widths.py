@@ -1,0 +1,40 @@
+"""Tables for names as clouds give them: at 80 and 60 columns, and where nobody folds lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+
+ROOT = Path(__file__).parents[2]
+CLOUD = "--from fixtures/cloud/cluster.yaml"
+NODES = {"ip-10-0-10-84", "ip-10-1-11-168", "ip-10-2-33-200", "ip-10-0-70-20", "ip-10-1-71-109"}
+COMMANDS = [
+    *(f"schedule fixtures/cloud/{name}.yaml" for name in ("misspelled", "notoleration", "evictor", "gpus", "promo")),
+    "preempt fixtures/cloud/gpus.yaml --explain",
+    "gate fixtures/cloud/promo.yaml -o wide",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("width", ["60", "80"])
+def test_no_name_is_broken_or_cut(command: str, width: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", width)
+    printed = run(f"kwhatif {command} {CLOUD}").stdout
+    assert max(map(len, printed.splitlines())) <= int(width)
+    assert printed.count(".eu-west-1.compute.internal") == 1
+    assert {word.strip(",:;.") for word in printed.split() if word.startswith("ip-")} <= NODES
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_is_wrapped_where_it_is_piped(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("COLUMNS")
+    printed = run(f"kwhatif {command} {CLOUD}").stdout
+    monkeypatch.setenv("COLUMNS", "5000")
+    assert printed == run(f"kwhatif {command} {CLOUD}").stdout
+    words = [line for line in printed.splitlines() if "0/5 nodes are available" in line]
+    assert all(line.startswith("kube-scheduler's words: ") and line.endswith((".", "scheduling.")) for line in words)

@@ -1,0 +1,1 @@
+// Go links functions without a body (queue_world.go) only into packages that have an assembly file.

@@ -1,0 +1,68 @@
+"""Every stored script gives the states of the real scheduling queue, operation by operation."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.queue_scripts.compare import differences
+from tests.queue_scripts.generate import FAMILIES, script
+from tests.queue_scripts.play import play
+
+ROOT = Path(__file__).parents[2]
+STORED = ROOT / "fixtures" / "queue" / "scripts.jsonl.xz"
+
+
+@cache
+def stored() -> dict[str, dict]:
+    with lzma.open(STORED, "rt") as lines:
+        return {case["case"]: case for case in map(json.loads, lines)}
+
+
+@pytest.mark.parametrize("name", sorted(stored()))
+def test_the_queue_agrees_with_the_real_one(name: str) -> None:
+    case = stored()[name]
+    states = play(case["script"])
+    assert len(states) == len(case["expected"])
+    for want, got in zip(case["expected"], states, strict=True):
+        assert list(differences(want, got)) == [], f"operation {want['op']}: {case['script']['operations'][want['op']]}"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_random_scripts_repeat_and_play(family: str) -> None:
+    one = script(family, 1)
+    assert one == script(family, 1)
+    assert one != script(family, 2)
+    states = play(one)
+    assert [state["op"] for state in states] == list(range(len(one["operations"])))
+    assert states == play(one)
+
+
+def test_the_command_prints_the_states(tmp_path: Path) -> None:
+    case = stored()["gates/001"]
+    path = tmp_path / "script.json"
+    path.write_text(json.dumps(case["script"]))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.queue_scripts", path], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == json.loads(json.dumps(play(case["script"])))
+
+
+def test_a_difference_is_seen() -> None:
+    want = {"t": 1, "active": ["d/a"], "pods": {}, "events": []}
+    assert list(differences(want, {**want, "active": []})) == [("active", ["d/a"], None)]
+    assert list(differences(want, {**want, "t": 2})) == [("t", 1.0, 2.0)]
+
+
+def test_hints_that_were_asked_have_to_be_given() -> None:
+    got = {"t": 1, "events": [{"event": "NodeAdd", "hints": {"d/a": {"P": "QueueSkip", "Q": "Queue"}}}]}
+    asked = [{"pod": "d/a", "plugin": "Q", "event": "NodeAdd", "hint": "Queue"}]
+    assert list(differences({"t": 1, "asked": asked}, got)) == []
+    wrong = [{**asked[0], "hint": "QueueSkip"}]
+    assert [aspect for aspect, *_ in differences({"t": 1, "asked": wrong}, got)] == ["asked"]

@@ -1,0 +1,47 @@
+"""All objections to a node, not only the scheduler's."""
+
+from __future__ import annotations
+
+from kwhatif.catalog import default_profile
+from kwhatif.framework.cycle import Cycle
+from kwhatif.framework.objections import Objections
+from tests.builders import NodeBuilder, PodBuilder, node, on_name, pod, snapshot
+
+CORDONED = "node.kubernetes.io/unschedulable"
+
+
+def plugins(candidate: PodBuilder, *objects: NodeBuilder | PodBuilder) -> dict[str, list[str]]:
+    """Node -> the plugins that object to it."""
+    cycle = Cycle(default_profile(), candidate.info(), snapshot(*objects))
+    assert cycle.pre_filter()
+    cycle.filter_nodes()
+    asking = Objections(cycle)
+    out = {each.name: cycle.verdict_of(each.name) for each in cycle.snapshot.nodes}
+    by_name = cycle.snapshot.by_name
+    return {
+        name: [found.plugin for found in asking.on(by_name[name], verdict)] for name, verdict in out.items() if verdict
+    }
+
+
+def test_every_filter_is_asked() -> None:
+    full = node("n1").taint("gpu").cordoned()
+    found = plugins(pod().cpu("8").node_selector(disk="ssd"), full, node("n2").taint("gpu").labels(disk="ssd"))
+    assert found == {
+        "n1": ["NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodeResourcesFit"],
+        "n2": ["TaintToleration", "NodeResourcesFit"],
+    }
+
+
+def test_nodes_that_the_pod_does_not_name_have_other_objections_too() -> None:
+    found = plugins(pod().cpu("8").node_affinity(on_name("n1")), node("n1"), node("n2"), node("n3").taint("gpu"))
+    assert found == {
+        "n1": ["NodeResourcesFit"],
+        "n2": ["", "NodeResourcesFit"],
+        "n3": ["", "TaintToleration", "NodeResourcesFit"],
+    }
+
+
+def test_nominated_pods_count() -> None:
+    nominated = pod("first", "a").cpu("3").priority(10).nominated("n1")
+    found = plugins(pod().cpu("2").node_selector(disk="ssd"), node("n1"), node("n2").taint("gpu"), nominated)
+    assert found == {"n1": ["NodeAffinity", "NodeResourcesFit"], "n2": ["TaintToleration", "NodeAffinity"]}

@@ -1,0 +1,315 @@
+"""A sentence for every caveat, and what is said together."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from kwhatif.framework.extender import Oddity
+from kwhatif.model.caveat import (
+    CODES,
+    AdmissionNotAsked,
+    AutoscalerNotModelled,
+    AutoscalersNotRead,
+    BudgetComputed,
+    BudgetNotComputed,
+    Caveat,
+    ClaimUnbound,
+    CollectionFailed,
+    DanglingReference,
+    ExtenderBinds,
+    ExtenderNotAsked,
+    ExtenderOddity,
+    ImagesNotCompared,
+    NoBudgets,
+    NoDates,
+    NodeNameSet,
+    NoDevices,
+    NoImages,
+    NoLimits,
+    NoNamespaces,
+    NoNodes,
+    NoPods,
+    NoPriorityClasses,
+    NoServices,
+    NoStorage,
+    NotBuilt,
+    NothingJudged,
+    NoWorkloads,
+    ObjectsTwice,
+    OneOfEqualPods,
+    OrderedPodPending,
+    OtherVersion,
+    PluginNotModelled,
+    PodSecurityNotChecked,
+    PreemptionSampling,
+    RecordedChanges,
+    Remembered,
+    ReplicasKept,
+    Sampling,
+    SchedulerConfigLeftOut,
+    ServiceAccountsNotChecked,
+    SomeNamespaces,
+    StaleSnapshot,
+    TwoMoments,
+    UndatedSnapshot,
+    UnjudgedKind,
+    UnknownController,
+    UnknownPriorityClass,
+    UnknownQuotaScope,
+    VersionNotRead,
+    VolumeProvisioned,
+    WorkloadNotInDump,
+    merged,
+)
+from kwhatif.render.caveats import sentence, sentences, worded
+from kwhatif.report import FindingRow, PolicyRow, Report
+
+URL = "http://bandwidth/v1"
+PODS = ("shop/web",)
+FORBIDDEN = "no permission to list"
+BUDGET = "PodDisruptionBudget shop/web has no status; computed as the disruption controller would:"
+
+SENTENCES: dict[Caveat, str] = {
+    NoNodes(): "the input holds no Node: kube-scheduler finds no nodes available to schedule pods",
+    NoPods(kinds=("Pod",)): "the dump has no Pods: every node counts as empty",
+    NoBudgets(kinds=("PodDisruptionBudget",), reason=FORBIDDEN): (
+        "no permission to list poddisruptionbudgets in policy: budgets count as if there were none, so whether an"
+        " eviction violates one is unknown, and with it whom the scheduler would rather spare"
+    ),
+    NoPriorityClasses(kinds=("PriorityClass",)): (
+        "the dump has no PriorityClasses: the priority of a new pod that names a class, or none, is unknown"
+    ),
+    NoNamespaces(kinds=("Namespace",)): (
+        "the dump has no Namespaces: namespace selectors see no label of a namespace but its name"
+    ),
+    NoServices(kinds=("Service", "ReplicaSet"), reason=FORBIDDEN): (
+        "no permission to list services in the core group, replicasets in apps: pods of one service or controller are"
+        " not spread by default, so a node that scores lower may be taken"
+    ),
+    NoWorkloads(kinds=("Job",), reason=FORBIDDEN): (
+        "no permission to list jobs in batch: which pods a workload has already is unknown, so a changed one counts as"
+        " new"
+    ),
+    NoLimits(kinds=("LimitRange",), reason=FORBIDDEN): (
+        "no permission to list limitranges in the core group: these count as if there were none"
+    ),
+    NoStorage(kinds=("CSINode",)): "the dump has no CSINodes: what is said of pods with volumes cannot be trusted",
+    NoDevices(kinds=("DeviceClass",), reason=FORBIDDEN): (
+        "no permission to list deviceclasses in resource.k8s.io: what is said of pods that claim devices cannot be"
+        " trusted"
+    ),
+    DanglingReference(kind="Node", example="n1", count=1, user="Pod shop/web"): (
+        "missing: Node n1 (used by Pod shop/web): its pods count nowhere"
+    ),
+    DanglingReference(kind="ReplicaSet", example="shop/web", count=2, user="Pod shop/web"): (
+        "missing: 2 objects of kind ReplicaSet, such as shop/web (used by Pod shop/web): its pods are not spread by"
+        " default"
+    ),
+    UnknownPriorityClass(name="high", pods=("a/b", "a/c")): (
+        "PriorityClass high is not in the input: pod a/b and 1 more that name it count as priority 0"
+    ),
+    BudgetNotComputed(budget="shop/web", reason="found no controllers", absent="ReplicaSet shop/web", missing=True): (
+        f"{BUDGET} no pod may be disrupted, because it found no controllers (ReplicaSet shop/web is not in the input)"
+    ),
+    BudgetComputed(budget="shop/web", allowed=1, expected=3, healthy=3, desired=2): (
+        f"{BUDGET} 1 of 3 pods may be disrupted (3 are healthy, 2 must be)"
+    ),
+    NoImages(): (
+        "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and a workload"
+        " of which only images change counts as unchanged"
+    ),
+    ImagesNotCompared(): (
+        "the input holds no images: a workload of which nothing but the image changes counts as unchanged (save"
+        " snapshots with --images)"
+    ),
+    VersionNotRead(kind="policy/v1beta1/PodDisruptionBudget", count=1): (
+        "policy/v1beta1/PodDisruptionBudget left out, 1 object: this version is not read"
+    ),
+    SomeNamespaces(dump="a must-gather", count=2): (
+        "a must-gather holds the namespaces that it was asked for, here 2: pods of others count nowhere"
+    ),
+    SomeNamespaces(dump="a dump", count=1, unless="--all"): (
+        "a dump holds the namespaces that it was asked for, here 1: pods of others count nowhere, unless it was taken"
+        " with --all"
+    ),
+    SomeNamespaces(dump="a support bundle"): (
+        "a support bundle that was asked for some namespaces only: pods of others count nowhere"
+    ),
+    ObjectsTwice(dump="a must-gather", count=2, example="Pod a/b"): (
+        "a must-gather that holds 2 objects more than once, with different contents, such as Pod a/b: the first of"
+        " each counts"
+    ),
+    CollectionFailed(dump="a support bundle", resources="pods", file="f.json", namespaces=2, example="a"): (
+        "a support bundle in which pods of 2 namespaces, such as a are missing: f.json says why"
+    ),
+    CollectionFailed(dump="a support bundle", resources="nodes", file="f.json"): (
+        "a support bundle in which nodes are missing: f.json says why"
+    ),
+    SchedulerConfigLeftOut(): (
+        "the scheduler configuration in a kube-scheduler-simulator export is not applied: give it as --scheduler-config"
+    ),
+    RecordedChanges(count=3): (
+        "a kwokctl export with 3 recorded changes: the cluster is as it was before the first one"
+    ),
+    Remembered(text="in other words", missing=True): "in other words",
+    NoDates(): (
+        "a kwokctl export has no dates: ages are wrong, as if it had been taken on 1 January 2000; which pod is the"
+        " older one is right"
+    ),
+    TwoMoments(resources="pods"): (
+        "the list of pods took longer than the server keeps a state: it is as of two moments"
+    ),
+    StaleSnapshot(taken_at="2026-01-01T00:00:00Z", age=7260): (
+        "the cluster is as it was 2h1m ago, at 2026-01-01T00:00:00Z: what has changed since is not known"
+    ),
+    UndatedSnapshot(): "when the dump was taken is not known, so it may be older than the policy allows",
+    NothingJudged(): "nothing was judged: the manifests hold no pod, and nothing that makes pods",
+    NotBuilt(file="k/kustomization.yaml"): (
+        "k/kustomization.yaml is not built, so what it would change is not judged: give what `kustomize build` makes of"
+        " it"
+    ),
+    UnjudgedKind(object="Rollout shop/web", kind="Rollout"): (
+        "Rollout shop/web holds a pod template that was not judged: give --pod-template-path Rollout=.spec.template"
+    ),
+    PodSecurityNotChecked(namespaces=(("a", "baseline"), ("b", "restricted")), pods=("a/p", "b/p")): (
+        "the Pod Security Standard of namespaces a (baseline), b (restricted) is not checked: the API server may"
+        " refuse pods"
+    ),
+    ServiceAccountsNotChecked(names=("a/robot",)): (
+        "whether there is ServiceAccount a/robot is not checked: without it the pods are refused"
+    ),
+    AdmissionNotAsked(kinds=(("MutatingWebhookConfiguration", 1), ("ValidatingAdmissionPolicy", 2))): (
+        "the cluster has 1 MutatingWebhookConfiguration and 2 ValidatingAdmissionPolicies, which are not asked: they"
+        " may change pods, or refuse them"
+    ),
+    AutoscalerNotModelled(name="a/web", target="Deployment a/web", min_replicas=None, max_replicas=9): (
+        "HorizontalPodAutoscaler a/web (1 to 9 replicas) is not modelled: Deployment a/web counts with the replicas"
+        " that it names, or has"
+    ),
+    AutoscalersNotRead(count=2): (
+        "the dump has 2 HorizontalPodAutoscalers, not read: what they scale counts with the replicas that it has"
+    ),
+    UnknownQuotaScope(quota="a/q", scope="Odd"): (
+        "ResourceQuota a/q has scope Odd, which is not known: the quota counts for no pod"
+    ),
+    PluginNotModelled(plugin="GangScheduling"): (
+        "plugin GangScheduling is enabled, but not modelled: it is about groups of pods"
+    ),
+    ExtenderNotAsked(extender=URL, verbs=("filter", "preempt"), managed=("a.io/x",)): (
+        f"extender {URL} was not asked to filter, preempt about pods that use a.io/x; --call-extenders asks it"
+    ),
+    ExtenderBinds(extender=URL): f"extender {URL} binds pods itself; kwhatif binds nothing and does not ask it to",
+    ExtenderOddity(extender=URL, verb="prioritize", oddity="ignored failure", error="EOF", pods=PODS): (
+        f"extender {URL}, asked to prioritize for shop/web, failed; kube-scheduler goes on without it: EOF"
+    ),
+    ExtenderOddity(extender=URL, verb="filter", oddity="failure", error="EOF", pods=PODS): (
+        f"extender {URL}, asked to filter for shop/web, failed, and the attempt with it: EOF"
+    ),
+    ExtenderOddity(extender=URL, verb="prioritize", oddity="unknown nodes", nodes=("a", "b"), pods=PODS): (
+        f"extender {URL}, asked to prioritize for shop/web, scored nodes that are not feasible, which counts nothing:"
+        " a, b"
+    ),
+    ExtenderOddity(extender=URL, verb="filter", oddity="unknown nodes", nodes=("a",), pods=PODS): (
+        f"extender {URL}, asked to filter for shop/web, let nodes pass that it was not asked about; kube-scheduler"
+        " takes them: a"
+    ),
+    ExtenderOddity(extender=URL, verb="filter", oddity="repeated nodes", nodes=("a",), pods=PODS): (
+        f"extender {URL}, asked to filter for shop/web, let nodes pass more than once: a"
+    ),
+    ExtenderOddity(extender=URL, verb="prioritize", oddity="score out of range", nodes=("a",), pods=PODS): (
+        f"extender {URL}, asked to prioritize for shop/web, gave scores outside 0 to 10, which count as they are: a"
+    ),
+    ExtenderOddity(extender=URL, verb="preempt", oddity="no victims", nodes=("a",), pods=PODS): (
+        f"extender {URL}, asked to preempt for shop/web, left nodes without victims, which are no candidates then: a"
+    ),
+    OtherVersion(version="1.35"): (
+        "the cluster's API server is version 1.35: judged by the rules of 1.36, from which its scheduler may differ"
+    ),
+    NodeNameSet(pods=PODS): (
+        "shop/web sets spec.nodeName: applied so it never meets the scheduler; judged as if it were pending"
+    ),
+    NodeNameSet(pods=("a/1", "a/2", "a/3", "a/4", "a/5")): (
+        "5 pods set spec.nodeName (a/1, a/2, a/3 and 2 more): applied so they never meet the scheduler; judged as if"
+        " they were pending"
+    ),
+    Sampling(looked_for=100, nodes=400): (
+        "kube-scheduler stops looking after 100 feasible nodes of 400 (percentageOfNodesToScore); kwhatif looked at"
+        " all, so a node that scores lower may be taken"
+    ),
+    PreemptionSampling(enough=100, candidates=400): (
+        "kube-scheduler stops after 100 preemption candidates, from a random node on; kwhatif compared all 400, so a"
+        " worse one may be taken"
+    ),
+    ReplicasKept(workload="Deployment a/b", replicas=4): (
+        "Deployment a/b leaves spec.replicas out: it keeps the 4 that it has, as kubectl apply does unless the"
+        " manifest applied before named a number"
+    ),
+    WorkloadNotInDump(workload="Deployment a/b", count=2): (
+        "Deployment a/b is not in the input, but 2 of its pods are: they count as made of another template"
+    ),
+    UnknownController(workload="Rollout a/b"): (
+        "Rollout a/b: its controller is not known, so all its pods count as replaced"
+    ),
+    OrderedPodPending(workload="StatefulSet a/db", pod="db-1"): (
+        "StatefulSet a/db: db-1 is pending in the cluster, and until it runs no other pod is made or replaced: the"
+        " answer takes it as running"
+    ),
+    ClaimUnbound(claim="a/c", storage_class=""): (
+        "PersistentVolumeClaim a/c stays unbound: it has no storage class, and no volume without one fits it"
+    ),
+    ClaimUnbound(claim="a/c", storage_class="slow"): (
+        "PersistentVolumeClaim a/c stays unbound: no volume of StorageClass slow fits it"
+    ),
+    ClaimUnbound(claim="a/c", storage_class="fats", is_known=False, near=("fast",)): (
+        "PersistentVolumeClaim a/c stays unbound: there is no StorageClass fats (did you mean fast?)"
+    ),
+    VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io"): (
+        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: x.io is taken to provision its volume,"
+        " within reach of every node"
+    ),
+    VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io", everywhere=False): (
+        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: x.io is taken to provision its volume,"
+        " where its allowedTopologies let it be"
+    ),
+    OneOfEqualPods(workload="Deployment a/b", count=3): (
+        "Deployment a/b makes 3 equal pods, of which one is judged alone"
+    ),
+}
+
+
+@pytest.mark.parametrize(("caveat", "expected"), SENTENCES.items(), ids=lambda case: getattr(case, "code", ""))
+def test_each_caveat_has_its_sentence(caveat: Caveat, expected: str) -> None:
+    assert sentence(caveat) == expected
+
+
+def test_every_code_and_every_oddity_is_in_the_table() -> None:
+    assert {caveat.code for caveat in SENTENCES} == set(CODES)
+    assert len(CODES) == len(get_args(Caveat))
+    assert {caveat.oddity for caveat in SENTENCES if isinstance(caveat, ExtenderOddity)} == {
+        oddity.value for oddity in Oddity
+    }
+
+
+def test_what_a_dump_has_none_of_is_one_sentence() -> None:
+    lacking = (NoBudgets(kinds=("PodDisruptionBudget",)), NoImages(), NoNamespaces(kinds=("Namespace",)))
+    together, images = sentences(lacking)
+    assert together.startswith("the dump has no PodDisruptionBudgets and Namespaces: budgets count as if there were")
+    assert images == sentence(NoImages())
+
+
+def test_equal_caveats_about_many_pods_are_one() -> None:
+    found = merged([NodeNameSet(pods=("a/1",)), NoImages(), NodeNameSet(pods=("a/2",)), NoImages()])
+    assert found == (NodeNameSet(pods=("a/1", "a/2")), NoImages())
+
+
+def test_a_report_has_its_caveats_in_words_wherever_they_stand() -> None:
+    finding = FindingRow(rule="caveats/no-images", level="warn", message="", caveat=NoImages())
+    policy = PolicyRow(verdict="warn", findings=(finding,))
+    made = worded(Report(command="gate", caveat_details=(NoImages(),), policy=policy))
+    text = sentence(NoImages())
+    assert made.caveats == (text,)
+    assert made.caveat_details[0].message == text
+    assert made.policy is not None
+    assert made.policy.findings[0].message == text

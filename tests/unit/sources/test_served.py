@@ -1,0 +1,142 @@
+"""Kinds and versions that no cluster serves, and those that only some do."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from kwhatif.model.missing import Missing
+from kwhatif.sources.api_fields import api_fields
+from kwhatif.sources.manifests import ManifestSet, read_manifest_set
+
+
+def read(*objects: tuple[str, str], custom_kinds: tuple[str, ...] = ()) -> ManifestSet:
+    text = "\n".join(
+        json.dumps({"apiVersion": version, "kind": kind, "metadata": {"name": "a"}}) for version, kind in objects
+    )
+    return read_manifest_set(
+        ["-"], stdin=io.BytesIO(text.encode()), default_namespace="default", custom_kinds=custom_kinds
+    )
+
+
+MISSPELLED = {
+    ("apps/v1", "Deploymnet"): "did you mean Deployment?",
+    ("apps/v1", "deployment"): "did you mean Deployment?",
+    ("app/v1", "Deployment"): "write apps/v1",
+    ("v1", "Deployment"): "write apps/v1",
+    ("v1", "Pdo"): "did you mean Pod?",
+    ("v2", "Pod"): "write v1",
+    ("apps/v1", "Job"): "write batch/v1",
+    ("batch/v1", "StatefulSett"): "did you mean StatefulSet in apps/v1?",
+    ("extensions/v1beta1", "Ingress"): "write networking.k8s.io/v1",
+    ("autoscaling/v2beta2", "HorizontalPodAutoscaler"): "write autoscaling/v1 or autoscaling/v2",
+    ("networkin.k8s.io/v1", "Ingress"): "write networking.k8s.io/v1",
+    ("policy/v1beta1", "PodSecurityPolicy"): "",
+    ("apps/v1/extra", "Deployment"): "write apps/v1",
+    ("resource.k8s.io/v1beta1", "ResourceClaim"): "write resource.k8s.io/v1",
+    ("apps/v1", "Zzz"): "",
+    ("acme/v1", "Qqqqq"): "",
+}
+
+
+@pytest.mark.parametrize(("written", "hint"), MISSPELLED.items(), ids=str)
+def test_what_no_cluster_serves_is_an_error_with_what_is_near(written: tuple[str, str], hint: str) -> None:
+    version, kind = written
+    (problem,) = read(written, ("v1", "Pod")).problems
+    assert problem.message == f'no matches for kind "{kind}" in version "{version}"'
+    assert (problem.hint, problem.file, problem.object) == (hint, "standard input", f"{kind} a")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ("argoproj.io/v1alpha1", "Rollout"),
+        ("serving.knative.dev/v1", "Service"),
+        ("apps.kruise.io/v1alpha1", "StatefulSet"),
+        ("batch.volcano.sh/v1alpha1", "Job"),
+        ("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
+        ("gateway.networking.k8s.io/v1", "Gateway"),
+        ("cert-manager.io/v1", "Certificate"),
+        ("metrics.k8s.io/v1beta1", "NodeMetrics"),
+    ],
+)
+def test_custom_kinds_are_a_caveat(written: tuple[str, str]) -> None:
+    found = read(written, ("v1", "Pod"))
+    version, kind = written
+    assert found.problems == ()
+    (caveat,) = found.caveats
+    assert caveat.startswith(f"{kind} in {version}, 1 object, is not judged: it is a custom kind")
+    assert isinstance(caveat, Missing)
+
+
+def test_custom_kinds_are_counted() -> None:
+    (caveat,) = read(*[("example.com/v1", "Odd")] * 3).caveats
+    assert "Odd in example.com/v1, 3 objects, is not judged" in caveat
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [
+        ("v1", "ConfigMap"),
+        ("v1", "Secret"),
+        ("v1", "ServiceAccount"),
+        ("v1", "Endpoints"),
+        ("networking.k8s.io/v1", "Ingress"),
+        ("networking.k8s.io/v1", "NetworkPolicy"),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+        ("apiregistration.k8s.io/v1", "APIService"),
+        ("discovery.k8s.io/v1", "EndpointSlice"),
+        ("v1", "ConfigMapList"),
+    ],
+)
+def test_kinds_that_scheduling_does_not_read_are_no_news(version: str, kind: str) -> None:
+    found = read((version, kind), ("v1", "Pod"))
+    assert (found.problems, found.caveats) == ((), ())
+
+
+def test_a_version_that_a_cluster_must_turn_on_is_a_caveat() -> None:
+    (caveat,) = read(("scheduling.k8s.io/v1alpha2", "Workload"), ("v1", "Pod")).caveats
+    assert caveat == (
+        "Workload in scheduling.k8s.io/v1alpha2, 1 object: served only by clusters that turn this version on"
+    )
+
+
+def test_an_empty_list_is_fine() -> None:
+    text = b'{"apiVersion":"v1","kind":"List","items":null}{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}'
+    assert read_manifest_set(["-"], stdin=io.BytesIO(text), default_namespace="default").problems == ()
+
+
+def test_an_object_without_a_version_is_nothing_custom() -> None:
+    found = read(("", "Pod"))
+    assert [problem.field for problem in found.problems] == ["apiVersion"]
+    assert found.caveats == ()
+
+
+def test_a_path_for_a_kind_that_is_nowhere() -> None:
+    found = read(("argoproj.io/v1alpha1", "Rollout"), custom_kinds=("Rollot", "Zzz", "Rollout"))
+    assert [str(problem) for problem in found.problems] == [
+        "--pod-template-path Rollot: no manifest holds a Rollot (did you mean Rollout?)",
+        "--pod-template-path Zzz: no manifest holds a Zzz",
+    ]
+
+
+def test_a_file_called_json_is_json(tmp_path: Path) -> None:
+    text = '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"},\n}'
+    for name in ("a.json", "a.yaml"):
+        (tmp_path / name).write_text(text)
+    (problem,) = read_manifest_set([str(tmp_path)], stdin=io.BytesIO(), default_namespace="default").problems
+    assert str(problem) == f"{tmp_path}/a.json: is not valid JSON: line 2, column 1: trailing comma in object"
+    assert problem.line == 2
+
+
+def test_every_kind_has_a_type_and_every_type_a_kind() -> None:
+    table = api_fields()
+    codes = {code.lstrip("[{") for fields in table.types for code in fields.values()}
+    numbers = {int(code) for code in codes if code.isdigit()}
+    roots = {number for kinds in table.kinds.values() for number in kinds.values()}
+    assert numbers | roots == set(range(len(table.types)))
+    assert {code for code in codes if not code.isdigit()} <= set("sbnilyqxo*")

@@ -1,0 +1,120 @@
+"""What a report says about what the dump lacks, how old it is, and what is there and not modelled."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from kwhatif.model.caveat import (
+    Caveat,
+    NoBudgets,
+    NoNamespaces,
+    NoPods,
+    NoPriorityClasses,
+    NoServices,
+    PodSecurityNotChecked,
+    StaleSnapshot,
+    UnknownQuotaScope,
+)
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
+from kwhatif.model.workload import Service
+from kwhatif.report import Report, SourceRow
+from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.judge import Question, judge
+from kwhatif.whatif.session import Session
+from tests.builders import budget, cluster, namespace, node, pod, selector
+
+RESTRICTED = "pod-security.kubernetes.io/enforce"
+
+
+def dump(*objects: object) -> Cluster:
+    """A cluster that was read from a plain dump."""
+    made = cluster(*objects)  # type: ignore[arg-type]
+    made.is_whole = False
+    return made
+
+
+def report_of(session: Session, candidate: Pod) -> Report:
+    applied = Applied(candidate, SourceRow(file="pod.yaml", object=f"Pod {key_of(candidate)}"))
+    return judge(session, Question(applied=(applied,), admission=False)).report(session, "schedule")
+
+
+def asked(of: Cluster, cpu: str = "1", **spec: object) -> Report:
+    candidate = pod("new").requests(cpu=cpu).spec(**spec).build()
+    return report_of(Session(of), candidate)
+
+
+def codes(report: Report) -> list[str]:
+    return [caveat.code for caveat in report.caveat_details]
+
+
+def test_of_nodes_alone_a_pod_that_fits_depends_on_pods_namespaces_and_services() -> None:
+    assert asked(dump(node("n1"))).caveat_details == (
+        NoPods(kinds=("Pod",)),
+        NoNamespaces(kinds=("Namespace",)),
+        NoServices(kinds=("Service",)),
+    )
+
+
+def test_a_cluster_that_was_read_whole_lacks_nothing() -> None:
+    assert codes(asked(cluster(node("n1")))) == []
+
+
+def test_where_somebody_is_evicted_budgets_matter() -> None:
+    there = [node("n1").allocatable(cpu="1"), pod("old").requests(cpu="1").on("n1")]
+    report = asked(dump(*there), priority=10)
+    assert report.decisions[0].outcome == "Preempts"
+    assert NoBudgets(kinds=("PodDisruptionBudget",)) in report.caveat_details
+    assert NoPriorityClasses(kinds=("PriorityClass",)) not in report.caveat_details
+    assert "no-budgets" not in codes(asked(dump(*there, budget("b", 1, selector(app="x"))), priority=10))
+
+
+def test_where_a_pod_stays_pending_a_default_class_could_help() -> None:
+    there = [node("n1").allocatable(cpu="1"), pod("old").requests(cpu="1").on("n1")]
+    assert "no-priority-classes" in codes(asked(dump(*there)))
+    high = PriorityClass(metadata=ObjectMeta(name="high"), value=1)
+    assert "no-priority-classes" not in codes(asked(dump(*there, high)))
+
+
+def test_the_classes_of_every_cluster_show_that_classes_were_read_only_if_they_were() -> None:
+    read = PriorityClass(metadata=ObjectMeta(name="system-cluster-critical", uid="1"), value=2_000_000_000)
+    assert "no-priority-classes" in codes(asked(dump(node("n1").allocatable(cpu="1")), cpu="2"))
+    assert "no-priority-classes" not in codes(asked(dump(node("n1").allocatable(cpu="1"), read), cpu="2"))
+
+
+def test_what_could_not_be_read_is_said_once_elsewhere() -> None:
+    made = dump(node("n1"), Service(metadata=ObjectMeta(name="s", namespace="default")))
+    made.unread |= {"Namespace": "no permission to list"}
+    assert codes(asked(made)) == ["no-pods"]
+
+
+LABELS: dict[str, list[Caveat]] = {
+    "restricted": [PodSecurityNotChecked(namespaces=(("default", "restricted"),), pods=("default/new",))],
+    "privileged": [],
+}
+
+
+@pytest.mark.parametrize(("level", "expected"), LABELS.items(), ids=LABELS)
+def test_a_namespace_that_enforces_a_standard(level: str, expected: list[Caveat]) -> None:
+    report = asked(cluster(node("n1"), namespace("default", **{RESTRICTED: level})))
+    assert list(report.caveat_details) == expected
+
+
+def test_a_quota_of_a_scope_that_is_not_known() -> None:
+    spec = ResourceQuotaSpec(scopes=("BestEffort", "Odd"))
+    quota = ResourceQuota(metadata=ObjectMeta(name="q", namespace="default"), spec=spec)
+    elsewhere = replace(quota, metadata=ObjectMeta(name="q", namespace="other"))
+    report = asked(cluster(node("n1"), quota, elsewhere))
+    assert report.caveat_details == (UnknownQuotaScope(quota="default/q", scope="Odd"),)
+
+
+@pytest.mark.parametrize(("age", "is_old"), [(3600, False), (3601, True), (None, False), (-5, False)])
+def test_what_was_read_more_than_an_hour_ago_is_old(age: int | None, is_old: bool) -> None:
+    moment = "2026-01-01T00:00:00Z"
+    session = Session(cluster(node("n1")), age=age, taken_at=moment)
+    report = report_of(session, pod("new").build())
+    assert report.snapshot.taken_at == moment
+    assert report.caveat_details == ((StaleSnapshot(taken_at=moment, age=age or 0),) if is_old else ())

@@ -1,0 +1,333 @@
+"""Rollouts, gone through to their end: what is made and goes at each step, and where they hang."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.meta import LabelSelector, ObjectMeta
+from kwhatif.model.pod import Container, PodCondition, PodSpec, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
+from kwhatif.model.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet, UpdateStrategy
+from kwhatif.policy.build import default_rulebook
+from kwhatif.policy.judge import judge as judge_by
+from kwhatif.report import RolloutRow, SourceRow, WorkloadRow
+from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.fail_on import fails
+from kwhatif.whatif.judge import Answer, Question, judge
+from kwhatif.whatif.session import Session
+from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod
+
+READY = PodCondition(type="Ready", status="True")
+NOT_READY = PodCondition(type="Ready", status="False")
+RECREATE = UpdateStrategy(type="Recreate")
+Object = KubernetesObject | PodBuilder | NodeBuilder
+
+
+def nodes(count: int, cpu: str = "2") -> list[NodeBuilder]:
+    return [node(f"n{number}").allocatable(cpu=cpu, pods="20") for number in range(count)]
+
+
+def template(cpu: str, name: str = "web", priority_class: str = "") -> PodTemplateSpec:
+    requests = ResourceRequirements(requests={"cpu": cpu})
+    return PodTemplateSpec(
+        metadata=ObjectMeta(labels={"app": name}),
+        spec=PodSpec(
+            containers=(Container(name="app", image="i", resources=requests),), priority_class_name=priority_class
+        ),
+    )
+
+
+def rolling(surge: int | str | None, unavailable: int | str | None) -> UpdateStrategy:
+    return UpdateStrategy(
+        type="RollingUpdate", rolling_update=RollingUpdate(max_surge=surge, max_unavailable=unavailable)
+    )
+
+
+def deployment(replicas: int, cpu: str = "1", name: str = "web", **fields: Any) -> Deployment:
+    made = template(cpu, name, fields.pop("priority_class", ""))
+    selector = LabelSelector(match_labels={"app": name})
+    spec = replace(Deployment().spec, replicas=replicas, selector=selector, template=made, **fields)
+    return Deployment(metadata=ObjectMeta(name=name, namespace="default"), spec=spec)
+
+
+def running(owner: str, kind: str, *places: str, name: str = "") -> list[PodBuilder]:
+    """Ready pods with 1 cpu, one on each of these nodes."""
+    app = name or owner.partition("-")[0]
+    return [
+        pod(f"{owner}-{number}")
+        .labels(app=app)
+        .owner(kind, owner)
+        .cpu("1")
+        .on(place)
+        .status(phase="Running", conditions=(READY,))
+        for number, place in enumerate(places)
+    ]
+
+
+def web(*places: str) -> list[PodBuilder]:
+    return running("web-1", "ReplicaSet", *places)
+
+
+def answer(objects: Sequence[Object], *applied: KubernetesObject, rollout: Any = "end") -> Answer:
+    there = cluster(*objects)
+    question = Question(
+        applied=[
+            Applied(each, SourceRow(file="a.yaml", object=f"{type(each).__name__} {each.metadata.name}"))
+            for each in applied
+        ],
+        rollout=rollout,
+    )
+    return judge(Session(there), question)
+
+
+def row_of(objects: Sequence[Object], *applied: KubernetesObject) -> WorkloadRow:
+    return answer(objects, *applied).judged[0].row
+
+
+def rollout_of(objects: Sequence[Object], *applied: KubernetesObject) -> RolloutRow:
+    row = row_of(objects, *applied).rollout
+    assert row is not None
+    return row
+
+
+FULL = ("n0", "n0", "n1", "n1")
+
+
+@pytest.mark.parametrize(
+    ("surge", "unavailable", "steps", "completed", "updated", "old", "limit"),
+    [
+        pytest.param(1, 0, 1, False, 0, 4, "maxUnavailable 0", id="a deadlock"),
+        pytest.param("25%", "25%", 8, True, 4, 0, "", id="it frees room as it goes"),
+        pytest.param(0, 1, 8, True, 4, 0, "", id="none beside"),
+        pytest.param(0, "100%", 2, True, 4, 0, "", id="all at once"),
+        pytest.param("100%", 0, 1, False, 0, 4, "maxUnavailable 0", id="all beside"),
+    ],
+)
+def test_a_deployment_where_nothing_is_free(
+    *, surge: int | str, unavailable: int | str, steps: int, completed: bool, updated: int, old: int, limit: str
+) -> None:
+    strategy = rolling(surge, unavailable)
+    there = [*nodes(2), deployment(4, strategy=strategy), *web(*FULL)]
+    found = rollout_of(there, deployment(4, "900m", strategy=strategy))
+    assert (found.completed, found.updated, found.old, found.limit) == (completed, updated, old, limit)
+    assert (found.steps, found.wanted) == (steps, 4)
+    assert (found.waits_for is None) is completed
+
+
+def test_a_rollout_that_hangs_is_a_finding_and_says_where() -> None:
+    strategy = rolling(1, 0)
+    there = [*nodes(2), deployment(3, strategy=strategy), *web("n0", "n0", "n1")]
+    found = answer(there, deployment(3, "2", strategy=strategy))
+    (judged,) = found.judged
+    assert judged.row.message == (
+        "hangs after 0 of 3 new pods: the 1st fits nowhere while 3 old pods stay (maxUnavailable 0); stays pending"
+    )
+    policy = judge_by(default_rulebook(), found.judged, {}, today=date(2026, 1, 1))
+    (finding,) = policy.findings
+    assert (finding.rule, finding.level, finding.pods) == ("rollout", "fail", (judged.decisions[0].pod,))
+    assert finding.message == (
+        "hangs after 0 of 3 new pods: the 1st fits nowhere while 3 old pods stay (maxUnavailable 0):"
+        " 0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are"
+        " available: 2 No preemption victims found for incoming pod."
+    )
+    assert fails(found.report(Session(Cluster()), "gate"), ("unschedulable",))
+    assert judged.decisions[0].rejected, "the first pod that fits nowhere says why, on its last try as well"
+
+
+def test_pods_that_are_bigger_than_before_hang_half_way() -> None:
+    """Two old pods make room for one new one; then as many are missing as may be."""
+    strategy = rolling(0, 2)
+    there = [*nodes(3), deployment(5, strategy=strategy), *web("n0", "n0", "n1", "n1", "n2")]
+    found = rollout_of(there, deployment(5, "1500m", strategy=strategy))
+    assert (found.completed, found.updated, found.old) == (False, 1, 2)
+
+
+def test_a_deployment_that_is_recreated() -> None:
+    there = [*nodes(2), deployment(4, strategy=RECREATE), *web(*FULL)]
+    row = row_of(there, deployment(4, "900m", strategy=RECREATE))
+    assert row.rollout == RolloutRow(steps=2, completed=True, wanted=4, updated=4, old=0)
+    assert (row.removed, row.replicas, row.placed) == (4, 4, 4)
+
+
+def test_evicted_on_the_way() -> None:
+    """The new pod comes beside the old ones, and evicts; in the end state there would have been room."""
+    classes = [PriorityClass(metadata=ObjectMeta(name="high"), value=100)]
+    strategy = rolling(1, 0)
+    low = [pod("low-0").on("n1").cpu("1"), pod("low-1").on("n1").cpu("1")]
+    there = [*nodes(2), *classes, deployment(2, strategy=strategy, priority_class="high")]
+    old = [each.priority(100) for each in web("n0", "n0")]
+    row = row_of([*there, *old, *low], deployment(2, "900m", strategy=strategy, priority_class="high"))
+    assert row.rollout is not None
+    assert row.rollout.completed
+    assert (row.preempting, row.placed) == (1, 1)
+    assert len(row.victims) == 1
+
+
+def test_workloads_roll_out_together() -> None:
+    """Each frees the room that the other one needs: alone, both would hang."""
+    one, other = rolling(1, 0), rolling(0, 1)
+    there = [
+        *nodes(1, "3"),
+        deployment(1, strategy=one),
+        *web("n0"),
+        deployment(2, name="api", strategy=other),
+        *running("api-1", "ReplicaSet", "n0", "n0"),
+    ]
+    small = deployment(2, "500m", "api", strategy=other)
+    assert not rollout_of(there, deployment(1, "900m", strategy=one)).completed
+    found = answer(there, deployment(1, "900m", strategy=one), small)
+    assert [each.row.rollout and each.row.rollout.completed for each in found.judged] == [True, True]
+
+
+def test_an_old_pod_that_is_evicted_comes_again() -> None:
+    """Its ReplicaSet makes another one, of the old template, which goes first: what may be missing is missing."""
+    strategy = rolling(0, 1)
+    waiting = pod("first").cpu("1").priority(10)
+    there = [*nodes(2), deployment(4, strategy=strategy), *web(*FULL), waiting]
+    found = answer(there, deployment(4, "900m", strategy=strategy))
+    assert [each.pod for each in found.earlier] == ["default/first"]
+    row = found.judged[0].row.rollout
+    assert row is not None
+    assert (row.completed, row.updated, row.old) == (False, 0, 3)
+
+
+STATEFUL = LabelSelector(match_labels={"app": "db"})
+
+
+def stateful(cpu: str = "1", replicas: int = 3, **fields: Any) -> StatefulSet:
+    spec = replace(StatefulSet().spec, replicas=replicas, selector=STATEFUL, template=template(cpu, "db"), **fields)
+    return StatefulSet(metadata=ObjectMeta(name="db", namespace="default"), spec=spec)
+
+
+def db(*places: str) -> list[PodBuilder]:
+    return [each.spec(hostname="") for each in running("db", "StatefulSet", *places)]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "fields", "expected"),
+    [
+        pytest.param("900m", {}, RolloutRow(steps=6, completed=True, wanted=3, updated=3, old=0), id="all"),
+        pytest.param(
+            "900m",
+            {"update_strategy": UpdateStrategy(type="RollingUpdate", rolling_update=RollingUpdate(partition=1))},
+            RolloutRow(steps=4, completed=True, wanted=2, updated=2, old=0),
+            id="down to a partition",
+        ),
+        pytest.param(
+            "900m",
+            {"pod_management_policy": "Parallel"},
+            RolloutRow(steps=6, completed=True, wanted=3, updated=3, old=0),
+            id="in parallel, one by one all the same",
+        ),
+        pytest.param(
+            "1500m",
+            {},
+            RolloutRow(
+                steps=2,
+                completed=False,
+                wanted=3,
+                updated=0,
+                old=2,
+                waits_for="default/db-2",
+                limit="one pod at a time",
+            ),
+            id="the highest does not fit",
+        ),
+    ],
+)
+def test_stateful_set(cpu: str, fields: dict[str, Any], expected: RolloutRow) -> None:
+    there = [*nodes(2), stateful(**fields), *db("n0", "n0", "n1"), pod("other").on("n1").cpu("1")]
+    assert rollout_of(there, stateful(cpu, **fields)) == expected
+
+
+def test_a_pod_of_a_stateful_set_that_is_not_ready_holds_up_its_rollout() -> None:
+    """Though the new template might repair it."""
+    broken = db("n0", "n0", "n1")
+    broken[0].status(conditions=(NOT_READY,))
+    row = row_of([*nodes(2), stateful(), *broken], stateful("900m"))
+    assert row.rollout is not None
+    assert (row.rollout.completed, row.rollout.waits_for, row.rollout.steps) == (False, "default/db-0", 0)
+    assert row.message.startswith("hangs after 0 of 3 new pods: db-0 is not ready while 3 old pods stay")
+
+
+def daemon(cpu: str = "1", **fields: Any) -> DaemonSet:
+    spec = replace(
+        DaemonSet().spec, selector=LabelSelector(match_labels={"app": "log"}), template=template(cpu, "log"), **fields
+    )
+    return DaemonSet(metadata=ObjectMeta(name="log", namespace="default"), spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "strategy", "completed", "updated", "old"),
+    [
+        pytest.param("1500m", rolling(None, None), True, 4, 0, id="every node counts"),
+        pytest.param("1500m", rolling(2, 0), False, 0, 4, id="no room beside the old ones"),
+        pytest.param("900m", rolling("50%", 0), True, 4, 0, id="room beside the old ones"),
+        pytest.param("3", rolling(0, 2), False, 0, 2, id="bigger than the nodes"),
+    ],
+)
+def test_daemon_set(*, cpu: str, strategy: UpdateStrategy, completed: bool, updated: int, old: int) -> None:
+    pods = running("log", "DaemonSet", "n0", "n1", "n2", "n3")
+    found = rollout_of([*nodes(4), daemon(), *pods], daemon(cpu, update_strategy=strategy))
+    assert (found.completed, found.updated, found.old, found.wanted) == (completed, updated, old, 4)
+
+
+def test_one_full_node_is_enough_to_hang_a_daemon_set() -> None:
+    pods = running("log", "DaemonSet", "n0", "n1", "n2", "n3")
+    there = [*nodes(4), daemon(), *pods, pod("big").on("n1").cpu("1")]
+    row = row_of(there, daemon("1500m"))
+    assert row.rollout is not None
+    assert (row.rollout.completed, row.rollout.updated, row.rollout.limit) == (False, 1, "maxUnavailable 1")
+    assert row.message.startswith("hangs after 1 of 4 new pods: the 2nd fits nowhere while 2 old pods stay")
+
+
+@pytest.mark.parametrize("rollout", ["final", "surge"])
+def test_a_moment_of_a_rollout_can_be_asked_for(rollout: str) -> None:
+    strategy = rolling(1, 0)
+    there = [*nodes(2), deployment(4, strategy=strategy), *web(*FULL)]
+    row = answer(there, deployment(4, "900m", strategy=strategy), rollout=rollout).judged[0].row
+    assert row.rollout is None
+    assert row.placed == (4 if rollout == "final" else 0)
+
+
+def test_what_is_new_or_only_scaled_does_not_roll() -> None:
+    there = [*nodes(4), deployment(2), *web("n0", "n1")]
+    assert row_of(there, deployment(4)).rollout is None
+    assert row_of(there, deployment(1, name="api")).rollout is None
+    assert row_of(there, deployment(2)).update == "unchanged"
+
+
+def test_what_a_quota_refuses_is_tried_again_once_old_pods_are_gone() -> None:
+    """Until then the new pods are refused; in the end nothing is said of that."""
+    quota = ResourceQuota(
+        metadata=ObjectMeta(name="all", namespace="default"),
+        spec=ResourceQuotaSpec(hard={"pods": "4"}),
+        status=ResourceQuotaStatus(hard={"pods": "4"}, used={"pods": "4"}),
+    )
+    strategy = rolling(1, 1)
+    there = [*nodes(4), quota, deployment(4, strategy=strategy), *web(*FULL)]
+    row = row_of(there, deployment(4, "900m", strategy=strategy))
+    assert row.rollout is not None
+    assert row.rollout.completed
+    assert (row.replicas, row.placed, row.denied) == (4, 4, 0)
+    strategy = rolling(1, 0)
+    there = [*nodes(4), quota, deployment(4, strategy=strategy), *web(*FULL)]
+    row = row_of(there, deployment(4, "900m", strategy=strategy))
+    assert row.rollout is not None
+    assert (row.rollout.completed, row.denied) == (False, 1)
+    assert row.message.startswith("hangs after 0 of 4 new pods: the 1st is refused while 4 old pods stay")
+
+
+def test_a_pod_that_was_pending_is_tried_again_when_pods_leave() -> None:
+    there = [*nodes(1, "4"), deployment(4, strategy=RECREATE), *web("n0", "n0", "n0", "n0"), pod("first").cpu("2")]
+    found = answer(there, deployment(4, "900m", strategy=RECREATE))
+    assert [(each.pod, each.outcome) for each in found.earlier] == [("default/first", "Placed")]
+    row = found.judged[0].row.rollout
+    assert row is not None
+    assert (row.completed, row.updated) == (False, 2)

@@ -1,0 +1,80 @@
+"""What a StatefulSet's controller does next, by the state of its pods."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwhatif.workloads.controllers.stateful_set import Moves, Replica, made_of_old, sync
+
+#: Letters for pods: old or new revision (`o`, `n`), in capitals where they are ready; `.` where there is none.
+STATES = {letter: Replica(letter in "nN", letter.isupper()) for letter in "oOnN"}
+
+#: Pods by number, from the first wanted number on; how many are wanted; the lowest number that is updated (None: none);
+#: numbers that are made and deleted, and the one that is waited for.
+ORDERED = {
+    "all is well": ("NNN", 3, 0, [], [], None),
+    "nothing is there": ("...", 3, 0, [0], [], None),
+    "the first one is not ready": ("n..", 3, 0, [], [], 0),
+    "the next one": ("N..", 3, 0, [1], [], None),
+    "one in the middle is missing": ("N.N", 3, 0, [1], [], None),
+    "the highest outdated one goes": ("OOO", 3, 0, [], [2], None),
+    "then the next one": ("OON", 3, 0, [], [1], None),
+    "not before the new one is ready": ("OOn", 3, 0, [], [], 2),
+    "nor before the old ones are": ("OoN", 3, 0, [], [], 1),
+    "a new revision repairs nothing": ("ooo", 3, 0, [], [], 0),
+    "down to the partition": ("ONN", 3, 1, [], [], None),
+    "not below it": ("OOO", 3, 2, [], [2], None),
+    "when somebody deletes them": ("OOO", 3, None, [], [], None),
+    "fewer are wanted, and a new template": ("OOO", 2, 0, [], [2], None),
+    "fewer are wanted: one by one": ("NNNN", 2, 0, [], [3], None),
+    "fewer are wanted, but one is not ready": ("nNNN", 2, 0, [], [], 0),
+    "the highest is not ready": ("NNNn", 2, 0, [], [3], None),
+    "a lower one is not ready either": ("NNnn", 2, 0, [], [], 2),
+    "more are wanted, and a new template": ("OO..", 4, 0, [2], [], None),
+}
+PARALLEL = {
+    "nothing is there": ("...", 3, 0, [0, 1, 2], [], 2),
+    "one is not ready": ("n..", 3, 0, [1, 2], [], 2),
+    "the highest outdated one goes": ("OOO", 3, 0, [], [2], None),
+    "also if it is not ready": ("ooo", 3, 0, [], [2], None),
+    "not before the new one is ready": ("OOn", 3, 0, [], [], 2),
+    "fewer are wanted: all at once": ("NNNN", 2, 0, [], [3, 2], None),
+    "fewer are wanted, and a new template": ("OOO", 2, 0, [], [2, 1], None),
+    "one is missing below": (".OO", 3, 0, [0], [2], None),
+    "one is missing above": ("OO.", 3, 0, [2], [], 2),
+}
+
+
+def state(letters: str, start: int) -> dict[int, Replica]:
+    return {start + number: STATES[letter] for number, letter in enumerate(letters) if letter != "."}
+
+
+@pytest.mark.parametrize("start", [0, 5])
+@pytest.mark.parametrize(
+    ("ordered", "letters", "wanted", "lowest", "made", "gone", "waits"),
+    [pytest.param(True, *case, id=f"ordered: {name}") for name, case in ORDERED.items()]
+    + [pytest.param(False, *case, id=f"parallel: {name}") for name, case in PARALLEL.items()],
+)
+def test_steps(
+    *,
+    start: int,
+    ordered: bool,
+    letters: str,
+    wanted: int,
+    lowest: int | None,
+    made: list[int],
+    gone: list[int],
+    waits: int | None,
+) -> None:
+    lowest = None if lowest is None else start + lowest
+    moves = sync(state(letters, start), range(start, start + wanted), ordered=ordered, lowest=lowest)
+    assert moves == Moves(
+        tuple(start + number for number in made),
+        tuple(start + number for number in gone),
+        None if waits is None else start + waits,
+    )
+
+
+def test_below_the_partition_pods_are_made_of_the_old_revision() -> None:
+    assert [made_of_old(number, 5, 2, 0) for number in range(5, 9)] == [True, True, False, False]
+    assert [made_of_old(number, 0, None, 3) for number in range(5)] == [True, True, True, False, False]
