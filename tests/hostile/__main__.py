@@ -63,8 +63,8 @@ def try_batch(batch: Batch) -> Tally:
             case = make(batch.seed, index)
             answer = worker.ask(case.command, case.files)
             codes[{0: "answered", 1: "answered", 2: "refused", 3: "refused"}.get(answer.code or 0, "other")] += 1
-            for kind in faults(case.command, case.files, answer):
-                found.append(Found(kind, index, case.done, case.command, case.files, answer))
+            kinds = faults(case.command, case.files, answer)
+            found += [Found(kind, index, case.done, case.command, case.files, answer) for kind in kinds]
             if case.parts is not None and index % LAWS_EVERY == 0:
                 dice = Dice(f"laws/{batch.seed}/{index}")
                 for kind, command, files in broken_laws(dice, case.parts, worker):

@@ -44,7 +44,9 @@ def _command(dice: Dice, names: dict[str, str], target: str) -> list[str]:
         return ["gate", names["manifests"], *source, "--policy", names["policy"], "-o", dice.pick("table", "json")]
     if target == "cluster" and dice.chance(0.25):
         return dice.pick(
-            ["preempt", *source], ["snapshot", "info", names["cluster"]], ["snapshot", "save", "s.json", "--anonymize", *source]
+            ["preempt", *source],
+            ["snapshot", "info", names["cluster"]],
+            ["snapshot", "save", "s.json", "--anonymize", *source],
         )
     verb = dice.pick("schedule", "preempt", "gate")
     output = dice.pick("table", "wide", "json", "yaml", "markdown" if verb == "gate" else "json")

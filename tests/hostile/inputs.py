@@ -37,7 +37,9 @@ _CONFIG: Object = {
     "profiles": [
         {
             "schedulerName": "default-scheduler",
-            "plugins": {"score": {"disabled": [{"name": "ImageLocality"}], "enabled": [{"name": "NodeAffinity", "weight": 5}]}},
+            "plugins": {
+                "score": {"disabled": [{"name": "ImageLocality"}], "enabled": [{"name": "NodeAffinity", "weight": 5}]}
+            },
             "pluginConfig": [{"name": "NodeResourcesFitArgs", "args": {}}],
         }
     ],

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-
 from kwhatif.model.missing import Missing
+
 from kwhatif.sources.api_fields import api_fields
 from kwhatif.sources.manifests import ManifestSet, read_manifest_set
 
