@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.model.caveat import Caveat, OneOfEqualPods
+from kwhatif.model.caveat import Caveat, OneOfEqualPods, TooManyPods
 from kwhatif.report import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -37,7 +37,11 @@ def judge_alone(
         decision = decide_alone(planner.admit_one(applied, group), profiles, snapshot, caveats)
         yield replace(decision, source=applied.source)
         if len(group.names) > 1:
-            caveats[OneOfEqualPods(workload=applied.source.object, count=len(group.names))] = None
+            count = len(group.names) + (update.added.left_out if len(update.added.groups) == 1 else 0)
+            caveats[OneOfEqualPods(workload=applied.source.object, count=count)] = None
+    if update.added.left_out:
+        judged = len(update.added.pods)
+        caveats[TooManyPods(workload=applied.source.object, count=judged + update.added.left_out, judged=judged)] = None
 
 
 def decide_alone(

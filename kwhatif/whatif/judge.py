@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat import Caveat, TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
@@ -196,7 +196,9 @@ class _Judging:
             self._caveats[update.caveat] = None
         if update.denied is not None:
             return _refused(applied, update.denied.message, self._cluster)
-        return Planned(applied, update.kind, update.removed, update.added.stages, roll=update.roll)
+        return Planned(
+            applied, update.kind, update.removed, update.added.stages, left_out=update.added.left_out, roll=update.roll
+        )
 
     def _enqueue_pending(self, queue: Queue) -> dict[str, Planned | None]:
         """Put the pending pods into the queue; returns those that are asked for, with their workloads."""
@@ -239,7 +241,10 @@ class _Judging:
     def _judged(self, workload: Planned) -> Judged:
         decisions = list(filter(None, workload.decisions.values()))
         source, removed = workload.applied.source, len(workload.removed)
-        row = workload_row(source, workload.update, removed, decisions, rollout_row(workload))
+        row = workload_row(source, workload.update, removed, decisions, rollout_row(workload), workload.left_out)
+        if workload.left_out:
+            caveat = TooManyPods(workload=row.name, count=row.replicas, judged=len(decisions))
+            self._caveats[caveat] = None
         return Judged(row, decisions, workload.applied.ignore)
 
 

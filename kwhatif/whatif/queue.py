@@ -39,6 +39,8 @@ class Planned(msgspec.Struct):
     stages: list[list[Group]] = []
     #: In their controller's order; None while the pod is in the queue.
     decisions: dict[str, Decision | None] = {}
+    #: How many more pods there are to be, which are not made one by one.
+    left_out: int = 0
     #: How many pods are in the queue.
     queued: int = 0
     #: The first pod that will not run, as things are: what is to be made after it is not.

@@ -23,6 +23,7 @@ def rollout_row(workload: Planned) -> RolloutRow | None:
     if workload.roll is None:
         return None
     wanted, updated, old, waits_for, limit, done = workload.roll.progress()
+    wanted, done = wanted + workload.left_out, done and not workload.left_out
     late = (decision.pod for decision in workload.decisions.values() if decision and decision.outcome in _HOLDS_UP)
     return RolloutRow(
         steps=workload.steps,
