@@ -24,8 +24,8 @@ Beyond loading a dump of 1,000 nodes and 20,000 pods: reading the manifests, jud
 Where pods have to evict, every node is tried for the first pod of each workload. Nodes are kept without the pods that
 may be evicted, with running sums of what these request: so a request of its own costs some 20 µs a node, and a third of
 that where what was found for another one holds. The other replicas, numbered pods of StatefulSets included, cost a few
-milliseconds each. What budgets have left is told to the nodes concerned; why a pod cannot stay is found out for those
-candidates that are shown."""
+milliseconds each. What is kept of a node holds as long as its budgets allow as much; why a pod cannot stay is found out
+for those candidates that are shown."""
 
 Json = dict[str, Any]
 

@@ -13,7 +13,7 @@ from benchmarks.engine import ANTI_AFFINITY, SPREAD, pod
 from benchmarks.rows import Row, at_least
 from kwhatif.framework.attempt import attempt
 from kwhatif.model.pod import TopologySpreadConstraint
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.placing import Placer
 from kwhatif.whatif.session import Session
 

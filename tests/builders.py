@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
+from kwhatif.framework.plugin import NodeFilter
 from kwhatif.model.cluster import NAMESPACE_LABEL, Cluster, KubernetesObject
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference, Requirement
 from kwhatif.model.node import ContainerImage, Node, NodeSpec, NodeStatus, Taint
@@ -34,9 +35,10 @@ from kwhatif.model.pod import (
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
 from kwhatif.model.volume import ClaimVolumeSource, Volume
 from kwhatif.model.workload import Namespace, Service, ServiceSpec
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.change import Upsert
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
@@ -347,6 +349,11 @@ def cluster(*objects: KubernetesObject | PodBuilder | NodeBuilder) -> Cluster:
     return made
 
 
-def snapshot(*objects: KubernetesObject | PodBuilder | NodeBuilder) -> Snapshot:
+def reserve(compiled: NodeFilter, state: State, name: str = "n1") -> None:
+    """The pod goes to the node of that name: the state is as later cycles see it."""
+    state.apply(*map(Upsert, compiled.reserve(state.by_name[name], state)))
+
+
+def snapshot(*objects: KubernetesObject | PodBuilder | NodeBuilder) -> State:
     """The snapshot of `cluster(*objects)`."""
-    return Snapshot(cluster(*objects))
+    return State(cluster(*objects))

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import deque
+from collections.abc import Iterator
+from functools import wraps
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from kwhatif.state.state import State
 
 for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "KUBECONFIG"):
     os.environ.pop(name, None)
@@ -31,3 +36,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--update-golden") and os.environ.get("CI"):
         raise pytest.UsageError("golden files are not rewritten in CI")
+
+
+#: Of the states that a test has, so many are checked at its end: the last ones, which the most has happened to.
+LAST = 4
+
+
+@pytest.fixture(autouse=True)
+def _states_are_valid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every state that a test has is checked when the test is over."""
+    made: deque[State] = deque(maxlen=LAST)
+    init, fork = State.__init__, State.fork
+
+    def init_and_keep(self: State, *arguments: object) -> None:
+        init(self, *arguments)
+        made.append(self)
+
+    @wraps(fork)
+    def fork_and_keep(self: State) -> State:
+        made.append(fork(self))
+        return made[-1]
+
+    monkeypatch.setattr(State, "__init__", init_and_keep)
+    monkeypatch.setattr(State, "fork", fork_and_keep)
+    yield
+    for state in made:
+        if type(state) is State:  # else it is what a plugin of somebody's own gets to see (`framework.shown`)
+            state.validate()

@@ -11,8 +11,8 @@ from typing import ClassVar
 from kwhatif.model.meta import parse_time
 from kwhatif.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from kwhatif.preemption.policy import Policy
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
 MINUTE = 60 * 10**9
 

@@ -14,9 +14,9 @@ from kwhatif.framework.evidence import Note
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable, unschedulable
 from kwhatif.model.quantity import milli_value, parse_quantity
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 LABEL = "team"
 
@@ -34,7 +34,7 @@ class TeamQuota:
     def __init__(self, args: Args) -> None:
         self._quotas = {team: milli_value(parse_quantity(cpu)) for team, cpu in args.cpu.items()}
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Add up what the team uses already, once per pod; nodes are then asked with plain numbers."""
         team = pod.labels.get(LABEL, "")
         quota = self._quotas.get(team)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwhatif.dra.devices import DeviceId
 from kwhatif.model.amount import stored_nanos
-from kwhatif.model.cluster import Cluster
+from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.resource import DeviceRequestAllocationResult, ResourceClaim
 
 #: Nano-units by capacity.
@@ -25,6 +25,11 @@ class AllocatedDevices:
             for result in allocation.devices.results if allocation else ():
                 if not result.admin_access:  # administrators hold nothing
                     self._add(result)
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> AllocatedDevices | None:
+        """Itself as long as claims hold the same devices."""
+        was, now = (claim.status.allocation if isinstance(claim, ResourceClaim) else None for claim in (before, after))
+        return self if was == now else None
 
     def _add(self, result: DeviceRequestAllocationResult) -> None:
         device = DeviceId(result.driver, result.pool, result.device)

@@ -10,8 +10,8 @@ from kwhatif.framework.plugin import PostFilterResult
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.scoring import Scores, score_nodes
 from kwhatif.framework.status import Code, Status, Verdict
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class Attempt(msgspec.Struct):
@@ -28,7 +28,7 @@ class Attempt(msgspec.Struct):
     post_filter: PostFilterResult | None = None
 
 
-def attempt(profile: Profile, pod: PodInfo, snapshot: Snapshot) -> Attempt:
+def attempt(profile: Profile, pod: PodInfo, snapshot: State) -> Attempt:
     """Do what kube-scheduler would do with the pod, were it next in the queue."""
     cycle = Cycle(profile, pod, snapshot)
     result = Attempt(cycle)
@@ -52,7 +52,7 @@ def attempt(profile: Profile, pod: PodInfo, snapshot: Snapshot) -> Attempt:
     return result
 
 
-def held_back(profile: Profile, pod: PodInfo, snapshot: Snapshot) -> Verdict | None:
+def held_back(profile: Profile, pod: PodInfo, snapshot: State) -> Verdict | None:
     """Why the pod may not enter the queue (`runPreEnqueuePlugins`); None when it may."""
     for plugin in profile.pre_enqueue:
         status = plugin.pre_enqueue(pod, snapshot)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from kwhatif.framework.diagnosis import fit_error, reasons_histogram
 from kwhatif.framework.extender import ExtenderError
 from kwhatif.framework.extender_calls import ExtenderCalls
 from kwhatif.framework.filters import ByShape, NamedFilter, Refusal, run_filters
+from kwhatif.framework.incremental import Rebindable
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads, by_claims
 from kwhatif.framework.profile import Profile
-from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, Code, Status, Verdict, unresolvable
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.framework.reference import is_reference
+from kwhatif.framework.status import SKIP, SKIP_UNTIL_PLACED, Code, Status, Verdict, unresolvable
+from kwhatif.model.cluster import KubernetesObject
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 #: Pseudo-plugin under which nodes that an extender refused are recorded (`framework.ExtenderName`).
 EXTENDER = "Extender"
@@ -30,7 +34,7 @@ class Cycle:
     others' statuses by name. Nodes in neither share `absent`.
     """
 
-    def __init__(self, profile: Profile, pod: PodInfo, snapshot: Snapshot) -> None:
+    def __init__(self, profile: Profile, pod: PodInfo, snapshot: State) -> None:
         self.profile = profile
         self.pod = pod
         self.snapshot = snapshot
@@ -39,8 +43,8 @@ class Cycle:
         self.compiled: dict[str, NodeFilter] = {}
         #: Plugins whose PreFilter was called: a later one's is not when one before it stops the cycle.
         self.asked: set[str] = set()
-        #: Some plugin said SKIP_FOR_NOW.
-        self.skipped_for_now = False
+        #: Some plugin said SKIP_UNTIL_PLACED.
+        self.skipped_until_placed = False
         #: The filters to ask, in Filter order.
         self.filters: list[NamedFilter] = []
         self.node_set: frozenset[str] | None = None
@@ -90,16 +94,16 @@ class Cycle:
         if isinstance(result, Status):
             if result.code is Code.ERROR:
                 raise CycleError(f'running PreFilter plugin "{plugin.name}": {result.message}')
-            self.skipped_for_now |= result is SKIP_FOR_NOW
+            self.skipped_until_placed |= result is SKIP_UNTIL_PLACED
         else:
             self.compiled[plugin.name] = result
         return result
 
-    def turn_to(self, pod: PodInfo) -> bool:
-        """Be the cycle of another pod, whose claims are the only difference, where nodes get the same answers.
+    def rebind(self, pod: PodInfo) -> bool:
+        """Be the cycle of another pod, which differs in its claims alone, where nodes get the same answers.
 
         Returns:
-            Whether they do, see `NodeFilter.turn_to`. If not, the cycle is worthless.
+            Whether they do, see `Rebindable.rebind`. If not, the cycle is worthless.
         """
         if self.pre_filter_message:
             return False
@@ -111,7 +115,7 @@ class Cycle:
             if isinstance(after, Status):
                 if before is not None or after is not SKIP:
                     return False
-            elif before is None or not before.turn_to(after):
+            elif not isinstance(before, Rebindable) or not before.rebind(after):
                 return False
         self.pod = pod
         return True
@@ -130,7 +134,7 @@ class Cycle:
                 self._compile_alone(plugin)
             compiled = self.compiled.get(plugin.name)
             if compiled is not None:
-                by_shape = compiled.reads is Reads.SHAPE
+                by_shape = compiled.reads is Reads.SHAPE and not is_reference()
                 self.filters.append((plugin.name, ByShape(compiled) if by_shape else compiled))
 
     def _compile_alone(self, plugin: FilterPlugin) -> None:
@@ -139,7 +143,7 @@ class Cycle:
         if not isinstance(result, Status):
             self.compiled[plugin.name] = result
         elif result.code is Code.SKIP:
-            self.skipped_for_now |= result is SKIP_FOR_NOW
+            self.skipped_until_placed |= result is SKIP_UNTIL_PLACED
         else:
             self.compiled[plugin.name] = Refusal(result)
 
@@ -201,7 +205,7 @@ class Cycle:
 
     def _nominated_node_fits(self) -> bool:
         """The fast path: a nominated node that still fits is the only one looked at."""
-        node = self.snapshot.by_name.get(self.pod.pod.status.nominated_node_name)
+        node = self.snapshot.node(self.pod.pod.status.nominated_node_name)
         if node is None:
             return False
         objection = self.check(node, self.filters)
@@ -229,10 +233,10 @@ class Cycle:
 
     # --- what came of it -----------------------------------------------------------------------------
 
-    def reserve(self, node: NodeInfo) -> None:
-        """The pod goes to the node: plugins record in the snapshot what their Filter found there."""
-        for name, _ in self.filters:
-            self.compiled[name].reserve(node, self.snapshot)
+    def reserve(self, node: NodeInfo) -> tuple[KubernetesObject, ...]:
+        """The pod goes to the node: the objects that this changes, by what the plugins' Filter found there."""
+        reserved = (self.compiled[name].reserve(node, self.snapshot) for name, _ in self.filters)
+        return tuple(chain.from_iterable(reserved))
 
     def verdict_of(self, node_name: str) -> Verdict | None:
         """Why the node is out; None for one that is feasible (or that nobody recorded anything about)."""

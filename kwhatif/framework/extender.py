@@ -8,9 +8,9 @@ from typing import Protocol
 
 import msgspec
 
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 #: Scores of an extender go to 10, those of plugins to 100 (`extenderv1.MaxExtenderPriority`).
 MAX_EXTENDER_SCORE = 10
@@ -77,7 +77,7 @@ class Extender(Protocol):
     def interested(self, pod: PodInfo) -> bool:
         """Whether the pod uses a resource that the extender manages, or it manages none in particular."""
 
-    def filter(self, pod: PodInfo, nodes: Sequence[NodeInfo], snapshot: Snapshot) -> FilterOutcome:
+    def filter(self, pod: PodInfo, nodes: Sequence[NodeInfo], snapshot: State) -> FilterOutcome:
         """Ask which of the nodes remain.
 
         Raises:
@@ -92,7 +92,7 @@ class Extender(Protocol):
         """
 
     def preempt(
-        self, pod: PodInfo, victims: Mapping[str, ExtenderVictims], snapshot: Snapshot
+        self, pod: PodInfo, victims: Mapping[str, ExtenderVictims], snapshot: State
     ) -> Mapping[str, ExtenderVictims]:
         """Ask which of the candidate nodes remain, and with which victims.
 

@@ -19,15 +19,15 @@ from kwhatif.framework.extender import (
 )
 from kwhatif.framework.status import Verdict, unresolvable, unschedulable
 from kwhatif.model.int64 import wrap
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class ExtenderCalls:
     """The extenders that care about one pod, and what was odd about their answers."""
 
-    def __init__(self, extenders: Sequence[Extender], pod: PodInfo, snapshot: Snapshot) -> None:
+    def __init__(self, extenders: Sequence[Extender], pod: PodInfo, snapshot: State) -> None:
         self._pod = pod
         self._snapshot = snapshot
         #: Those that must not fail first, as `buildExtenders` orders them.

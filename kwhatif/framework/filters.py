@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Code, Status, Verdict
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
 
 #: A filter with its plugin's name.
 NamedFilter = tuple[str, NodeFilter]

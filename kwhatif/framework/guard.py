@@ -5,18 +5,29 @@ It also sees to it that they return what the cycle expects: a wrong type would f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cache
 from opcode import opmap
-from typing import Any, NamedTuple, NoReturn, Self, TypeVar
+from typing import Any, NamedTuple, NoReturn, Self, TypeVar, cast
 
 from kwhatif.errors import KwhatifError, PluginFailed
 from kwhatif.framework.cycle import Cycle, CycleError
-from kwhatif.framework.plugin import Domains, NodeFilter, NodeScorer, PostFilterResult
+from kwhatif.framework.incremental import (
+    Incremental,
+    NormalizesByRange,
+    Relaxing,
+    ScoresByShape,
+    Selective,
+    TopologyDomains,
+    tracks_pods,
+)
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult
 from kwhatif.framework.shown import shown
 from kwhatif.framework.status import Status
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.model.cluster import KubernetesObject
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 T = TypeVar("T")
 
@@ -95,9 +106,14 @@ class GuardedPlugin:
     def __init__(self, inner: Any, fence: Callable[..., Any] = called) -> None:
         self.name: str = inner.name
         self.inner = inner
+        self._fence = fence
         for method, guard in _GUARDS.items():
             if hasattr(inner, method):
                 setattr(self, method, guard(inner, fence))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """The methods are guarded again elsewhere."""
+        return type(self), (self.inner, self._fence)
 
 
 def unguarded(plugin: object) -> object:
@@ -105,16 +121,16 @@ def unguarded(plugin: object) -> object:
     return plugin.inner if isinstance(plugin, GuardedPlugin) else plugin
 
 
-def _pre_enqueue(plugin: Any, fence: Callable[..., Any]) -> Callable[[PodInfo, Snapshot], Status]:
-    def pre_enqueue(pod: PodInfo, snapshot: Snapshot) -> Status:
+def _pre_enqueue(plugin: Any, fence: Callable[..., Any]) -> Callable[[PodInfo, State], Status]:
+    def pre_enqueue(pod: PodInfo, snapshot: State) -> Status:
         site = CallSite(plugin.name, "PreEnqueue", pod.key, fence=fence)
         return site.call(plugin.pre_enqueue, pod, shown(snapshot), returns=Status)
 
     return pre_enqueue
 
 
-def _pre_filter(plugin: Any, fence: Callable[..., Any]) -> Callable[[PodInfo, Snapshot], NodeFilter | Status]:
-    def pre_filter(pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+def _pre_filter(plugin: Any, fence: Callable[..., Any]) -> Callable[[PodInfo, State], NodeFilter | Status]:
+    def pre_filter(pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         site = CallSite(plugin.name, "PreFilter", pod.key, fence=fence)
         result: NodeFilter | Status = site.call(plugin.pre_filter, pod, shown(snapshot), returns=(NodeFilter, Status))
         return result if isinstance(result, Status) else _guard_filter(result, site)
@@ -124,12 +140,12 @@ def _pre_filter(plugin: Any, fence: Callable[..., Any]) -> Callable[[PodInfo, Sn
 
 def _pre_score(
     plugin: Any, fence: Callable[..., Any]
-) -> Callable[[PodInfo, Snapshot, Sequence[NodeInfo]], NodeScorer | Status]:
-    def pre_score(pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+) -> Callable[[PodInfo, State, Sequence[NodeInfo]], NodeScorer | Status]:
+    def pre_score(pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         site = CallSite(plugin.name, "PreScore", pod.key, fence=fence)
         cluster, copies = shown(snapshot), tuple(node.clone() for node in nodes)
         result: NodeScorer | Status = site.call(plugin.pre_score, pod, cluster, copies, returns=(NodeScorer, Status))
-        return result if isinstance(result, Status) else _GuardedScorer(result, site._replace(point="Score"))
+        return result if isinstance(result, Status) else _guard_scorer(result, site._replace(point="Score"))
 
     return pre_score
 
@@ -151,9 +167,17 @@ _GUARDS: dict[str, Callable[[Any, Callable[..., Any]], Callable[..., object]]] =
 
 
 def _guard_filter(inner: NodeFilter, site: CallSite) -> NodeFilter:
-    kind = type(inner)
-    follows = kind.add_pod is not NodeFilter.add_pod or kind.remove_pod is not NodeFilter.remove_pod
-    return _GuardedFollower(inner, site) if follows else _GuardedFilter(inner, site)
+    """A guard that can do what the filter can; what only speeds up the built-in ones is not asked of others."""
+    kinds: list[type] = [guard for kind, guard in _FILTER_GUARDS.items() if isinstance(inner, kind)]
+    if tracks_pods(inner):
+        kinds.append(_GuardedTracker)
+    guard: NodeFilter = _guard_of((*kinds, _GuardedFilter))(inner, site)
+    return guard
+
+
+@cache
+def _guard_of(kinds: tuple[type, ...]) -> Any:
+    return kinds[0] if len(kinds) == 1 else type("_Guarded", kinds, {})
 
 
 class _GuardedFilter(NodeFilter):
@@ -163,38 +187,21 @@ class _GuardedFilter(NodeFilter):
         self.only_nodes = inner.only_nodes
         self.reads = inner.reads
         self.reserves = inner.reserves
-        self.monotone = inner.monotone
 
     def filter(self, node: NodeInfo) -> Status:
         return self._site._replace(node=node.name).call(self._inner.filter, node.clone(), returns=Status)
 
     def fork(self) -> Self:
         site = self._site._replace(point="Filter (fork)")
-        return type(self)(site.call(self._inner.fork, returns=NodeFilter), self._site)
+        return cast("Self", _guard_filter(site.call(self._inner.fork, returns=NodeFilter), self._site))
 
-    def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:
+    def reserve(self, node: NodeInfo, snapshot: State) -> Iterable[KubernetesObject]:
         site = self._site._replace(point="Reserve", node=node.name)
-        site.call(self._inner.reserve, node, snapshot, returns=object)
-
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains | None:
-        return _follow(self._inner, self._site, pod, node, amount)
-
-    def cell(self, node: NodeInfo) -> Hashable:
-        site = self._site._replace(point="Filter (cell)", node=node.name)
-        cell: Hashable = site.call(self._inner.cell, node, returns=Hashable)
-        return cell
-
-    def stance(self, node: NodeInfo) -> Hashable:
-        site = self._site._replace(point="Filter (stance)", node=node.name)
-        stance: Hashable = site.call(self._inner.stance, node, returns=Hashable)
-        return stance
+        return site.call(lambda: tuple(self._inner.reserve(node, snapshot)), returns=tuple)
 
 
-class _GuardedFollower(_GuardedFilter):
+class _GuardedTracker(_GuardedFilter):
     """A filter that keeps up with pods; only these are forked for every candidate node."""
-
-    def heeds(self, pod: PodInfo) -> bool:
-        return self._site._replace(point=f"Filter (heeds {pod.key})").call(self._inner.heeds, pod, returns=bool)
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         site = self._site._replace(point=f"AddPod of {pod.key}", node=node.name)
@@ -205,14 +212,73 @@ class _GuardedFollower(_GuardedFilter):
         site.call(self._inner.remove_pod, pod, node, returns=object)
 
 
+class _GuardedRelaxing(_GuardedFilter, Relaxing):
+    def __init__(self, inner: Any, site: CallSite) -> None:
+        super().__init__(inner, site)
+        self.relaxing = inner.relaxing
+
+
+class _GuardedSelective(_GuardedFilter, Selective):
+    _inner: Selective
+
+    def affected_by(self, pod: PodInfo) -> bool:
+        site = self._site._replace(point=f"Filter (affected_by {pod.key})")
+        return site.call(self._inner.affected_by, pod, returns=bool)
+
+    def affected_on(self, node: NodeInfo) -> bool:
+        site = self._site._replace(point="Filter (affected_on)", node=node.name)
+        return site.call(self._inner.affected_on, node, returns=bool)
+
+
+class _GuardedIncremental(Incremental):
+    _inner: Incremental
+    _site: CallSite
+
+    def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
+        site = self._site._replace(point=f"{self._site.point} (apply_pod_change {pod.key})", node=node.name)
+        domains: TopologyDomains | None = site.call(
+            self._inner.apply_pod_change, pod, node, amount, returns=(frozenset, type(None))
+        )
+        return domains
+
+    def node_class(self, node: NodeInfo) -> Hashable:
+        site = self._site._replace(point=f"{self._site.point} (node_class)", node=node.name)
+        found: Hashable = site.call(self._inner.node_class, node, returns=Hashable)
+        return found
+
+    def class_state(self, node: NodeInfo) -> Hashable:
+        site = self._site._replace(point=f"{self._site.point} (class_state)", node=node.name)
+        found: Hashable = site.call(self._inner.class_state, node, returns=Hashable)
+        return found
+
+    def update_feasible_count(self, node: NodeInfo, number: int) -> None:
+        site = self._site._replace(point=f"{self._site.point} (update_feasible_count)", node=node.name)
+        site.call(self._inner.update_feasible_count, node, number, returns=object)
+
+
+_FILTER_GUARDS: dict[type, type] = {
+    Selective: _GuardedSelective,
+    Relaxing: _GuardedRelaxing,
+    Incremental: _GuardedIncremental,
+}
+
+
+def _guard_scorer(inner: NodeScorer, site: CallSite) -> NodeScorer:
+    kinds: list[type] = [kind for kind in (ScoresByShape, NormalizesByRange) if isinstance(inner, kind)]
+    if isinstance(inner, Incremental):
+        kinds.insert(0, _GuardedIncremental)
+    guard: NodeScorer = _guard_of((_GuardedScorer, *kinds))(inner, site)
+    if isinstance(inner, ScoresByShape) and isinstance(guard, ScoresByShape):
+        guard.by_shape = inner.by_shape
+    return guard
+
+
 class _GuardedScorer(NodeScorer):
     def __init__(self, inner: NodeScorer, site: CallSite) -> None:
         self._inner = inner
         self._site = site
-        self.by_shape = inner.by_shape
         self.reads = inner.reads
         self.normalizes = inner.normalizes
-        self.normalizes_by_range = inner.normalizes_by_range
 
     def score(self, node: NodeInfo) -> int:
         return self._site._replace(node=node.name).call(self._inner.score, node.clone(), returns=int)
@@ -223,23 +289,3 @@ class _GuardedScorer(NodeScorer):
         if len(normalized) != len(nodes) or not all(isinstance(score, int) for score in normalized):
             site.fail(f"it returned {normalized!r}, not {len(nodes)} whole numbers", None)
         return normalized
-
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains | None:
-        return _follow(self._inner, self._site, pod, node, amount)
-
-    def admit(self, node: NodeInfo, number: int) -> None:
-        site = self._site._replace(point="Score (admit)", node=node.name)
-        site.call(self._inner.admit, node, number, returns=object)
-
-    def cell(self, node: NodeInfo) -> Hashable:
-        site = self._site._replace(point="Score (cell)", node=node.name)
-        cell: Hashable = site.call(self._inner.cell, node, returns=Hashable)
-        return cell
-
-
-def _follow(
-    inner: NodeFilter | NodeScorer, site: CallSite, pod: PodInfo, node: NodeInfo, amount: int
-) -> Domains | None:
-    site = site._replace(point=f"{site.point} (follow {pod.key})", node=node.name)
-    domains: Domains | None = site.call(inner.follow, pod, node, amount, returns=(frozenset, type(None)))
-    return domains

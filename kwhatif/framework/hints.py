@@ -17,7 +17,7 @@ from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import Profile
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 class QueueingHint(Enum):

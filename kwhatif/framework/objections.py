@@ -12,7 +12,7 @@ from kwhatif.errors import PluginFailed
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.filters import NamedFilter
 from kwhatif.framework.status import Verdict
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
 
 
 class Objections:

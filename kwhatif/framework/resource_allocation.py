@@ -14,7 +14,7 @@ from kwhatif.matching.device_classes import device_classes_by_resource
 from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource, is_wide, units
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
 
 #: (allocatable, used) of one resource on a node, in scheduler units.
 Usage = Callable[[NodeInfo], tuple[int, int]]

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from kwhatif.framework.cycle import Cycle, CycleError
+from kwhatif.framework.incremental import scores_by_shape
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, ScorePlugin
-from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, Code, Status, error
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.framework.status import SKIP, SKIP_UNTIL_PLACED, Code, Status, error
+from kwhatif.state.node_info import NodeInfo
 
 
 class InvalidScore(CycleError):
@@ -105,7 +106,7 @@ def _compile(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo]) -> No
         return result
     if result.code is not Code.SKIP:
         raise CycleError(f'running PreScore plugin "{plugin.name}": {result.message}')
-    cycle.skipped_for_now |= result is SKIP_FOR_NOW
+    cycle.skipped_until_placed |= result is SKIP_UNTIL_PLACED
     return None
 
 
@@ -120,7 +121,7 @@ def _compile_alone(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo])
         return result
     if result.code is not Code.SKIP:
         raise CycleError(f'running Score plugins: plugin "{plugin.name}" failed with: {result.message}')
-    cycle.skipped_for_now |= result is SKIP_FOR_NOW
+    cycle.skipped_until_placed |= result is SKIP_UNTIL_PLACED
     return None
 
 
@@ -142,7 +143,7 @@ def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[Node
 
 
 def _raw(scorer: NodeScorer, nodes: Sequence[NodeInfo]) -> list[int]:
-    if not scorer.by_shape:
+    if not scores_by_shape(scorer):
         score = scorer.score
         return [score(node) for node in nodes]
     answers: dict[int, int] = {}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kwhatif.framework.plugin import MAX_NODE_SCORE
 from kwhatif.framework.resource_allocation import Entry
 from kwhatif.model.int64 import divide, wrap
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
 
 
 class Term(NamedTuple):

@@ -16,7 +16,7 @@ from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.resource_allocation import Entry, ResourceSpec
 from kwhatif.framework.scoring_overflow import ResourceScore
 from kwhatif.model.meta import Model
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
 
 #: Scores in a shape go up to 10, those of nodes up to 100 (`config.MaxCustomPriorityScore`).
 MAX_SHAPE_SCORE = 10

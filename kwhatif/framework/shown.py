@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import overload
 
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.change import Change, Touched
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.state import State
 
 
-def shown(snapshot: Snapshot) -> Snapshot:
+def shown(snapshot: State) -> State:
     """The snapshot with collections that cannot be changed, and with copies of the nodes that are asked for."""
-    view = copy.copy(snapshot)
-    for name, value in vars(snapshot).items():
-        if name == "nodes":
-            vars(view)[name] = _Nodes(value)
-        elif name == "by_name":
-            vars(view)[name] = _NodesByName(value)
-        elif not name.startswith("_") and isinstance(value, dict):
-            vars(view)[name] = MappingProxyType(value)
-        elif not name.startswith("_") and isinstance(value, list):
-            vars(view)[name] = tuple(value)
+    _ = snapshot.index  # is that of the nodes themselves, not of copies
+    view = snapshot.fork()
+    view.__class__ = _Shown
+    vars(view)["nodes"] = _Nodes(snapshot.nodes)
+    vars(view)["_by_name"] = _NodesByName(snapshot.by_name)
+    vars(view)["_nominated"] = MappingProxyType(dict(snapshot.nominated))
     return view
+
+
+class _Shown(State):
+    def apply(self, *changes: Change) -> Touched:
+        del changes
+        raise TypeError("a plugin does not change the cluster: what reserve returns does")
 
 
 class _Nodes(Sequence[NodeInfo]):

@@ -45,7 +45,7 @@ SUCCESS = Status()
 #: The plugin has nothing to check, nor will it for the next replicas of the pod, wherever the others go.
 SKIP = Status(Code.SKIP)
 #: It has nothing to check as long as no replica is placed; told apart by identity.
-SKIP_FOR_NOW = Status(Code.SKIP, ("for now",))
+SKIP_UNTIL_PLACED = Status(Code.SKIP, ("until placed",))
 
 
 def unschedulable(reason: str, *evidence: Evidence) -> Status:

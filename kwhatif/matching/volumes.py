@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kwhatif.matching.reach import Reach, affinity_reach
 from kwhatif.model.amount import stored
-from kwhatif.model.cluster import Cluster
+from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.quantity import QuantityText, ceil_to_milli
@@ -128,28 +128,48 @@ class ClassVolumes(NamedTuple):
 
 def volumes_of_class(cluster: Cluster, storage_class: str) -> ClassVolumes:
     """The volumes of the class; in the order of their names, where upstream's list has none."""
-    return cluster.derived(_volumes_by_class, PersistentVolume).get(storage_class) or ClassVolumes({}, [])
+    return cluster.derived(_VolumesByClass, PersistentVolume).classes.get(storage_class) or ClassVolumes({}, [])
 
 
-def _volumes_by_class(cluster: Cluster) -> Mapping[str, ClassVolumes]:
-    by_class: dict[str, ClassVolumes] = {}
-    for name, volume in sorted(cluster.all(PersistentVolume).items()):
-        volumes = by_class.setdefault(volume_class(volume), ClassVolumes({}, []))
-        ref = volume.spec.claim_ref
-        if ref is None:
-            volumes.unclaimed.append((capacity_of(volume), name))
-        else:
-            volumes.claimed.setdefault((ref.namespace, ref.name), []).append(name)
-    for volumes in by_class.values():
-        volumes.unclaimed.sort()
-    return by_class
+class _VolumesByClass:
+    """The volumes of all classes."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.classes: dict[str, ClassVolumes] = {}
+        for name, volume in sorted(cluster.all(PersistentVolume).items()):
+            volumes = self.classes.setdefault(volume_class(volume), ClassVolumes({}, []))
+            ref = volume.spec.claim_ref
+            if ref is None:
+                volumes.unclaimed.append((capacity_of(volume), name))
+            else:
+                volumes.claimed.setdefault((ref.namespace, ref.name), []).append(name)
+        for volumes in self.classes.values():
+            volumes.unclaimed.sort()
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _VolumesByClass | None:
+        """Itself if a volume is given away: whoever finds it then meets the volume as it is."""
+        if not isinstance(before, PersistentVolume) or not isinstance(after, PersistentVolume):
+            return None
+        is_found = (
+            before.spec.claim_ref in (None, after.spec.claim_ref)
+            and volume_class(before) == volume_class(after)
+            and capacity_of(before) == capacity_of(after)
+        )
+        return self if is_found else None
 
 
 class VolumeReaches:
     """From which nodes each volume can be used; compiled when first asked, and once, since it never changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, cluster: Cluster) -> None:
+        del cluster
         self._by_name: dict[str, Reach] = {}
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> VolumeReaches | None:
+        """Itself as long as the same volumes can be used from the same nodes."""
+        if not isinstance(before, PersistentVolume) or not isinstance(after, PersistentVolume):
+            return None
+        return self if before.spec.node_affinity == after.spec.node_affinity else None
 
     def of(self, volume: PersistentVolume) -> Reach:
         """The reach of the volume."""
@@ -162,9 +182,4 @@ class VolumeReaches:
 
 def volume_reaches(cluster: Cluster) -> VolumeReaches:
     """The reaches of the cluster's volumes."""
-    return cluster.derived(_no_reaches, PersistentVolume)
-
-
-def _no_reaches(cluster: Cluster) -> VolumeReaches:
-    del cluster
-    return VolumeReaches()
+    return cluster.derived(VolumeReaches, PersistentVolume)

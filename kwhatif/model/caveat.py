@@ -382,6 +382,21 @@ class ReplicasKept(_Caveat, tag="replicas-kept", kw_only=True):
     replicas: int
 
 
+class TooManyPods(_Caveat, tag="too-many-pods", kw_only=True):
+    """A workload makes more pods than are judged one by one: the others count like the last, or as not judged."""
+
+    missing: bool = True
+    workload: str
+    #: How many pods there are to be, and how many of them are judged.
+    count: int
+    judged: int
+
+    @property
+    def subject(self) -> str:
+        """The workload."""
+        return self.workload
+
+
 class WorkloadNotInDump(_Caveat, tag="workload-not-in-dump", kw_only=True):
     """Pods of a workload are in the input, and itself is not: they count as made of another template."""
 
@@ -518,6 +533,7 @@ Caveat = (
     | PreemptionSampling
     | BudgetComputed
     | ReplicasKept
+    | TooManyPods
     | WorkloadNotInDump
     | UnknownController
     | OrderedPodPending

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
+from kwhatif.model.generation import next_generation, resume_after
 from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.overlay import Overlay
 from kwhatif.model.policy import PriorityClass
 from kwhatif.model.workload import Namespace
 
@@ -29,11 +31,31 @@ class KubernetesObject(Protocol):
 T = TypeVar("T", bound=KubernetesObject)
 V = TypeVar("V")
 
+_NOTHING: Mapping[str, Any] = {}
+
 
 def key_of(obj: KubernetesObject) -> str:
     """`namespace/name`, or the bare name of an object without a namespace."""
     meta = obj.metadata
     return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+
+
+class Index(Protocol):
+    """What `Cluster.derived` keeps, if it can tell what becomes of it when one object changes."""
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> Self | None:
+        """The index after the change of an object: itself where that does not matter; None: it has to be made anew.
+
+        Forks share it, so it must not change itself. `before` is None for a new object, `after` for one that is gone.
+        """
+
+
+class _Derived(NamedTuple):
+    """What was made of some kinds, and their generations then."""
+
+    kinds: tuple[type, ...]
+    generations: tuple[int, ...]
+    value: Any
 
 
 class Cluster:
@@ -43,9 +65,14 @@ class Cluster:
     """
 
     def __init__(self, objects: Iterable[KubernetesObject] = ()) -> None:
-        self._kinds: dict[type, dict[str, KubernetesObject]] = {}
-        #: What `derived` remembers: how it was made -> the kinds it was made of, and itself.
-        self._derived: dict[Callable[[Cluster], Any], tuple[frozenset[type], Any]] = {}
+        self._kinds: dict[type, Overlay[str, KubernetesObject]] = {}
+        #: Of every kind, and of every kind in a namespace that has changed since it was read.
+        self._generations: dict[type | tuple[type, str], int] = {}
+        #: What `derived` remembers, by how it was made.
+        self._derived: dict[Callable[[Cluster], Any], _Derived] = {}
+        #: The same for what all forks started from, up to this generation: whichever makes it, makes it for all.
+        self._of_origin: dict[Callable[[Cluster], Any], _Derived] = {}
+        self._origin = 0
         #: Kinds that could not be read; empty for a complete dump. Kind -> why.
         self.unread: dict[str, str] = {}
         #: The moment that this shows, RFC 3339; "" where the input does not say. Nothing here asks a clock.
@@ -59,54 +86,81 @@ class Cluster:
 
     def add(self, obj: KubernetesObject) -> None:
         """Add the object, in place of one of the same kind and key."""
-        self._kinds.setdefault(type(obj), {})[key_of(obj)] = obj
-        if self._derived:
-            self._outdate(type(obj))
+        self._put(obj)
+
+    def _put(self, obj: KubernetesObject, *, last: bool = False) -> None:
+        """Add the object; `last`: at the end, even where one of its key stands elsewhere."""
+        kind, key = type(obj), key_of(obj)
+        objects = self._kinds.get(kind)
+        if objects is None:
+            objects = self._kinds[kind] = Overlay()
+        before = (objects.pop(key) if last else objects.get(key)) if self._derived or last else None
+        objects.put(key, obj)
+        self._has_changed(kind, before, obj)
 
     def add_all(self, kind: type, objects: Mapping[str, KubernetesObject]) -> None:
         """Add many objects of one kind, by key, in place of those of the same key."""
-        self._kinds.setdefault(kind, {}).update(objects)
-        if self._derived:
-            self._outdate(kind)
-
-    def assume(self, obj: KubernetesObject) -> None:
-        """Replace an object by its updated self, and keep what is derived.
-
-        For updates that no index looks at, as the scheduler's assume caches make them (a volume gets a claim, a claim a
-        node): the index still finds the object, and then meets the new one.
-        """
-        self._kinds[type(obj)][key_of(obj)] = obj
+        self._kinds.setdefault(kind, Overlay()).update(objects)
+        self._generations[kind] = next_generation()
 
     def remove(self, obj: KubernetesObject) -> None:
         """Remove the object of that kind and key; an absent one is no error."""
-        self._kinds.get(type(obj), {}).pop(key_of(obj), None)
-        if self._derived:
-            self._outdate(type(obj))
+        self._pop(type(obj), key_of(obj))
+
+    def _pop(self, kind: type, key: str) -> KubernetesObject | None:
+        found = self._kinds[kind].pop(key) if kind in self._kinds else None
+        if found is not None:
+            self._has_changed(kind, found, None)
+        return found
 
     def all(self, kind: type[T]) -> Mapping[str, T]:
         """All objects of one kind, by key."""
-        return cast("Mapping[str, T]", self._kinds.get(kind, {}))
+        return cast("Mapping[str, T]", self._kinds.get(kind, _NOTHING))
 
     def get(self, kind: type[T], key: str) -> T | None:
         """The object of that kind and key (`namespace/name`, or `name`)."""
-        return self.all(kind).get(key)
+        objects = self._kinds.get(kind)
+        return None if objects is None else cast("T | None", objects.get(key))
 
     def counts(self) -> dict[type, int]:
         """Kind -> number of objects, of every kind that has some."""
         return {kind: len(objects) for kind, objects in self._kinds.items() if objects}
 
-    def derived(self, build: Callable[[Cluster], V], *kinds: type) -> V:
-        """What `build` makes of this cluster, remembered until an object of one of `kinds` is added or removed.
+    # --- generations ---------------------------------------------------------------------------------
 
-        For indexes that every cycle needs, such as the volumes of a storage class.
+    def generation(self, kind: type, namespace: str | None = None) -> int:
+        """What changes whenever an object of the kind does, in that namespace if one is named; 0: none was there."""
+        known = self._generations
+        return known.get(kind, 0) if namespace is None else known.get((kind, namespace), 0)
+
+    def _has_changed(self, kind: type, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
+        was = self._generations.get(kind, 0)
+        self._generations[kind] = now = next_generation()
+        for build, (kinds, generations, value) in self._derived.items() if self._derived else ():
+            if kind not in kinds or not hasattr(value, "updated"):
+                continue
+            place = kinds.index(kind)
+            if generations[place] == was and (after_all := value.updated(before, after)) is not None:
+                since = (*generations[:place], now, *generations[place + 1 :])
+                self._derived[build] = _Derived(kinds, since, after_all)
+
+    def derived(self, build: Callable[[Cluster], V], *kinds: type) -> V:
+        """What `build` makes of this cluster, remembered as long as the generations of `kinds` stay.
+
+        For indexes that every cycle needs, such as the volumes of a storage class. An `Index` is kept up.
         """
         remembered = self._derived.get(build)
-        if remembered is None:
-            remembered = self._derived[build] = (frozenset(kinds), build(self))
-        return cast("V", remembered[1])
+        generations = tuple([self._generations.get(kind, 0) for kind in kinds])
+        if remembered is None or remembered.generations != generations:
+            remembered = self._of_origin.get(build)
+            if remembered is None or remembered.generations != generations:
+                remembered = _Derived(kinds, generations, build(self))
+                if max(generations, default=0) <= self._origin:
+                    self._of_origin[build] = remembered
+            self._derived[build] = remembered
+        return cast("V", remembered.value)
 
-    def _outdate(self, kind: type) -> None:
-        self._derived = {build: entry for build, entry in self._derived.items() if kind not in entry[0]}
+    # --- the whole -----------------------------------------------------------------------------------
 
     def sort(self) -> None:
         """Put every kind into the API server's list order, so that the order of the input never matters."""
@@ -114,17 +168,23 @@ class Cluster:
             # No key has more than one slash: with the lowest character instead, a namespace comes before longer ones.
             in_order = sorted(objects, key=lambda key: key.replace("/", "\0", 1))
             if in_order != list(objects):
-                self._kinds[kind] = {key: objects[key] for key in in_order}
+                objects.reorder(in_order)
+                self._generations[kind] = next_generation()
 
     def fork(self) -> Cluster:
-        """An independent collection that shares the objects."""
+        """An independent collection that shares the objects, and what is derived from them."""
         other = Cluster.__new__(Cluster)
-        other._kinds = {kind: dict(objects) for kind, objects in self._kinds.items()}
-        other._derived = dict(self._derived)
-        other.unread = dict(self.unread)
+        self._fork_into(other)
+        return other
+
+    def _fork_into(self, other: Cluster) -> None:
+        other._kinds = {kind: objects.fork() for kind, objects in self._kinds.items()}
+        other._generations = self._generations.copy()
+        other._derived = self._derived.copy()
+        other._of_origin, other._origin = self._of_origin, self._origin
+        other.unread = self.unread.copy()
         other.taken_at = self.taken_at
         other.is_whole = self.is_whole
-        return other
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """Labels of a namespace; one without an object has only its name label, as the API server would set it."""
@@ -133,3 +193,11 @@ class Cluster:
             return {NAMESPACE_LABEL: name}
         labels = namespace.metadata.labels
         return labels if NAMESPACE_LABEL in labels else {**labels, NAMESPACE_LABEL: name}
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is derived is made anew elsewhere."""
+        return self.__dict__ | {"_derived": {}, "_of_origin": {}}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        resume_after(max(self._generations.values(), default=0))

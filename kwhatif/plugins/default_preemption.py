@@ -10,15 +10,16 @@ import msgspec
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.hints import QUEUE_SKIP, ClusterEventWithHint, QueueingHint, builtin
+from kwhatif.framework.incremental import PostFilterKind
 from kwhatif.framework.plugin import PostFilterResult
 from kwhatif.framework.status import SUCCESS, Status
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.evaluator import Evaluator
-from kwhatif.preemption.policy import Policy
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.preemption.policy import EvictsByPolicy, Policy
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class DefaultPreemptionArgs(Model):
@@ -28,7 +29,7 @@ class DefaultPreemptionArgs(Model):
     min_candidate_nodes_absolute: int = 100
 
 
-class DefaultPreemption:
+class DefaultPreemption(EvictsByPolicy):
     """Evicts pods of lower priority where that makes room.
 
     A plugin with rules of its own is a subclass with another `name` and `policy`.
@@ -36,11 +37,17 @@ class DefaultPreemption:
 
     name: ClassVar[str] = "DefaultPreemption"
     policy: Policy = Policy()
+    post_filter_kind: ClassVar[PostFilterKind] = PostFilterKind.EVALUATES
 
     def __init__(self, args: DefaultPreemptionArgs | None = None) -> None:
         self.args = args or DefaultPreemptionArgs()
 
-    def pre_enqueue(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def sufficient_candidates(self, tried: int) -> int:
+        """As the arguments say (`calculateNumCandidates`)."""
+        args = self.args
+        return max(tried * args.min_candidate_nodes_percentage // 100, args.min_candidate_nodes_absolute)
+
+    def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
         """SUCCESS: whose preemption is under way only the queue knows, which asks `queue.preempting` in its place."""
         del pod, snapshot
         return SUCCESS

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from kwhatif.framework.incremental import ScoresByShape
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.status import Status
 from kwhatif.model.int64 import from_float, wrap
 from kwhatif.model.pod import PodSpec
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 _MB = 1024 * 1024
 #: What counts as a small image, and, per container, as a large one.
@@ -41,9 +42,8 @@ def image_score(total: int, containers: int) -> int:
     return MAX_NODE_SCORE * (min(total, largest) - _MIN_THRESHOLD) // (largest - _MIN_THRESHOLD)
 
 
-class _NothingAnywhere(NodeScorer):
+class _NothingAnywhere(ScoresByShape, NodeScorer):
     reads = Reads.SHAPE
-    by_shape = True
 
     def score(self, node: NodeInfo) -> int:
         del node
@@ -76,7 +76,7 @@ class ImageLocality:
 
     name: ClassVar[str] = "ImageLocality"
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Never SKIP: the plugin has no PreScore upstream."""
         del nodes
         spec = pod.pod.spec

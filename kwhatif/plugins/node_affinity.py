@@ -8,6 +8,7 @@ from typing import ClassVar
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import UnmatchedSelector
 from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, queue_if
+from kwhatif.framework.incremental import NormalizesByRange, ScoresByShape
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
@@ -26,9 +27,9 @@ from kwhatif.model.meta import Model
 from kwhatif.model.node import Node
 from kwhatif.model.pod import NodeAffinity as NodeAffinitySpec
 from kwhatif.model.pod import NodeSelectorTerm, Pod, PodSpec
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 REASON_POD = "node(s) didn't match Pod's node affinity/selector"
 REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
@@ -62,9 +63,8 @@ class _Selected(NodeFilter):
         return SUCCESS
 
 
-class _Preferred(NodeScorer):
+class _Preferred(ScoresByShape, NormalizesByRange, NodeScorer):
     reads = Reads.NODE
-    normalizes_by_range = True
 
     def __init__(self, terms: Sequence[PreferredTerms], *, by_shape: bool) -> None:
         self._terms = terms
@@ -93,7 +93,7 @@ def named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
     return frozenset(names)
 
 
-def _of_the_shape(readers: Collection[Term | RequiredNodeAffinity | PreferredTerms], snapshot: Snapshot) -> bool:
+def _of_the_shape(readers: Collection[Term | RequiredNodeAffinity | PreferredTerms], snapshot: State) -> bool:
     """Whether all that is read is fixed by a node's shape."""
     unfixed = snapshot.shapes.unfixed
     return all(not reader.reads_name and unfixed.isdisjoint(reader.keys) for reader in readers)
@@ -128,7 +128,7 @@ class NodeAffinity:
             )
         self._added_preferred = PreferredTerms(added.preferred) if added.preferred else None
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP without anything required; a pod whose terms name nodes is looked at on those only."""
         spec = pod.pod.spec
         own = _affinity_of(spec).required
@@ -142,16 +142,16 @@ class NodeAffinity:
                 return unresolvable(REASON_CONFLICT)
         return self._selected(spec, snapshot, only_nodes)
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter:
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter:
         """Filter reads the pod by itself then, on all nodes."""
         return self._selected(pod.pod.spec, snapshot, None)
 
-    def _selected(self, spec: PodSpec, snapshot: Snapshot, only_nodes: frozenset[str] | None) -> NodeFilter:
+    def _selected(self, spec: PodSpec, snapshot: State, only_nodes: frozenset[str] | None) -> NodeFilter:
         added, required = self._added_required, RequiredNodeAffinity(spec)
         by_shape = _of_the_shape((required, *(added or ())), snapshot)
         return _Selected(added, required, only_nodes, Reads.SHAPE if by_shape else Reads.NODE)
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """SKIP without preferred terms, though not for an empty list of the pod's own; an error if one is invalid."""
         del nodes
         own = _affinity_of(pod.pod.spec).preferred

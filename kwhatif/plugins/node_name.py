@@ -10,9 +10,9 @@ from kwhatif.framework.evidence import WrongNode
 from kwhatif.framework.hints import ClusterEventWithHint, builtin
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class _OnlyNode(NodeFilter):
@@ -32,7 +32,7 @@ class NodeName:
 
     name: ClassVar[str] = "NodeName"
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP for a pod that names no node, as pods that wait for the scheduler do."""
         del snapshot
         wanted = pod.pod.spec.node_name

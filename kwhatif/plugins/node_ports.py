@@ -13,9 +13,9 @@ from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unschedulable
 from kwhatif.matching.ports import HostPort, conflicts, host_ports
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
 
@@ -47,12 +47,12 @@ class NodePorts:
 
     name: ClassVar[str] = "NodePorts"
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP for a pod without host ports."""
         del snapshot
         return _PortsFree(pod.ports) if pod.ports else SKIP
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error('reading "PreFilterNodePorts" from cycleState: not found')

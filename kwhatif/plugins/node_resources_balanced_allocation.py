@@ -15,9 +15,9 @@ from kwhatif.framework.status import SKIP, Status
 from kwhatif.matching.requests import pod_requests, units
 from kwhatif.model.int64 import divide, from_float, wrap
 from kwhatif.model.meta import Model
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class NodeResourcesBalancedAllocationArgs(Model):
@@ -34,7 +34,7 @@ class NodeResourcesBalancedAllocation:
     def __init__(self, args: NodeResourcesBalancedAllocationArgs | None = None) -> None:
         self._resources = (args.resources if args else ()) or DEFAULT_RESOURCES
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Compile the pod's request; a pod that requests none of the resources balances nothing."""
         del nodes
         requests = pod_requests(pod.pod, status_aware=True)

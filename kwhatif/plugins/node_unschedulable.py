@@ -14,9 +14,9 @@ from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT, tolerated
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 CORDONED = unresolvable("node(s) were unschedulable", CordonedNode())
 
@@ -33,7 +33,7 @@ class NodeUnschedulable:
 
     name: ClassVar[str] = "NodeUnschedulable"
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP when no node is cordoned or the pod does not mind."""
         if not any(node.spec.unschedulable for node in snapshot.shapes.representatives):
             return SKIP

@@ -10,8 +10,8 @@ from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin,
 from kwhatif.framework.status import SUCCESS, Status, unresolvable
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class SchedulingGates:
@@ -19,7 +19,7 @@ class SchedulingGates:
 
     name: ClassVar[str] = "SchedulingGates"
 
-    def pre_enqueue(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
         """SUCCESS, or the gates that the pod waits for, in the order of the spec."""
         del snapshot
         gates = pod.pod.spec.scheduling_gates

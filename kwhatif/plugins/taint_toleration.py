@@ -8,6 +8,7 @@ from typing import ClassVar
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import UntoleratedTaint
 from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
+from kwhatif.framework.incremental import NormalizesByRange, ScoresByShape
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
@@ -15,9 +16,9 @@ from kwhatif.matching.tolerations import PREFER_NO_SCHEDULE, first_untolerated, 
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, Toleration
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class _Tolerates(NodeFilter):
@@ -34,10 +35,8 @@ class _Tolerates(NodeFilter):
         return unresolvable("node(s) had untolerated taint(s)", evidence)
 
 
-class _FewestTaints(NodeScorer):
+class _FewestTaints(ScoresByShape, NormalizesByRange, NodeScorer):
     reads = Reads.SHAPE
-    by_shape = True
-    normalizes_by_range = True
 
     def __init__(self, tolerations: Sequence[Toleration]) -> None:
         self._tolerations = [toleration for toleration in tolerations if toleration.effect in ("", PREFER_NO_SCHEDULE)]
@@ -58,7 +57,7 @@ class TaintToleration:
 
     name: ClassVar[str] = "TaintToleration"
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP when the pod tolerates the taints of all nodes."""
         tolerations = pod.pod.spec.tolerations
         shapes = snapshot.shapes.representatives
@@ -66,12 +65,12 @@ class TaintToleration:
             return SKIP
         return _Tolerates(tolerations)
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Never SKIP: nodes without taints score 100."""
         del snapshot, nodes
         return _FewestTaints(pod.pod.spec.tolerations)
 
-    def without_pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> Status:
+    def without_pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> Status:
         """Score fails: it relies on what PreScore left behind."""
         del pod, snapshot, nodes
         return error('failed to read "PreScoreTaintToleration" from cycleState: not found')

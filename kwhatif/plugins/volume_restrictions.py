@@ -9,17 +9,18 @@ from typing import ClassVar, NamedTuple, Self
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import VolumeConflict
 from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, queue_if
+from kwhatif.framework.incremental import Selective
 from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, SUCCESS, Status, error, unresolvable, unschedulable
+from kwhatif.framework.status import SKIP, SKIP_UNTIL_PLACED, SUCCESS, Status, error, unresolvable, unschedulable
 from kwhatif.matching.volumes import READ_WRITE_ONCE_POD, claim_not_found
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.disks import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.volume import Volume
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 DISK_CONFLICT = "node(s) had no available disk"
 CLAIM_IN_USE = (
@@ -96,7 +97,7 @@ class VolumeRestrictions:
     name: ClassVar[str] = "VolumeRestrictions"
     reads_claims: ClassVar[bool] = True
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Find the pod's disks, and who uses its exclusive claims."""
         if not pod.pod.spec.volumes:
             return SKIP
@@ -111,10 +112,10 @@ class VolumeRestrictions:
         claims = _ExclusiveClaims(pod.namespace, frozenset(exclusive), snapshot)
         users = claims.in_use()
         if not disks and not users:
-            return SKIP_FOR_NOW if exclusive else SKIP
+            return SKIP_UNTIL_PLACED if exclusive else SKIP
         return _RestrictionsFilter(disks, claims, users)
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter:
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter:
         """Filter looks at the disks, and then fails: it relies on what PreFilter left behind."""
         del snapshot
         return _RestrictionsFilter(_disks(pod), _NotLookedAt(), 1)
@@ -143,7 +144,7 @@ def _after_claim_added(pod: PodInfo, _old: None, new: PersistentVolumeClaim, _cl
 class _ExclusiveClaims:
     """The pod's ReadWriteOncePod claims, as they stand in the snapshot."""
 
-    def __init__(self, namespace: str, names: frozenset[str], snapshot: Snapshot) -> None:
+    def __init__(self, namespace: str, names: frozenset[str], snapshot: State) -> None:
         self.names = names
         self._namespace = namespace
         self._snapshot = snapshot
@@ -152,8 +153,7 @@ class _ExclusiveClaims:
         """How many of the claims some pod on a node uses."""
         if not self.names:
             return 0
-        used = self._snapshot.used_claims
-        return sum(used[f"{self._namespace}/{name}"] > 0 for name in self.names)
+        return sum(self._snapshot.users_of(f"{self._namespace}/{name}") > 0 for name in self.names)
 
     @cached_property
     def refusal(self) -> Status:
@@ -179,7 +179,7 @@ class _NotLookedAt:
     refusal = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
 
 
-class _RestrictionsFilter(NodeFilter):
+class _RestrictionsFilter(Selective, NodeFilter):
     def __init__(self, disks: tuple[_Disk, ...], claims: _ExclusiveClaims | _NotLookedAt, users: int) -> None:
         self.reads = Reads.CLUSTER if claims.names else Reads.PODS
         self._disks = disks
@@ -204,7 +204,7 @@ class _RestrictionsFilter(NodeFilter):
     def fork(self) -> Self:
         return type(self)(self._disks, self._claims, self._users)
 
-    def heeds(self, pod: PodInfo) -> bool:
+    def affected_by(self, pod: PodInfo) -> bool:
         return bool(self._disks) or self._mentions(pod) > 0
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:

@@ -13,9 +13,9 @@ from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
 from kwhatif.matching.volumes import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_not_found
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 NO_VOLUME_ZONE = "node(s) had no available volume zone"
 
@@ -45,7 +45,7 @@ class VolumeZone:
     name: ClassVar[str] = "VolumeZone"
     reads_claims: ClassVar[bool] = True
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Collect the topology labels of the volumes that the pod's claims name; ephemeral volumes do not count."""
         if not pod.pod.spec.volumes:
             return SKIP
@@ -130,7 +130,7 @@ def _topologies(claim: str, volume: PersistentVolume) -> list[_Topology]:
 
 
 class _ZoneFilter(NodeFilter):
-    def __init__(self, topologies: list[_Topology], snapshot: Snapshot) -> None:
+    def __init__(self, topologies: list[_Topology], snapshot: State) -> None:
         self._topologies = topologies
         self.reads = Reads.SHAPE if snapshot.shapes.unfixed.isdisjoint(_TOPOLOGY_LABELS) else Reads.NODE
 

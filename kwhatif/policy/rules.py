@@ -49,7 +49,9 @@ def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
 
     def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, lambda decision: decision.outcome == outcome):
-            said = subject(workload.row, hits, verb, verbs)
+            row = workload.row
+            counted = {"Unschedulable": row.unschedulable, "Denied": row.denied, "Gated": row.gated}.get(outcome, 0)
+            said = subject(row, hits, verb, verbs, counted)
             yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}: {_reason(hits[0])}")
 
     return find
@@ -80,9 +82,9 @@ def rollout(workloads: Sequence[Judged]) -> Iterator[Hit]:
 def _held_up(workload: Judged, hits: Sequence[Decision]) -> str:
     """How many pods are not even made because of these: no finding of their own, but part of this one."""
     names = {decision.pod for decision in hits}
-    waiting = sum(decision.waits_for in names for decision in workload.decisions)
-    if not waiting:
+    if not any(decision.waits_for in names for decision in workload.decisions):
         return ""
+    waiting = workload.row.waiting  # all for the same pod
     return f", {waiting} {'waits' if waiting == 1 else 'wait'} for {'it' if len(hits) == 1 else 'them'}"
 
 

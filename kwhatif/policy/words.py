@@ -21,11 +21,12 @@ _OBSTACLES: dict[Outcome, str] = {
 ANNOTATION = "kwhatif.dev/ignore"
 
 
-def subject(workload: WorkloadRow, pods: Sequence[Decision], verb: str, verbs: str) -> str:
-    """`stays pending` of a single pod; `2 of 6 pods stay pending` of many."""
+def subject(workload: WorkloadRow, pods: Sequence[Decision], verb: str, verbs: str, counted: int = 0) -> str:
+    """`stays pending` of a single pod; `2 of 6 pods stay pending` of many; `counted`, where more than these are."""
+    count = max(len(pods), counted)
     if workload.replicas == 1:
         return verb
-    return f"{len(pods)} of {workload.replicas} pods {verb if len(pods) == 1 else verbs}"
+    return f"{count} of {workload.replicas} pods {verb if count == 1 else verbs}"
 
 
 def few(names: Sequence[str], limit: int = 3) -> str:

@@ -13,16 +13,17 @@ from typing import cast
 from msgspec.structs import replace
 
 from kwhatif.framework.cycle import Cycle
-from kwhatif.framework.filters import NamedFilter
+from kwhatif.framework.incremental import Reprieving, is_affected, is_relaxing, tracks_pods
 from kwhatif.framework.plugin import Reads
+from kwhatif.framework.reference import is_reference
 from kwhatif.framework.status import SUCCESS, Code, Status, Verdict
 from kwhatif.preemption.candidate import Candidate, PutBack
 from kwhatif.preemption.emptied import Emptied
-from kwhatif.preemption.trial import as_node_status, follows_pods, heeds_any
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.preemption.trial import as_node_status
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
-#: So many different questions are remembered on each node.
+#: For so many different signatures the answer is kept with each node.
 _KEPT = 2
 
 Settle = Callable[[Emptied, PutBack], Candidate | Verdict]
@@ -42,11 +43,11 @@ class _Answer:
 class Alone:
     """For one cycle: asks that filter."""
 
-    def __init__(self, cycle: Cycle, decides: NamedFilter) -> None:
+    def __init__(self, cycle: Cycle, name: str, decides: Reprieving) -> None:
         self._cycle = cycle
+        self._name = name
         self._decides = decides
-        name, plugin = decides
-        self._question: Hashable = name, plugin.question
+        self._signature: Hashable = name, decides.signature
 
     def on(self, without: Emptied, settle: Settle) -> Candidate | Verdict | None:
         """What becomes of the node; None: other filters have a say in it.
@@ -59,16 +60,15 @@ class Alone:
         if node.wide or self._cycle.nominated_on(node):
             return None
         answer = self._answer(without)
-        for named in self._cycle.filters:
-            name, plugin = named
-            if named is self._decides:
+        for name, plugin in self._cycle.filters:
+            if plugin is self._decides:
                 status = answer.status
-            elif plugin.reads is Reads.CLUSTER and heeds_any(plugin, node, without.removed):
+            elif plugin.reads is Reads.CLUSTER and is_affected(plugin, node, without.removed):
                 return None
             else:
                 status = plugin.filter(node)
             if status is not SUCCESS and status.code is not Code.SUCCESS:
-                if plugin.reads is Reads.PODS and named is not self._decides:
+                if plugin.reads is Reads.PODS and plugin is not self._decides:
                     return None  # it may say otherwise once pods are gone
                 return as_node_status(Verdict(status, name))
         if answer.found is None:
@@ -76,19 +76,19 @@ class Alone:
         return answer.found
 
     def _answer(self, without: Emptied) -> _Answer:
-        answer = cast("_Answer | None", without.answers.get(self._question))
+        answer = cast("_Answer | None", without.answers.get(self._signature))
         if answer is None:
             if len(without.answers) >= _KEPT:
                 without.answers.clear()
-            answer = without.answers[self._question] = _Answer(self._decides[1].filter(without.node))
+            answer = without.answers[self._signature] = _Answer(self._decides.filter(without.node))
         return answer
 
     def _put_back(self, without: Emptied, settle: Settle) -> Candidate | Verdict | None:
-        _, plugin = self._decides
+        plugin = self._decides
         for scope, known in without.scopes:
-            if plugin.in_scope(scope):
+            if plugin.has_same_answer(scope):
                 return replace(known, put_back=self._told(without, known.put_back.refused))
-        found = plugin.readmit(without.tried, without.node)
+        found = plugin.reprieve_all(without.tried, without.node)
         if found is None:
             return None
         settled = settle(without, self._told(without, found.refused))
@@ -98,25 +98,25 @@ class Alone:
 
     def _told(self, without: Emptied, refused: Sequence[PodInfo]) -> PutBack:
         pods = without.tried.pods
-        return PutBack(pods, refused, partial(_objections, self._decides, pods, refused, without.node))
+        return PutBack(pods, refused, partial(_objections, self._name, self._decides, pods, refused, without.node))
 
 
 def alone_in(cycle: Cycle) -> Alone | None:
     """For the one filter that looks at the pods of a node and at nothing else, if no other can mind a pod less."""
-    decides: list[NamedFilter] = []
-    others: list[NamedFilter] = []
-    for named in cycle.filters:
-        _, plugin = named
-        if plugin.reads >= Reads.PODS:
-            decides_alone = plugin.question is not None and not follows_pods(plugin)
-            (decides if decides_alone else others).append(named)
-    if len(decides) != 1 or not all(plugin.monotone or plugin.reads is Reads.CLUSTER for _, plugin in others):
+    if is_reference():
         return None
-    return Alone(cycle, decides[0])
+    decides: list[tuple[str, Reprieving]] = []
+    for name, plugin in cycle.filters:
+        if plugin.reads < Reads.PODS:
+            continue
+        if isinstance(plugin, Reprieving) and not tracks_pods(plugin):
+            decides.append((name, plugin))
+        elif plugin.reads is not Reads.CLUSTER and not is_relaxing(plugin):
+            return None
+    return Alone(cycle, *decides[0]) if len(decides) == 1 else None
 
 
 def _objections(
-    named: NamedFilter, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
+    name: str, plugin: Reprieving, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
 ) -> dict[PodInfo, Verdict]:
-    name, plugin = named
-    return {pod: Verdict(status, name) for pod, status in plugin.beside(pods, refused, node).items()}
+    return {pod: Verdict(status, name) for pod, status in plugin.statuses_with(pods, refused, node).items()}

@@ -10,12 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from kwhatif.matching.labels import Labels, Selector, SelectorError, compile_selector
-from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.generation import next_generation
 from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
+
+#: More label values than the pods of a namespace have at a time; forks come and go with others.
+_MANY = 65_536
 
 #: Budgets by `namespace/name`.
 Names = tuple[str, ...]
+#: Those that count a pod, and the generation of the budgets for which that holds.
+_Known = tuple[int, Names]
 
 
 class BudgetUse(msgspec.Struct, frozen=True, gc=False):
@@ -60,14 +66,16 @@ class _Budget(msgspec.Struct, frozen=True, gc=False):
 class _NamespaceBudgets:
     """The budgets of one namespace. Pods that agree on all labels that the selectors read share one answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, generation: int) -> None:
+        self._generation = generation
         self._budgets: list[_Budget] = []
         self.selectors: dict[str, Selector] = {}
         #: Where in `_budgets` those are that match only pods with a certain label; None: those that match others, too.
         self._places: dict[tuple[str, str] | None, list[int]] = {}
         self._keys: tuple[str, ...] = ()
         self._disrupted: frozenset[str] = frozenset()
-        self._by_values: dict[tuple[str | None, ...], Names] = {}
+        #: With the generation, so that all pods of these values share what they keep.
+        self._by_values: dict[tuple[str | None, ...], _Known] = {}
 
     def add(self, budget: _Budget) -> None:
         self._places.setdefault(budget.selector.pair, []).append(len(self._budgets))
@@ -76,16 +84,19 @@ class _NamespaceBudgets:
         self._keys = tuple({*self._keys, *budget.selector.keys})
         self._disrupted |= budget.disrupted
 
-    def of(self, pod: PodInfo) -> Names:
+    def of(self, pod: PodInfo) -> _Known:
         labels, keys = pod.labels, self._keys
         values = (labels.get(keys[0]),) if len(keys) == 1 else tuple(map(labels.get, keys))
-        names = self._by_values.get(values)
-        if names is None:
-            names = self._by_values[values] = tuple(budget.name for budget in self._matching(labels))
+        known = self._by_values.get(values)
+        if known is None:
+            if len(self._by_values) >= _MANY:
+                self._by_values.clear()
+            names = tuple(budget.name for budget in self._matching(labels))
+            known = self._by_values[values] = self._generation, names
         if self._disrupted and pod.name in self._disrupted:
             done = {budget.name for budget in self._budgets if pod.name in budget.disrupted}
-            return tuple(name for name in names if name not in done)
-        return names
+            return self._generation, tuple(name for name in known[1] if name not in done)
+        return known
 
     def _matching(self, labels: Labels) -> Iterator[_Budget]:
         """The budgets whose selectors match, in the cluster's order."""
@@ -93,26 +104,49 @@ class _NamespaceBudgets:
         return (budget for budget in map(self._budgets.__getitem__, sorted(places)) if budget.selector.matches(labels))
 
 
-def _by_namespace(cluster: Cluster) -> Mapping[str, _NamespaceBudgets]:
-    namespaces: dict[str, _NamespaceBudgets] = {}
-    for pdb in cluster.all(PodDisruptionBudget).values():
-        selector = _selector(pdb)
-        if selector is not None:
-            disrupted = frozenset(pdb.status.disrupted_pods) if pdb.status else frozenset()
-            budget = _Budget(key_of(pdb), selector, disrupted)
-            namespaces.setdefault(pdb.metadata.namespace, _NamespaceBudgets()).add(budget)
-    return namespaces
+class _BudgetIndex:
+    """Which pods the budgets of a cluster are about, whatever they allow."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.generation = next_generation()
+        self.namespaces: dict[str, _NamespaceBudgets] = {}
+        for pdb in cluster.all(PodDisruptionBudget).values():
+            selector = _selector(pdb)
+            if selector is not None:
+                budget = _Budget(key_of(pdb), selector, frozenset(_disrupted(pdb)))
+                self.namespaces.setdefault(pdb.metadata.namespace, _NamespaceBudgets(self.generation)).add(budget)
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _BudgetIndex | None:
+        """The same as long as only what a budget allows is another."""
+        if not isinstance(before, PodDisruptionBudget) or not isinstance(after, PodDisruptionBudget):
+            return None
+        return self if before.spec == after.spec and _disrupted(before).keys() == _disrupted(after).keys() else None
 
 
-def _nothing_known(cluster: Cluster) -> dict[PodInfo, Names]:
-    """Where `Budgets.of` remembers what it found: pods are asked about once per candidate and replica."""
-    del cluster
-    return {}
+class _Allowances:
+    """How many disruptions every budget allows; one without a status allows none."""
+
+    def __init__(self, by_name: Mapping[str, int]) -> None:
+        self.by_name = by_name
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> _Allowances:
+        """Those of the cluster."""
+        return cls({name: _allowed(pdb) for name, pdb in cluster.all(PodDisruptionBudget).items()})
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Allowances | None:
+        """With the one that has changed."""
+        if not isinstance(before, PodDisruptionBudget) or not isinstance(after, PodDisruptionBudget):
+            return None
+        return _Allowances({**self.by_name, key_of(after): _allowed(after)})
 
 
-def _epoch(cluster: Cluster) -> object:
-    del cluster
-    return object()
+def _allowed(pdb: PodDisruptionBudget) -> int:
+    return pdb.status.disruptions_allowed if pdb.status else 0
+
+
+def _disrupted(pdb: PodDisruptionBudget) -> Mapping[str, object]:
+    return pdb.status.disrupted_pods if pdb.status else {}
 
 
 class Budgets:
@@ -120,23 +154,15 @@ class Budgets:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._namespaces = cluster.derived(_by_namespace, PodDisruptionBudget)
-        self._known = cluster.derived(_nothing_known, PodDisruptionBudget)
-        #: How many disruptions the budgets allow that were asked about.
-        self._told: dict[str, int] = {}
-
-    def allowed(self, name: str) -> int:
-        """How many disruptions the budget allows; one without a status allows none."""
-        allowed = self._told.get(name)
-        if allowed is None:
-            pdb = self._cluster.all(PodDisruptionBudget)[name]
-            allowed = self._told[name] = pdb.status.disruptions_allowed if pdb.status else 0
-        return allowed
-
-    @property
-    def epoch(self) -> object:
-        """The same as long as there are the same budgets, whatever they allow."""
-        return self._cluster.derived(_epoch, PodDisruptionBudget)
+        index = cluster.derived(_BudgetIndex, PodDisruptionBudget)
+        self._namespaces = index.namespaces
+        #: Another number where the budgets are about other pods.
+        self.scope = index.generation
+        self._none: _Known = self.scope, ()
+        #: Another number also where they allow more or less.
+        self.generation = cluster.generation(PodDisruptionBudget)
+        #: How many disruptions each budget allows, by `namespace/name`.
+        self.allowed = cluster.derived(_Allowances.of, PodDisruptionBudget).by_name
 
     def selector(self, name: str) -> Selector:
         """What the budget selects; a budget that matches nothing is unknown.
@@ -148,11 +174,11 @@ class Budgets:
 
     def of(self, pod: PodInfo) -> Names:
         """The budgets that a disruption of the pod counts against; a pod without labels matches none."""
-        names = self._known.get(pod)
-        if names is None:
+        known = pod.budgets
+        if known is None or known[0] != self.scope:
             namespace = self._namespaces.get(pod.namespace) if pod.labels else None
-            names = self._known[pod] = namespace.of(pod) if namespace is not None else ()
-        return names
+            known = pod.budgets = namespace.of(pod) if namespace is not None else self._none
+        return known[1]
 
     def split(self, pods: Sequence[PodInfo]) -> Split:
         """Evict the pods one after another and see who breaks a budget.
@@ -162,22 +188,22 @@ class Budgets:
         """
         if not self._namespaces:
             return Split((), pods, {}, {}, {})
-        known = self._known.get
+        scope = self.scope
+        allows = self.allowed
         allowed: dict[str, int] = {}
         used: dict[str, int] = {}
         others: list[PodInfo] = []
         counting: dict[PodInfo, Names] = {}
         broken: dict[PodInfo, Names] = {}
         for pod in pods:
-            names = known(pod)
-            if names is None:
-                names = self.of(pod)
+            known = pod.budgets
+            names = known[1] if known is not None and known[0] == scope else self.of(pod)
             if names:
                 counting[pod] = names
                 over: Names = ()
                 for name in names:
                     if name not in allowed:
-                        allowed[name], used[name] = self.allowed(name), 0
+                        allowed[name], used[name] = allows[name], 0
                     used[name] += 1
                     if used[name] > allowed[name]:
                         over += (name,)
@@ -187,20 +213,19 @@ class Budgets:
             others.append(pod)
         return Split(tuple(broken), others, counting, broken, allowed)
 
-    def spend(self, disruptions: Iterable[Names]) -> Iterable[tuple[str, int]]:
-        """The disruptions have happened: the budgets that allow less now, and how much, as the controller writes it."""
+    def spent_by(self, disruptions: Iterable[Names]) -> Iterator[PodDisruptionBudget]:
+        """The budgets that allow less after these disruptions, as the controller writes them."""
         spent: dict[str, int] = {}
         for names in disruptions:
             for name in names:
-                allowed = self.allowed(name)
+                allowed = spent.get(name, self.allowed[name])
                 if allowed > 0:
-                    spent[name] = self._told[name] = allowed - 1
+                    spent[name] = allowed - 1
         for name, allowed in spent.items():
             pdb = self._cluster.all(PodDisruptionBudget)[name]
             assert pdb.status is not None, "what has no status allows nothing"
             status = msgspec.structs.replace(pdb.status, disruptions_allowed=allowed)
-            self._cluster.assume(msgspec.structs.replace(pdb, status=status))
-        return spent.items()
+            yield msgspec.structs.replace(pdb, status=status)
 
 
 def _selector(pdb: PodDisruptionBudget) -> Selector | None:

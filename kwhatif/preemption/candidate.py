@@ -11,7 +11,7 @@ from kwhatif.framework.status import Verdict
 from kwhatif.preemption import ranking
 from kwhatif.preemption.budgets import BudgetUse, Split
 from kwhatif.preemption.ranking import Rank
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 class Victim(msgspec.Struct, frozen=True, gc=False):

@@ -10,11 +10,13 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod, pod_condition
+from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Victim
-from kwhatif.preemption.emptied import outdate
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.change import Upsert
+from kwhatif.state.state import State
 
 
 class Spent(NamedTuple):
@@ -27,17 +29,21 @@ class Spent(NamedTuple):
     nodes: AbstractSet[str]
 
 
-def disrupt(snapshot: Snapshot, victims: Iterable[Victim]) -> tuple[Spent, ...]:
-    """The victims are gone from the snapshot: make it say what their budgets allow now, as the controller would."""
+def disrupt(snapshot: State, victims: Iterable[Victim]) -> tuple[Spent, ...]:
+    """The victims are gone from the state: make it say what their budgets allow now, as the controller would."""
     disruptions = [victim.budgets for victim in victims if victim.budgets and _counts_as_healthy(victim.pod.pod)]
     if not disruptions:
         return ()
     budgets = Budgets(snapshot.cluster)
-    spent = [Spent(name, allowed, _guarded_by(name, budgets, snapshot)) for name, allowed in budgets.spend(disruptions)]
-    for _, _, nodes in spent:
-        for name in nodes:
-            outdate(snapshot.by_name[name])
-    return tuple(spent)
+    spent = list(budgets.spent_by(disruptions))
+    snapshot.apply(*map(Upsert, spent))
+    return tuple([_spent(pdb, budgets, snapshot) for pdb in spent])
+
+
+def _spent(pdb: PodDisruptionBudget, budgets: Budgets, snapshot: State) -> Spent:
+    name = key_of(pdb)
+    assert pdb.status is not None, "it says what is allowed now"
+    return Spent(name, pdb.status.disruptions_allowed, _guarded_by(name, budgets, snapshot))
 
 
 def _counts_as_healthy(pod: Pod) -> bool:
@@ -53,7 +59,7 @@ def _counts_as_healthy(pod: Pod) -> bool:
     return ready.status == "True"
 
 
-def _guarded_by(name: str, budgets: Budgets, snapshot: Snapshot) -> AbstractSet[str]:
+def _guarded_by(name: str, budgets: Budgets, snapshot: State) -> AbstractSet[str]:
     selector = budgets.selector(name)
     groups = snapshot.index.groups(name.partition("/")[0])
     return set().union(*(group.pods for group in groups if selector.matches(group.labels)))

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.status import Code
 from kwhatif.model.pod import pod_condition
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
@@ -25,7 +25,7 @@ def why_not_eligible(cycle: Cycle, potential_victims: Callable[[PodInfo, NodeInf
     pod = cycle.pod
     if pod.pod.spec.preemption_policy == "Never":
         return NEVER
-    node = cycle.snapshot.by_name.get(pod.pod.status.nominated_node_name)
+    node = cycle.snapshot.node(pod.pod.status.nominated_node_name)
     if node is None:
         return ""
     verdict = cycle.verdict_of(node.name)

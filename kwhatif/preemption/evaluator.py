@@ -22,8 +22,8 @@ from kwhatif.preemption.candidate import Candidate, Preemption
 from kwhatif.preemption.extenders import ask_extenders
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.victims import VictimSearch
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
 NOT_HELPFUL = unresolvable("Preemption is not helpful for scheduling")
 NO_CANDIDATE = "no candidate node for preemption"

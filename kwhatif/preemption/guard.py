@@ -9,8 +9,8 @@ from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.guard import CallSite, called
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.ranking import Rank
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 class GuardedPolicy(Policy):

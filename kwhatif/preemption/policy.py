@@ -11,12 +11,24 @@ kube-scheduler's own are the `Interface` in `pkg/scheduler/framework/preemption/
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from kwhatif.framework.cycle import Cycle
 from kwhatif.preemption import eligibility, ranking
 from kwhatif.preemption.ranking import Rank
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+
+
+class EvictsByPolicy:
+    """What others may ask of a PostFilter plugin that evicts pods."""
+
+    name: ClassVar[str]
+    policy: Policy
+
+    def sufficient_candidates(self, tried: int) -> int:
+        """After how many candidates kube-scheduler would stop, where that many nodes were tried."""
+        raise NotImplementedError
 
 
 class Policy:

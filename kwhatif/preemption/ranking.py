@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 #: What kube-scheduler compares candidates by, in turn; less is better on every rung but the last.
 RUNGS = ("pdbViolations", "highestPriority", "prioritySum", "victims", "earliestStart")

@@ -6,22 +6,11 @@ from collections.abc import Sequence
 
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.filters import NamedFilter, run_filters
+from kwhatif.framework.incremental import is_affected, is_relaxing, tracks_pods
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Code, Verdict, error
 from kwhatif.preemption.emptied import Emptied
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-
-
-def follows_pods(plugin: NodeFilter) -> bool:
-    """Whether the filter keeps count of pods that come and go."""
-    kind = type(plugin)
-    return kind.add_pod is not NodeFilter.add_pod or kind.remove_pod is not NodeFilter.remove_pod
-
-
-def heeds_any(plugin: NodeFilter, node: NodeInfo, pods: Sequence[PodInfo]) -> bool:
-    """Whether the filter, a CLUSTER one, may say otherwise when these pods leave the node."""
-    return plugin.heeds_on(node) and any(map(plugin.heeds, pods))
+from kwhatif.state.pod_info import PodInfo
 
 
 def as_node_status(objection: Verdict) -> Verdict:
@@ -48,10 +37,10 @@ class Trial:
 
     def _take(self, named: NamedFilter, removed: Sequence[PodInfo]) -> None:
         name, plugin = named
-        if plugin.reads is Reads.CLUSTER and not heeds_any(plugin, self._before, removed):
+        if plugin.reads is Reads.CLUSTER and not is_affected(plugin, self._before, removed):
             self._filters.append(named)
             return
-        if follows_pods(plugin):
+        if tracks_pods(plugin):
             plugin = plugin.fork()
             for pod in removed:
                 plugin.remove_pod(pod, self._node)
@@ -63,7 +52,7 @@ class Trial:
     def _is_content(self, plugin: NodeFilter) -> bool:
         """Whether the filter has nothing against the preemptor with all pods in place: then never with fewer."""
         return (
-            plugin.monotone
+            is_relaxing(plugin)
             and plugin.reads is Reads.PODS
             and not self._crowded
             and not self._before.wide

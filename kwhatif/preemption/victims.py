@@ -6,6 +6,7 @@ Follows `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.extender import ExtenderVictims
@@ -16,8 +17,8 @@ from kwhatif.preemption.candidate import NOT_TRIED, Candidate, PutBack
 from kwhatif.preemption.emptied import Emptied, Emptying
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.trial import Trial
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
 NO_VICTIMS = Verdict(unresolvable("No preemption victims found for incoming pod"))
 
@@ -46,7 +47,7 @@ class VictimSearch:
         if objection is not None:
             return objection
         refused = trial.put_back(without.tried.pods)
-        return self._settle(without, PutBack(without.tried.pods, list(refused), lambda: refused))
+        return self._settle(without, PutBack(without.tried.pods, list(refused), partial(dict, refused)))
 
     def _settle(self, without: Emptied, put_back: PutBack) -> Candidate | Verdict:
         victims, split = put_back.refused, without.split

@@ -9,7 +9,7 @@ from kwhatif.framework.events import ASSIGNED_POD_DELETE, cluster_events
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.queue.scheduling_queue import SchedulingQueue
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 class AssumedPods(Protocol):

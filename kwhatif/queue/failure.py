@@ -9,7 +9,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.queue.nominator import PodLister
 from kwhatif.queue.queued_pod import QueuedPodInfo
 from kwhatif.queue.scheduling_queue import SchedulingQueue
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 class FailedAttempt(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 #: The pod of a key as the API has it, or None.
 PodLister = Callable[[str], Pod | None]

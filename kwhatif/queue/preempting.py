@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from kwhatif.framework.status import SUCCESS, Status, unresolvable
 from kwhatif.model.pod import Pod
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 WAITING = unresolvable("waiting for the preemption for this pod to be finished")
 

@@ -14,8 +14,8 @@ from kwhatif.framework.status import Status
 from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.queue.backoff_queue import SECOND
 from kwhatif.queue.preempting import Preempting
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 #: A PreEnqueue plugin: its name, and what it says of a pod.
 PreEnqueue = tuple[str, Callable[[PodInfo], Status]]
@@ -36,17 +36,17 @@ class QueueOptions(NamedTuple):
     max_in_unschedulable_pods: int = 300 * SECOND
 
 
-def queue_profile(profile: Profile, snapshot: Snapshot, preempting: Preempting) -> QueueProfile:
+def queue_profile(profile: Profile, snapshot: State, preempting: Preempting) -> QueueProfile:
     """The profile for the queue; PreEnqueue looks things up in the snapshot's cluster."""
     checks = tuple((plugin.name, _check(plugin, snapshot, preempting)) for plugin in profile.pre_enqueue)
     return QueueProfile(registrations(profile), checks)
 
 
-def _check(plugin: PreEnqueuePlugin, snapshot: Snapshot, preempting: Preempting) -> Callable[[PodInfo], Status]:
+def _check(plugin: PreEnqueuePlugin, snapshot: State, preempting: Preempting) -> Callable[[PodInfo], Status]:
     if isinstance(unguarded(plugin), DefaultPreemption):
         return preempting.pre_enqueue
     return partial(_ask, plugin, snapshot)
 
 
-def _ask(plugin: PreEnqueuePlugin, snapshot: Snapshot, pod: PodInfo) -> Status:
+def _ask(plugin: PreEnqueuePlugin, snapshot: State, pod: PodInfo) -> Status:
     return plugin.pre_enqueue(pod, snapshot)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from kwhatif.model.pod import Pod
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 _encode = msgspec.json.Encoder().encode
 

@@ -21,7 +21,7 @@ from kwhatif.queue.nominator import Nominator, pod_lister
 from kwhatif.queue.profiles import QueueOptions, QueueProfile
 from kwhatif.queue.queued_pod import QueuedPodInfo
 from kwhatif.queue.unschedulable_pods import UnschedulablePods
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 class Witness(Protocol):

@@ -57,6 +57,7 @@ from kwhatif.model.caveat import (
     ServiceAccountsNotChecked,
     SomeNamespaces,
     StaleSnapshot,
+    TooManyPods,
     TwoMoments,
     UndatedSnapshot,
     UnjudgedKind,
@@ -268,6 +269,11 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             return (
                 f"{workload} leaves spec.replicas out: it keeps the {replicas} that it has, as kubectl apply does"
                 " unless the manifest applied before named a number"
+            )
+        case TooManyPods(workload=workload, count=count, judged=judged):
+            return (
+                f"{workload} asks for {count:,} pods, of which {judged:,} were judged: the others count like the last"
+                " of these, or as not judged if it finds a node"
             )
         case WorkloadNotInDump(workload=workload, count=count):
             return (

@@ -21,8 +21,8 @@ from kwhatif.errors import InputError, KwhatifError, PluginFailed, Problem
 from kwhatif.framework.guard import GuardedPlugin, described, is_ctrl_c
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import Point
-from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.preemption.guard import GuardedPolicy
+from kwhatif.preemption.policy import EvictsByPolicy
 from kwhatif.sources.plugin_fence import fenced
 
 GROUP = "kwhatif.plugins"
@@ -155,7 +155,7 @@ def _make(plugin: Any, *arguments: object) -> Plugin:
         if is_ctrl_c(failure):
             raise
         raise PluginFailed(f"plugin {plugin.name} cannot be made: {described(failure)}") from failure
-    if isinstance(made, DefaultPreemption):
+    if isinstance(made, EvictsByPolicy):
         made.policy = GuardedPolicy(made.policy, made.name, fenced)
     return cast("Plugin", GuardedPlugin(made, fenced))
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.model.caveat import Caveat, OneOfEqualPods
+from kwhatif.model.caveat import Caveat, OneOfEqualPods, TooManyPods
 from kwhatif.report import Decision
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.caveats import caveats_of
@@ -21,7 +21,7 @@ def judge_alone(
     applied: Applied,
     planner: Planner,
     profiles: Mapping[str, Profile],
-    snapshot: Snapshot,
+    snapshot: State,
     caveats: dict[Caveat, None],
 ) -> Iterator[Decision]:
     """The decisions about the object's pods; of equal ones the first is judged, and `caveats` say so.
@@ -37,11 +37,15 @@ def judge_alone(
         decision = decide_alone(planner.admit_one(applied, group), profiles, snapshot, caveats)
         yield replace(decision, source=applied.source)
         if len(group.names) > 1:
-            caveats[OneOfEqualPods(workload=applied.source.object, count=len(group.names))] = None
+            count = len(group.names) + (update.added.left_out if len(update.added.groups) == 1 else 0)
+            caveats[OneOfEqualPods(workload=applied.source.object, count=count)] = None
+    if update.added.left_out:
+        judged = len(update.added.pods)
+        caveats[TooManyPods(workload=applied.source.object, count=judged + update.added.left_out, judged=judged)] = None
 
 
 def decide_alone(
-    candidate: Candidate, profiles: Mapping[str, Profile], snapshot: Snapshot, caveats: dict[Caveat, None]
+    candidate: Candidate, profiles: Mapping[str, Profile], snapshot: State, caveats: dict[Caveat, None]
 ) -> Decision:
     """The decision about a pod as if it were the next in the queue; what it leaves out is added to `caveats`."""
     if candidate.refusal:

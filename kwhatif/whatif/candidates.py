@@ -14,7 +14,7 @@ from kwhatif.admission.new_pod import admit_replicas, stored_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.model.caveat import UnknownController
+from kwhatif.model.caveat import ReplicasKept, UnknownController
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import LabelSelector, ObjectMeta, controller_of
@@ -28,6 +28,7 @@ from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.ephemeral import ephemeral_claims
 from kwhatif.workloads.expand import Workload, expand, named
 from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.many import beyond, capped, keeps_number, most_pods
 from kwhatif.workloads.owners import pods_controlled_by
 from kwhatif.workloads.replicas import HASH_LABEL, free_names
 from kwhatif.workloads.resource_claims import with_resource_claims
@@ -59,6 +60,7 @@ class Planner:
         self.cluster = cluster
         self._rollout = rollout
         self._template_paths = template_paths
+        self._most = most_pods(cluster)
         #: Otherwise pods are taken as the API server has stored them.
         self._admission = admission
         #: Names of candidates, by namespace.
@@ -74,12 +76,11 @@ class Planner:
             TemplatePathError: a custom resource has no pod template where it should have one.
         """
         obj = applied.object
-        if not isinstance(obj, CustomResource):
-            obj = named(cast("Workload", obj), self.cluster)
         if isinstance(obj, CustomResource):
             update = self._custom(obj)
         else:
-            update = restart(obj, self.cluster) if applied.anew else self._known(obj)
+            obj = named(cast("Workload", obj), self.cluster)
+            update = self._in_bounds(obj, anew=applied.anew)
         if update.denied is not None:
             return update
         for pod in update.removed:
@@ -102,7 +103,23 @@ class Planner:
             return Update("new", added=expand(unstarted(workload) if applied.anew else workload, self.cluster))
         denied = check_workload(workload, self.cluster) if self._admission else None
         self.cluster.add(default_object(workload))
-        return Update("new", added=expand(workload, self.cluster), denied=denied)
+        made = expand(capped(workload, self._most), self.cluster)
+        return Update("new", added=replace(made, left_out=beyond(workload, self._most)), denied=denied)
+
+    def _in_bounds(self, workload: Workload, *, anew: bool) -> Update:
+        """The update with no more pods than are made one by one, and how many are left out."""
+        most, known = self._most, self.cluster.get(type(workload), key_of(workload))
+        before = beyond(known, most)
+        if known is not None and (smaller := capped(known, most)) is not known:
+            self.cluster.add(smaller)
+        few = capped(workload, most)
+        update = restart(few, self.cluster) if anew else self._known(few)
+        if isinstance(update.caveat, ReplicasKept):
+            update = replace(update, caveat=replace(update.caveat, replicas=update.caveat.replicas + before))
+        after = before if keeps_number(workload) else beyond(workload, most)
+        if update.kind in ("unchanged", "scaled"):
+            after = max(0, after - before)
+        return replace(update, added=replace(update.added, left_out=after)) if after else update
 
     def _known(self, workload: Workload) -> Update:
         denied = None if isinstance(workload, Pod) else check_workload(workload, self.cluster)
@@ -113,10 +130,12 @@ class Planner:
     def _custom(self, resource: CustomResource) -> Update:
         """Its controller is not known, so there is nothing to compare: what runs of it is replaced."""
         groups: tuple[Group, ...] = ()
+        left_out = 0
         for path in self._template_paths[resource.kind]:
-            groups += pods_from_template_path(resource.data, path, self.cluster).groups
+            found = pods_from_template_path(resource.data, path, self.cluster)
+            groups, left_out = groups + found.groups, left_out + found.left_out
         running = tuple(pods_controlled_by(resource.kind, resource.metadata, self.cluster))
-        added = Expansion(groups)
+        added = Expansion(groups, left_out)
         if not running:
             return Update("new", added=added)
         name = f"{resource.kind} {key_of(resource)}"

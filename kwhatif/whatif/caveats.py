@@ -8,12 +8,12 @@ from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.guard import GuardedPlugin, unguarded
 from kwhatif.framework.profile import Profile
 from kwhatif.model.caveat import BindingNotDated, Caveat, ExtenderOddity, NodeNameSet, PreemptionSampling, Sampling
-from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread
 from kwhatif.preemption.candidate import Preemption
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.preemption.policy import EvictsByPolicy
+from kwhatif.state.pod_info import PodInfo
 
 _MIN_FEASIBLE_NODES = 100
 
@@ -66,9 +66,7 @@ def _preemption_caveats(result: Attempt) -> Iterator[Caveat]:
         return
     tried = len(outcome.candidates) + len(outcome.rejected)
     for plugin in map(unguarded, result.cycle.profile.post_filter):
-        if isinstance(plugin, DefaultPreemption):
-            enough = max(
-                tried * plugin.args.min_candidate_nodes_percentage // 100, plugin.args.min_candidate_nodes_absolute
-            )
+        if isinstance(plugin, EvictsByPolicy):
+            enough = plugin.sufficient_candidates(tried)
             if len(outcome.candidates) > enough:
                 yield PreemptionSampling(enough=enough, candidates=len(outcome.candidates))

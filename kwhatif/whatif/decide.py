@@ -15,11 +15,12 @@ from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Code, Status, Verdict
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
-from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.preemption.candidate import Preemption
+from kwhatif.preemption.policy import EvictsByPolicy
 from kwhatif.report import Decision, FeasibleRow, NearRow, Outcome, PreemptionRow, PreEnqueueRow
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.change import Delete
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Candidate
 from kwhatif.whatif.nearest_miss import nearest_miss
@@ -32,11 +33,13 @@ from kwhatif.whatif.unknown_names import unknown_objects
 NOT_LOOKED_AT = Verdict(Status(Code.UNRESOLVABLE, (), (Note("not looked at"),)))
 
 
-def decide(profile: Profile, pod: PodInfo, snapshot: Snapshot) -> tuple[Decision, Attempt]:
+def decide(profile: Profile, pod: PodInfo, snapshot: State) -> tuple[Decision, Attempt]:
     """What the scheduler would do with the pod, were it pending; it replaces a pod of its name in the snapshot."""
-    with snapshot.without(pod.key):
-        result = attempt(profile, pod, snapshot)
-        return decision_of(result), result
+    if pod.key in snapshot.pods:
+        snapshot = snapshot.fork()
+        snapshot.apply(Delete(Pod, pod.key))
+    result = attempt(profile, pod, snapshot)
+    return decision_of(result), result
 
 
 def ignored(pod: Pod) -> Decision:
@@ -115,7 +118,7 @@ def _preemption(result: Attempt) -> PreemptionRow | None:
     if isinstance(outcome, Preemption):
         return preemption_row(outcome)
     for plugin in map(unguarded, result.cycle.profile.post_filter):
-        if isinstance(plugin, DefaultPreemption):
+        if isinstance(plugin, EvictsByPolicy):
             refusal = plugin.policy.why_not_eligible(result.cycle)
             return preemption_row(Preemption(eligible=not refusal, message=refusal))
     return None
@@ -138,4 +141,8 @@ def verdicts_of(result: Attempt) -> dict[str, Verdict]:
     if result.gated or result.failed:
         return {}
     feasible = {node.name for node in cycle.feasible}
-    return {name: cycle.verdict_of(name) or NOT_LOOKED_AT for name in cycle.snapshot.by_name if name not in feasible}
+    return {
+        node.name: cycle.verdict_of(node.name) or NOT_LOOKED_AT
+        for node in cycle.snapshot.nodes
+        if node.name not in feasible
+    }

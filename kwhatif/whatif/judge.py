@@ -15,19 +15,17 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat import Caveat, TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
-from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.report import Decision, Outcome, ProblemRow, Report, SourceRow, WorkloadRow
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.change import Delete
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.alone import decide_alone, judge_alone
 from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.decide import decision_of, refusal
-from kwhatif.whatif.nominations import keep_queued
 from kwhatif.whatif.placing import Placement, Placer, in_full
 from kwhatif.whatif.placing.placer import Describe
 from kwhatif.whatif.queue import Planned, Queue, in_queue_order
@@ -135,12 +133,6 @@ class _Judging:
             cluster=self._cluster,
         )
 
-    def _renew_nodes(self) -> None:
-        """A snapshot's nodes are those that it was made of."""
-        if any(isinstance(applied.object, Node) for applied in self._question.applied):
-            self._snapshot = Snapshot(self._cluster)
-            keep_queued(self._snapshot, self._session.profiles)
-
     # --- each alone ----------------------------------------------------------------------------------
 
     def _each_alone(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
@@ -149,7 +141,6 @@ class _Judging:
             refusal(applied, denied.message, self._cluster)
             for applied, denied in apply_claims(self._cluster, self._question.applied, planner.claims)
         ]
-        self._renew_nodes()
         for applied in self._question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
@@ -178,12 +169,9 @@ class _Judging:
                     workload = self._planned(applied)
                     if workload.update != "unchanged" or not self._is_made_of_another(applied):
                         queue.add(workload)
-        for pod in (pod for workload in queue.workloads for pod in workload.removed):
-            self._snapshot.withdraw(key_of(pod))
-            self._cluster.remove(pod)
-        self._renew_nodes()
+        self._snapshot.apply(*(Delete.of(pod) for workload in queue.workloads for pod in workload.removed))
         asked = self._enqueue_pending(queue)
-        placer = Placer(self._session.profiles, self._snapshot, remembers=not queue.is_single)
+        placer = Placer(self._session.profiles, self._snapshot)
         queue.place_all(placer)
         self._caveats.update(placer.caveats)
         others: list[Decision] = []
@@ -208,7 +196,9 @@ class _Judging:
             self._caveats[update.caveat] = None
         if update.denied is not None:
             return _refused(applied, update.denied.message, self._cluster)
-        return Planned(applied, update.kind, update.removed, update.added.stages, roll=update.roll)
+        return Planned(
+            applied, update.kind, update.removed, update.added.stages, left_out=update.added.left_out, roll=update.roll
+        )
 
     def _enqueue_pending(self, queue: Queue) -> dict[str, Planned | None]:
         """Put the pending pods into the queue; returns those that are asked for, with their workloads."""
@@ -251,7 +241,10 @@ class _Judging:
     def _judged(self, workload: Planned) -> Judged:
         decisions = list(filter(None, workload.decisions.values()))
         source, removed = workload.applied.source, len(workload.removed)
-        row = workload_row(source, workload.update, removed, decisions, rollout_row(workload))
+        row = workload_row(source, workload.update, removed, decisions, rollout_row(workload), workload.left_out)
+        if workload.left_out:
+            caveat = TooManyPods(workload=row.name, count=row.replicas, judged=len(decisions))
+            self._caveats[caveat] = None
         return Judged(row, decisions, workload.applied.ignore)
 
 

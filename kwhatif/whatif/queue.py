@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
 from kwhatif.report import Decision, Outcome, UpdateKind
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.decide import denied
@@ -39,6 +39,8 @@ class Planned(msgspec.Struct):
     stages: list[list[Group]] = []
     #: In their controller's order; None while the pod is in the queue.
     decisions: dict[str, Decision | None] = {}
+    #: How many more pods there are to be, which are not made one by one.
+    left_out: int = 0
     #: How many pods are in the queue.
     queued: int = 0
     #: The first pod that will not run, as things are: what is to be made after it is not.
@@ -117,11 +119,6 @@ class Queue:
             self._asked += 1
         heappush(self._heap, _Entry(-info.priority, -1, self._waiting, info))
         self._waiting += 1
-
-    @property
-    def is_single(self) -> bool:
-        """Whether there is one pod to be placed, and no more."""
-        return len(self._heap) == 1 and not any(workload.stages for workload in self.workloads)
 
     def place_all(self, placer: Placer) -> None:
         """Decide about every pod that is asked for, and about those that are taken before the last of them.

@@ -23,6 +23,7 @@ def rollout_row(workload: Planned) -> RolloutRow | None:
     if workload.roll is None:
         return None
     wanted, updated, old, waits_for, limit, done = workload.roll.progress()
+    wanted, done = wanted + workload.left_out, done and not workload.left_out
     late = (decision.pod for decision in workload.decisions.values() if decision and decision.outcome in _HOLDS_UP)
     return RolloutRow(
         steps=workload.steps,
@@ -77,8 +78,8 @@ class Rollouts:
         workload.steps += not step.is_empty
         for pod in step.removed:
             self._by_pod.pop(key_of(pod), None)
-            self._planner.remove(pod)
             placer.withdraw(key_of(pod))
+            self._planner.remove(pod)
         self.left += len(step.removed)
         made = {key_of(pod) for pod in step.removed if key_of(pod) in workload.decisions}
         workload.removed += tuple(pod for pod in step.removed if key_of(pod) not in made)

@@ -11,7 +11,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.originals import SessionOriginals
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.report import Decision, Report, SchedulerInfo, SnapshotInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.state import State
 from kwhatif.whatif.completeness import lacking_for
 from kwhatif.whatif.nominations import keep_queued
 from kwhatif.whatif.unmodelled import unmodelled_for
@@ -35,8 +35,7 @@ class Session:
         namespace: str = "default",
         originals: SessionOriginals | None = None,
     ) -> None:
-        self.cluster = cluster
-        self.snapshot = Snapshot(cluster)
+        self.snapshot = State(cluster)
         #: Scheduler name -> profile.
         self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
         keep_queued(self.snapshot, self.profiles)
@@ -50,6 +49,11 @@ class Session:
         self.age = age
         self._taken_at = taken_at
         self._sources = tuple(sources)
+
+    @property
+    def cluster(self) -> Cluster:
+        """The objects of the snapshot."""
+        return self.snapshot.cluster
 
     def stale(self, limit: int | None = None) -> Iterator[Caveat]:
         """That the cluster was read longer ago than `limit`, in seconds (None: an hour), or nobody knows when."""

@@ -20,11 +20,11 @@ from kwhatif.model.resource import ResourceClaim
 from kwhatif.model.storage import PersistentVolumeClaim, StorageClass
 from kwhatif.model.workload import Namespace
 from kwhatif.report import NameKind, NearNameRow, UnknownNameRow
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
-def unknown_names(pod: Pod, snapshot: Snapshot, plugins: Collection[str]) -> tuple[UnknownNameRow, ...]:
+def unknown_names(pod: Pod, snapshot: State, plugins: Collection[str]) -> tuple[UnknownNameRow, ...]:
     """What the pod asks of nodes, and of objects, by names that are not there.
 
     Only where it is an obstacle: `plugins` are those that object. A cluster without a single object of a kind is a dump
@@ -48,7 +48,7 @@ def unknown_objects(pod: Pod, cluster: Cluster) -> tuple[UnknownNameRow, ...]:
 # --- of nodes ----------------------------------------------------------------------------------------
 
 
-def _labels(spec: PodSpec, snapshot: Snapshot) -> Iterator[UnknownNameRow]:
+def _labels(spec: PodSpec, snapshot: State) -> Iterator[UnknownNameRow]:
     """Requirements that no node meets, of the node selector, and of affinity terms if none of them can be met."""
     for key, value in (spec.node_selector or {}).items():
         yield from _label(snapshot, key, (value,))
@@ -66,14 +66,14 @@ def _distance(row: UnknownNameRow) -> float:
     return -max(close, default=0.0)
 
 
-def _needed_label(snapshot: Snapshot, need: Requirement) -> Iterator[UnknownNameRow]:
+def _needed_label(snapshot: State, need: Requirement) -> Iterator[UnknownNameRow]:
     if need.operator == "In":
         yield from _label(snapshot, need.key, need.values)
     elif need.operator in ("Exists", "Gt", "Lt"):
         yield from _label(snapshot, need.key, ())
 
 
-def _label(snapshot: Snapshot, key: str, values: Sequence[str]) -> Iterator[UnknownNameRow]:
+def _label(snapshot: State, key: str, values: Sequence[str]) -> Iterator[UnknownNameRow]:
     """The label, if no node has it with any of the values; without values only the key counts."""
     known = Counter(node.labels[key] for node in snapshot.nodes if key in node.labels)
     if any(value in known for value in values) or (known and not values):
@@ -87,7 +87,7 @@ def _label(snapshot: Snapshot, key: str, values: Sequence[str]) -> Iterator[Unkn
     yield _row("label", name, nearest(key, keys), keys)
 
 
-def _tolerations(spec: PodSpec, snapshot: Snapshot) -> Iterator[UnknownNameRow]:
+def _tolerations(spec: PodSpec, snapshot: State) -> Iterator[UnknownNameRow]:
     """Tolerations that match no taint, but are spelled much like one that is there; all others are quite usual."""
     taints = Counter(taint for node in snapshot.nodes for taint in node.taints)
     by_text = {_taint_text(taint): taint for taint in taints}
@@ -118,7 +118,7 @@ def _toleration_text(toleration: Toleration) -> str:
     return f"{toleration.key}{value}" + (f":{toleration.effect}" if toleration.effect else "")
 
 
-def _resources(pod: PodInfo, snapshot: Snapshot) -> Iterator[UnknownNameRow]:
+def _resources(pod: PodInfo, snapshot: State) -> Iterator[UnknownNameRow]:
     """Extended resources that no node has."""
     known = Counter(name for node in snapshot.nodes for name, _ in node.allocatable.scalars)
     for name, amount in pod.resources.requested.scalars:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from kwhatif.policy.words import hang, victims_by_owner
 from kwhatif.report import Decision, Outcome, RolloutRow, SourceRow, UpdateKind, WorkloadRow
 
 _MOST_RUNS = 3
+#: Pods that are counted without a decision of their own: how many, by what becomes of them.
+Beyond = Mapping[Outcome, int]
+NONE_BEYOND: Beyond = {}
 
 
 def workload_row(
@@ -18,9 +21,15 @@ def workload_row(
     removed: int,
     decisions: Sequence[Decision],
     rollout: RolloutRow | None = None,
+    left_out: int = 0,
 ) -> WorkloadRow:
-    """The row about a workload, from the decisions about its pods in their controller's order."""
-    counts = Counter(decision.outcome for decision in decisions)
+    """The row about a workload, from the decisions about its pods in their controller's order.
+
+    Those that are left out fare like the last one, unless it gets a place: what comes after it is not judged.
+    """
+    last = decisions[-1].outcome if decisions else "Ignored"
+    beyond = Counter({"Ignored" if last in ("Placed", "Preempts") else last: left_out} if left_out else {})
+    counts = Counter(decision.outcome for decision in decisions) + beyond
     victims = [victim for decision in decisions for victim in decision.victims]
     is_pod = update == "unchanged" and len(decisions) == 1 and source.object == f"Pod {decisions[0].pod}"
     return WorkloadRow(
@@ -28,7 +37,7 @@ def workload_row(
         source=source,
         update=update,
         removed=removed,
-        replicas=len(decisions),
+        replicas=len(decisions) + left_out,
         placed=counts["Placed"],
         preempting=counts["Preempts"],
         unschedulable=counts["Unschedulable"],
@@ -39,7 +48,7 @@ def workload_row(
         nodes=dict(sorted(Counter(decision.node for decision in decisions if decision.node).items())),
         victims=tuple(victim.pod for victim in victims),
         violations=tuple(dict.fromkeys(budget for victim in victims for budget in victim.violates)),
-        message=_hang(rollout, decisions) + sentence("new" if is_pod else update, removed, decisions),
+        message=_hang(rollout, decisions) + sentence("new" if is_pod else update, removed, decisions, beyond),
         rollout=rollout,
     )
 
@@ -50,49 +59,54 @@ def _hang(rollout: RolloutRow | None, decisions: Sequence[Decision]) -> str:
     return hang(rollout, [decision for decision in decisions if decision.pod == rollout.waits_for]) + "; "
 
 
-def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision]) -> str:
+def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision], beyond: Beyond = NONE_BEYOND) -> str:
     """`5 of 6 pods fit, 1 would evict 1 pod of batch/etl (priority -10)`."""
     gone = f"{removed} removed" if removed and update != "restarted" else ""
-    if not decisions:
+    if not decisions and not beyond:
         return gone or ("unchanged" if update == "unchanged" else "makes no pods")
     if update == "unchanged":
         gone = "unchanged, but not all of its pods run"
-    return "; ".join(filter(None, (gone, ", ".join(filter(None, _parts(decisions))))))
+    return "; ".join(filter(None, (gone, ", ".join(filter(None, _parts(decisions, beyond))))))
 
 
-def _parts(decisions: Sequence[Decision]) -> Iterator[str]:
-    count, outcomes = len(decisions), {decision.outcome for decision in decisions}
+def _parts(decisions: Sequence[Decision], beyond: Beyond) -> Iterator[str]:
+    count, outcomes = len(decisions) + sum(beyond.values()), {decision.outcome for decision in decisions} | {*beyond}
     if count == 1:
         (decision,) = decisions
         yield f"fits on {decision.node}" if decision.outcome == "Placed" else _fate(decisions, "")
     elif len(outcomes) == 1 and outcomes != {"Placed"}:
         yield _fate(decisions, f"all {count} pods")
     else:
-        yield _placed(decisions)
-        yield from _others(decisions)
-        yield _waiting(decisions)
+        yield _placed(decisions, count)
+        yield from _others(decisions, beyond)
+        yield _waiting(decisions, beyond)
 
 
-def _placed(decisions: Sequence[Decision]) -> str:
+def _placed(decisions: Sequence[Decision], count: int) -> str:
     placed = [decision for decision in decisions if decision.outcome == "Placed"]
-    if len(placed) < len(decisions):
+    if len(placed) < count:
         fit = "fits" if len(placed) == 1 else "fit"
-        return f"{len(placed) or 'none'} of {len(decisions)} pods {fit}"
+        return f"{len(placed) or 'none'} of {count} pods {fit}"
     nodes = {decision.node for decision in placed}
     return f"all {len(decisions)} pods fit on {placed[0].node if len(nodes) == 1 else f'{len(nodes)} nodes'}"
 
 
-def _others(decisions: Sequence[Decision]) -> Iterator[str]:
+def _others(decisions: Sequence[Decision], beyond: Beyond) -> Iterator[str]:
     """One part per outcome; of a StatefulSet, whose pods have names that last, one per run of pods that fare alike."""
     runs = [tuple(run) for _, run in groupby(decisions, lambda decision: decision.outcome)]
     runs = [run for run in runs if run[0].outcome not in ("Placed", "Waits")]
-    if (decisions[0].owner or "").startswith("StatefulSet ") and len(runs) <= _MOST_RUNS:
+    has_names = bool(decisions) and (decisions[0].owner or "").startswith("StatefulSet ")
+    if has_names and len(runs) <= _MOST_RUNS and not {*beyond} - {"Waits"}:
         yield from (_fate(run, _named(run)) for run in runs)
         return
     by_outcome: dict[Outcome, list[Decision]] = {}
     for run in runs:
         by_outcome.setdefault(run[0].outcome, []).extend(run)
-    yield from (_fate(fared, str(len(fared))) for fared in by_outcome.values())
+    for outcome, fared in by_outcome.items():
+        yield _fate(fared, str(len(fared) + beyond.get(outcome, 0)))
+    unjudged = beyond.get("Ignored", 0)
+    if unjudged and "Ignored" not in by_outcome:
+        yield f"{unjudged} {_FATES['Ignored'][unjudged > 1]}"
 
 
 def _named(run: Sequence[Decision]) -> str:
@@ -100,7 +114,7 @@ def _named(run: Sequence[Decision]) -> str:
     return one if len(run) == 1 else f"{one} {'and' if len(run) == 2 else 'to'} {last}"
 
 
-def _waiting(decisions: Sequence[Decision]) -> str:
+def _waiting(decisions: Sequence[Decision], beyond: Beyond) -> str:
     """Those that are not made: `3 wait for it`, after the pod that they wait for has just been named."""
     waiting = [decision for decision in decisions if decision.outcome == "Waits"]
     if not waiting:
@@ -108,7 +122,8 @@ def _waiting(decisions: Sequence[Decision]) -> str:
     last = [decision for decision in decisions if decision.outcome not in ("Placed", "Waits")][-1]
     name = str(waiting[0].waits_for)
     what = "it" if last.pod == name else name.partition("/")[2]
-    return f"{len(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for {what}"
+    count = len(waiting) + beyond.get("Waits", 0)
+    return f"{count} {'waits' if count == 1 else 'wait'} for {what}"
 
 
 _FATES: dict[Outcome, tuple[str, str]] = {

@@ -13,6 +13,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import ObjectMeta, OwnerReference
 from kwhatif.model.pod import PodSpec, PodTemplateSpec
 from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.many import most_pods
 from kwhatif.workloads.replicas import free_names
 from kwhatif.workloads.stand_ins import uid_of
 from kwhatif.workloads.template import pod_of
@@ -49,6 +50,7 @@ def pods_from_template_path(raw: Mapping[str, Any], path: str, cluster: Cluster)
         kind=resource.kind, name=meta.name, uid=uid, api_version=resource.api_version, controller=True
     )
     groups: list[Group] = []
+    most, left_out = most_pods(cluster), 0
     used: set[str] = set()
     for place, parent, found in _follow(raw, _steps(path)):
         template = _convert(_without_nulls(found), PodTemplateSpec, place)
@@ -56,10 +58,12 @@ def pods_from_template_path(raw: Mapping[str, Any], path: str, cluster: Cluster)
             raise TemplatePathError(f"{place} is not a pod template: it has no spec.containers")
         _check_quantities(template.spec, place)
         pod = pod_of(template, meta.namespace, owner)
-        if names := free_names(pod, _replicas(parent), cluster, used):
+        count = _replicas(parent)
+        left_out += max(0, count - most)
+        if names := free_names(pod, min(count, most), cluster, used):
             groups.append(Group(pod, names))
             used.update(names)
-    return Expansion(tuple(groups))
+    return Expansion(tuple(groups), left_out)
 
 
 def _steps(path: str) -> list[str | int]:
@@ -98,7 +102,7 @@ def _enter(path: str, value: Any, step: str | int) -> list[tuple[str, Any, Any]]
 
 def _replicas(parent: Any) -> int:
     replicas = parent.get("replicas") if isinstance(parent, Mapping) else None
-    return replicas if isinstance(replicas, int) else 1
+    return max(0, replicas) if isinstance(replicas, int) else 1
 
 
 def _check_quantities(spec: PodSpec, place: str) -> None:

@@ -35,6 +35,8 @@ class Expansion(msgspec.Struct, frozen=True):
     """The pods that a controller would make, in its order."""
 
     groups: tuple[Group, ...] = ()
+    #: How many more there are to be: too many to be made one by one (`workloads.many`).
+    left_out: int = 0
 
     @property
     def pods(self) -> list[Pod]:

@@ -158,7 +158,7 @@ def test_nodes_that_are_named_are_the_nodes_themselves_and_whole_ones_are_new_an
     sent_back = {"metadata": {"name": "a", "labels": {"x": "y"}}, "status": {"capacity": {"cpu": "2"}}}
     server.answers["/f"] = {"Nodes": {"items": [sent_back]}}
     (fresh,) = extender(url).filter(POD, [A], SNAPSHOT).nodes
-    assert (fresh.pods, fresh.images, fresh.cpu) == ([], {}, 0)
+    assert (fresh.pods, fresh.images, fresh.cpu) == ([], frozenset(), 0)
     assert fresh.labels == {"x": "y"}
     assert fresh.allocatable.cpu == 0  # nobody defaults it from the capacity
     assert fresh.shape not in (A.shape, B.shape)

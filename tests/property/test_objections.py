@@ -12,8 +12,8 @@ from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.objections import Objections
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.status import Verdict
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from tests.asking import stored_pods
 from tests.differential.files import write
 from tests.differential.generate import FAMILIES, generate
@@ -23,7 +23,7 @@ SEED = 12
 SCENES = 12
 
 
-def judged(profile: Profile, pod: PodInfo, snapshot: Snapshot) -> Cycle | None:
+def judged(profile: Profile, pod: PodInfo, snapshot: State) -> Cycle | None:
     """The cycle with every node's verdict; None where it does not come to that."""
     cycle = Cycle(profile, pod, snapshot)
     try:

@@ -13,9 +13,10 @@ from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import LabelSelector
-from kwhatif.model.pod import PodAffinityTerm
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.model.pod import Pod, PodAffinityTerm
+from kwhatif.state.change import Delete
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from kwhatif.whatif.placing import Placement, Placer
 from tests.builders import (
     HOSTNAME,
@@ -197,20 +198,24 @@ def as_plain(placement: Placement) -> Plain:
     )
 
 
-def contents(snapshot: Snapshot) -> object:
+def contents(snapshot: State) -> object:
     """Everything that placing could have changed."""
     return (
         {info.name: ([each.key for each in info.pods], info.cpu, set(info.used_ports())) for info in snapshot.nodes},
         {name: [each.key for each in pods] for name, pods in snapshot.nominated.items() if pods},
         sorted(snapshot.pods),
         sorted(snapshot.pending),
-        +snapshot.used_claims,
+        {
+            f"{pod.namespace}/{name}": snapshot.users_of(f"{pod.namespace}/{name}")
+            for pod in snapshot.pods.values()
+            for name in pod.claim_names
+        },
     )
 
 
 def compare(world: World) -> None:
     """Place the pods of the world both ways."""
-    session, by_itself = Snapshot(world.cluster), Snapshot(world.cluster.fork())
+    session, by_itself = State(world.cluster), State(world.cluster.fork())
     before = contents(session)
     placer = Placer({DEFAULT_SCHEDULER: PROFILE}, session.fork())
     expected = plain.place(PROFILE, by_itself, world.pods)
@@ -233,13 +238,13 @@ def test_the_fast_way_equals_the_plain_one(random: Random) -> None:
 def test_pods_that_leave_in_between_make_no_difference(random: Random) -> None:
     """As in a rollout: nothing is kept from replica to replica that no longer holds."""
     world = some_world(random)
-    placer = Placer({DEFAULT_SCHEDULER: PROFILE}, Snapshot(world.cluster).fork())
-    by_itself = Snapshot(world.cluster.fork())
+    placer = Placer({DEFAULT_SCHEDULER: PROFILE}, State(world.cluster).fork())
+    by_itself = State(world.cluster.fork())
     for info in sorted(world.pods, key=lambda each: -each.priority):
         on_nodes = sorted(key for key, each in by_itself.pods.items() if each.pod.spec.node_name)
         for key in random.sample(on_nodes, min(len(on_nodes), random.choice([0, 0, 1, 2]))):
             placer.withdraw(key)
-            by_itself.withdraw(key)
+            by_itself.apply(Delete(Pod, key))
         (expected,) = plain.place(PROFILE, by_itself, [info])
         assert as_plain(placer.place(info)) == expected
     assert contents(placer.snapshot) == contents(by_itself)

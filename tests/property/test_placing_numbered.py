@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from kwhatif.framework.attempt import attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.volume import ClaimVolumeSource
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.state import State
 from kwhatif.whatif.placing import Placer, placer
 from tests.builders import HOSTNAME, ZONE, PodBuilder, affinity_term, cluster, node, pod, requirement, selector, service
 from tests.property.test_placing import PROFILE, World, compare, demanding, one_in, running, some_nodes, surroundings
@@ -122,7 +122,7 @@ def test_a_selector_that_no_plugin_minds_may_be_invalid() -> None:
     pods = [stateful(number).spread(ZONE, selector(requirement("app", "Maybe"))) for number in range(3)]
     claims = [claim(f"data-web-{number}", "late") for number in range(3)]
     there = cluster(node("n").build(), storage_class("late", DRIVER), *claims)
-    placements = Placer({DEFAULT_SCHEDULER: profile}, Snapshot(there)).place_all([each.info() for each in pods])
+    placements = Placer({DEFAULT_SCHEDULER: profile}, State(there)).place_all([each.info() for each in pods])
     assert [placement.node for placement in placements] == ["n"] * 3
 
 
@@ -143,8 +143,6 @@ def test_a_whole_attempt_is_made_only_where_the_number_matters(others: list[Any]
     objects = [each.build() if isinstance(each, PodBuilder) else each for each in (*claims, *others)]
     there = cluster(node("n").build(), storage_class("late", DRIVER), *objects)
     with patch.object(placer, "attempt", side_effect=attempt) as made:
-        placements = list(
-            Placer({DEFAULT_SCHEDULER: PROFILE}, Snapshot(there)).place_all([each.info() for each in pods])
-        )
+        placements = list(Placer({DEFAULT_SCHEDULER: PROFILE}, State(there)).place_all([each.info() for each in pods]))
     assert [placement.node for placement in placements] == ["n"] * 4
     assert made.call_count == attempts

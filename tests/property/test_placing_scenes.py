@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from kwhatif import api
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.pod import Pod
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from kwhatif.whatif.nominations import keep_queued
 from kwhatif.whatif.placing import Placer
 from kwhatif.whatif.session import Session
@@ -66,7 +66,7 @@ def test_the_fast_way_equals_the_plain_one(family: str, tmp_path: Path) -> None:
             continue
         pods = waiting(session, candidate, Dice(case.name))
         placer = Placer(session.profiles, session.snapshot.fork())
-        by_itself = Snapshot(session.cluster.fork())
+        by_itself = State(session.cluster.fork())
         keep_queued(by_itself, session.profiles)
         expected = plain.place(profile, by_itself, pods)
         assert [as_plain(placement) for placement in placer.place_all(pods)] == expected, case.name

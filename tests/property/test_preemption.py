@@ -16,7 +16,7 @@ from kwhatif.preemption.alone import Alone
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.evaluator import Evaluator
 from kwhatif.preemption.policy import Policy
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.state import State
 from kwhatif.whatif.preemption_rows import preemption_row
 from tests.builders import ZONE, PodBuilder, affinity_term, budget, node, pod, selector, snapshot
 from tests.reference import preemption as plain
@@ -34,7 +34,7 @@ class World:
 
     def cycle(self, *gone: str) -> Cycle:
         """The preemptor's cycle after filtering, without the pods of these keys."""
-        return cycle_of(self, Snapshot(cluster_without(self.objects, gone)))
+        return cycle_of(self, State(cluster_without(self.objects, gone)))
 
 
 def cluster_without(objects: list[KubernetesObject], gone: tuple[str, ...]) -> Cluster:
@@ -44,7 +44,7 @@ def cluster_without(objects: list[KubernetesObject], gone: tuple[str, ...]) -> C
     return made
 
 
-def cycle_of(world: World, snap: Snapshot) -> Cycle:
+def cycle_of(world: World, snap: State) -> Cycle:
     cycle = Cycle(PROFILE, world.preemptor.info(), snap)
     if cycle.pre_filter():
         cycle.filter_nodes()

@@ -22,9 +22,9 @@ from kwhatif.plugins.node_declared_features import NodeDeclaredFeatures
 from kwhatif.plugins.node_name import NodeName
 from kwhatif.plugins.node_unschedulable import NodeUnschedulable
 from kwhatif.plugins.taint_toleration import TaintToleration
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from tests.builders import HOSTNAME, NodeBuilder, PodBuilder, node, on_name, pod, requirement, snapshot, term
 
 EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
@@ -51,7 +51,7 @@ nodes = st.builds(
 )
 
 
-def named(builders: list[NodeBuilder]) -> Snapshot:
+def named(builders: list[NodeBuilder]) -> State:
     return snapshot(*(one.meta(name=f"n{index}").labels({HOSTNAME: f"n{index}"}) for index, one in enumerate(builders)))
 
 
@@ -118,7 +118,7 @@ filters = st.one_of(
 
 
 @given(filters, pods, clusters)
-def test_filters(plugin: FilterPlugin, asking: PodInfo, found: Snapshot) -> None:
+def test_filters(plugin: FilterPlugin, asking: PodInfo, found: State) -> None:
     profile = Profile(pre_filter=(plugin,), filter=(plugin,))
     cycle = Cycle(profile, asking, found)
     if not cycle.pre_filter():
@@ -134,7 +134,7 @@ def test_filters(plugin: FilterPlugin, asking: PodInfo, found: Snapshot) -> None
 
 
 @given(st.one_of(st.just(TaintToleration()), st.just(NodeAffinity())), pods, clusters)
-def test_scores(plugin: ScorePlugin, asking: PodInfo, found: Snapshot) -> None:
+def test_scores(plugin: ScorePlugin, asking: PodInfo, found: State) -> None:
     cycle = Cycle(Profile(pre_score=(plugin,), score=(plugin,)), asking, found)
     cycle.feasible = list(found.nodes)
     scores = score_nodes(cycle).by_plugin
@@ -162,7 +162,7 @@ RULES: dict[str, Callable[[PodInfo, NodeInfo], bool]] = {
 
 
 @given(st.sampled_from([NodeUnschedulable(), NodeName(), TaintToleration(), NodeAffinity()]), pods, clusters)
-def test_a_plugin_passes_the_nodes_that_its_rule_passes(plugin: FilterPlugin, asking: PodInfo, found: Snapshot) -> None:
+def test_a_plugin_passes_the_nodes_that_its_rule_passes(plugin: FilterPlugin, asking: PodInfo, found: State) -> None:
     """In particular, one that skips would have passed every node."""
     compiled = plugin.pre_filter(asking, found)
     for one in found.nodes:

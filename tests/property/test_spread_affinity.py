@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, NodeScorer
 from kwhatif.framework.status import SKIP, Code, Status
 from kwhatif.model.meta import LabelSelector, ObjectMeta
-from kwhatif.model.pod import PodAffinityTerm
+from kwhatif.model.pod import Pod, PodAffinityTerm
 from kwhatif.model.workload import ReplicaSet, ReplicaSetSpec
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.change import Bind, Delete, Evict
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -52,7 +53,7 @@ class World(NamedTuple):
     objects: list[Any]
     candidate: PodBuilder
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> State:
         return snapshot(*self.objects)
 
 
@@ -169,7 +170,7 @@ def worlds(draw: st.DrawFn) -> World:
 # --- the plain version --------------------------------------------------------------------------------
 
 
-def verdict(compiled: NodeFilter | Status, snap: Snapshot, name: str) -> tuple[Code, str] | None:
+def verdict(compiled: NodeFilter | Status, snap: State, name: str) -> tuple[Code, str] | None:
     """What the plugin says to a node; a skipped one says yes."""
     if isinstance(compiled, Status):
         assert compiled is SKIP
@@ -181,7 +182,7 @@ def verdict(compiled: NodeFilter | Status, snap: Snapshot, name: str) -> tuple[C
 Verdicts = dict[str, tuple[Code, str] | None]
 
 
-def verdicts(compiled: NodeFilter | Status, snap: Snapshot) -> Verdicts:
+def verdicts(compiled: NodeFilter | Status, snap: State) -> Verdicts:
     return {node.name: verdict(compiled, snap, node.name) for node in snap.nodes}
 
 
@@ -245,7 +246,7 @@ def test_affinity_scores_as_the_plain_version(world: World, weight: int, ignore:
 
 
 @st.composite
-def moves(draw: st.DrawFn, snap: Snapshot) -> tuple[str, list[PodInfo], list[PodInfo]]:
+def moves(draw: st.DrawFn, snap: State) -> tuple[str, list[PodInfo], list[PodInfo]]:
     """A node, pods of it to be removed, and pods to be added to it."""
     name = draw(st.sampled_from([node.name for node in snap.nodes]))
     pods_there = snap.by_name[name].pods
@@ -289,11 +290,11 @@ def forked_and_rebuilt(
     assert verdicts(compiled, snap) == before
     assert verdicts(halfway, snap) == halfway_says
     gone = {each.key for each in removed}
-    rebuilt = Snapshot(cluster(*world.objects))
+    rebuilt = State(cluster(*world.objects))
     for key in gone:
-        rebuilt.forget(rebuilt.pods[key], name)
+        rebuilt.apply(Evict(key))
     for each in added:
-        rebuilt.assume(each, name)
+        rebuilt.apply(Bind(each.pod, name))
     return removed, after, verdicts(plugin.pre_filter(candidate, rebuilt), rebuilt)
 
 
@@ -324,27 +325,28 @@ def test_an_index_that_kept_up_gives_the_answers_of_a_new_one(world: World, data
         plugin.pre_filter(candidate, snap)
     name, removed, added = data.draw(moves(snap))
     for gone in removed:
-        snap.forget(gone, name)
+        snap.apply(Evict(gone.key))
     for new in added:
-        snap.assume(new, name)
+        snap.apply(Bind(new.pod, name))
     if snap.pods:
-        with snap.without(data.draw(st.sampled_from(sorted(snap.pods)))):
-            assert answers(snap, candidate) == answers(moved(world, snap), candidate)
+        fork = snap.fork()
+        fork.apply(Delete(Pod, data.draw(st.sampled_from(sorted(snap.pods)))))
+        assert answers(fork, candidate) == answers(moved(world, fork), candidate)
     assert answers(snap, candidate) == answers(moved(world, snap), candidate)
 
 
-def moved(world: World, snap: Snapshot) -> Snapshot:
+def moved(world: World, snap: State) -> State:
     """A snapshot with the same pods on the same nodes, and no index yet."""
     fresh = world.snapshot()
     for info in fresh.nodes:
         for old in list(info.pods):
-            fresh.forget(old, info.name)
+            fresh.apply(Evict(old.key))
         for other in snap.by_name[info.name].pods:
-            fresh.assume(other, info.name)
+            fresh.apply(Bind(other.pod, info.name))
     return fresh
 
 
-def answers(snap: Snapshot, candidate: PodInfo) -> list[object]:
+def answers(snap: State, candidate: PodInfo) -> list[object]:
     said: list[object] = []
     for plugin in (PodTopologySpread(), InterPodAffinity()):
         said.append(verdicts(plugin.pre_filter(candidate, snap), snap))

@@ -26,8 +26,9 @@ from kwhatif.queue.preempting import Preempting
 from kwhatif.queue.profiles import QueueOptions, queue_profile
 from kwhatif.queue.queued_pod import QueuedPodInfo
 from kwhatif.queue.scheduling_queue import SchedulingQueue, Witness
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.change import Delete
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from tests.queue_scripts.api import Api, Watch, mirror, stamp
 
 Tried = dict[str, Any]
@@ -40,11 +41,13 @@ class Scheduler:
 
     def __init__(self, api: Api, cluster: Cluster, options: QueueOptions, witness: Witness) -> None:
         self.api = api
-        self.cluster = cluster
+        #: What the informers have seen; the queue's checks look at it, too.
+        self.state = State(cluster)
+        self.cluster = cluster = self.state.cluster
         self.lister = pod_lister(cluster)
         self.preempting = Preempting(self.lister)
         profile = default_profile()
-        queue = queue_profile(profile, Snapshot(cluster), self.preempting)
+        queue = queue_profile(profile, self.state, self.preempting)
         self._profile = replace(profile, pre_enqueue=())  # a pod that was popped is not asked again
         self.queue = SchedulingQueue({profile.scheduler_name: queue}, cluster, options, witness)
         self._assumed: dict[str, Pod] = {}
@@ -96,11 +99,14 @@ class Scheduler:
         return self._bind(info, result, node, during, fail)
 
     def _cycle(self, info: QueuedPodInfo) -> Attempt:
-        snapshot = Snapshot(self.cluster.fork())
-        snapshot.withdraw(info.key)
+        snapshot = State(self.cluster.fork())
+        snapshot.apply(Delete(Pod, info.key))
         for node in snapshot.nodes:
             node._used_ports = set(self._ports.get(node.name, ()))
-        snapshot.nominated = self.queue.nominated_pods()
+        # As the queue knows them: one that is in flight has no requests, so it is another pod than the cluster's.
+        nominated = self.queue.nominated_pods()
+        others = {name: tuple(pod for pod in pods if pod.key in snapshot.pending) for name, pods in nominated.items()}
+        snapshot._nominated = {name: pods for name, pods in others.items() if pods}
         return attempt(self._profile, info.pod_info, snapshot)
 
     # --- no node ------------------------------------------------------------------------------------------
@@ -234,12 +240,7 @@ class Scheduler:
     @staticmethod
     def _reserve(result: Attempt, node: str) -> list[Any]:
         """What Reserve changes of claims and volumes, in order."""
-        changed: list[Any] = []
-        cluster = result.cycle.snapshot.cluster
-        for method in ("assume", "add"):
-            setattr(cluster, method, changed.append)
-        result.cycle.reserve(result.cycle.snapshot.by_name[node])
-        return changed
+        return list(result.cycle.reserve(result.cycle.snapshot.by_name[node]))
 
     def _pre_bind(self, changed: list[Any], node: str) -> None:
         for obj in changed:

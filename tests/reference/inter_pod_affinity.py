@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.model.pod import Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.state import State
 from tests.reference.labels import matches, requirements
 
 
@@ -43,7 +43,7 @@ def _about(term: PodAffinityTerm, names: set[str], pod: Pod, namespace_labels: M
     return in_namespace and matches(requirements(term.label_selector), pod.metadata.labels)
 
 
-def mine(term: PodAffinityTerm, incoming: Pod, other: Pod, snap: Snapshot) -> bool:
+def mine(term: PodAffinityTerm, incoming: Pod, other: Pod, snap: State) -> bool:
     """Whether a term of the incoming pod is about the other: its selected namespaces are listed first."""
     names = _names(term, incoming)
     namespaces = {pod.namespace for pod in snap.pods.values()} | {incoming.metadata.namespace}
@@ -52,12 +52,12 @@ def mine(term: PodAffinityTerm, incoming: Pod, other: Pod, snap: Snapshot) -> bo
     return _about(term, names, other, {})
 
 
-def theirs(term: PodAffinityTerm, other: Pod, incoming: Pod, snap: Snapshot) -> bool:
+def theirs(term: PodAffinityTerm, other: Pod, incoming: Pod, snap: State) -> bool:
     """Whether a term of the other pod is about the incoming one."""
     return _about(term, _names(term, other), incoming, snap.cluster.namespace_labels(incoming.metadata.namespace))
 
 
-def _everybody(snap: Snapshot) -> Iterator[tuple[Pod, NodeInfo]]:
+def _everybody(snap: State) -> Iterator[tuple[Pod, NodeInfo]]:
     return ((pod.pod, node) for node in snap.nodes for pod in node.pods)
 
 
@@ -65,7 +65,7 @@ def _together(key: str, one: NodeInfo, other: NodeInfo) -> bool:
     return key in one.labels and key in other.labels and one.labels[key] == other.labels[key]
 
 
-def objection(incoming: Pod, snap: Snapshot, node: NodeInfo) -> str:
+def objection(incoming: Pod, snap: State, node: NodeInfo) -> str:
     """Which kind of no the node gets; "" for a yes."""
     wanted = required(incoming, anti=False)
     friends = [
@@ -84,7 +84,7 @@ def objection(incoming: Pod, snap: Snapshot, node: NodeInfo) -> str:
     return "existing" if _refused(incoming, snap, node) else ""
 
 
-def _refused(incoming: Pod, snap: Snapshot, node: NodeInfo) -> bool:
+def _refused(incoming: Pod, snap: State, node: NodeInfo) -> bool:
     return any(
         theirs(term, pod, incoming, snap) and _together(term.topology_key, node, where)
         for pod, where in _everybody(snap)
@@ -92,7 +92,7 @@ def _refused(incoming: Pod, snap: Snapshot, node: NodeInfo) -> bool:
     )
 
 
-def has_nothing_to_check(incoming: Pod, snap: Snapshot) -> bool:
+def has_nothing_to_check(incoming: Pod, snap: State) -> bool:
     """Whether PreFilter skips the plugin."""
     if required(incoming, anti=False) or required(incoming, anti=True):
         return False
@@ -100,7 +100,7 @@ def has_nothing_to_check(incoming: Pod, snap: Snapshot) -> bool:
 
 
 def preferences(
-    incoming: Pod, snap: Snapshot, hard_weight: int = 1, *, ignore_others: bool = False
+    incoming: Pod, snap: State, hard_weight: int = 1, *, ignore_others: bool = False
 ) -> list[tuple[str, str, int]]:
     """Everything that counts in scoring: topology key, value and weight, pod by pod and term by term."""
     if ignore_others and not preferred(incoming, anti=False) and not preferred(incoming, anti=True):

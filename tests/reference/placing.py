@@ -13,11 +13,14 @@ from msgspec.structs import replace
 
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.profile import Profile
+from kwhatif.framework.reference import use_reference
 from kwhatif.framework.status import Verdict
+from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.preemption.candidate import Candidate, Preemption
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State, _Built
 
 
 class Plain(NamedTuple):
@@ -36,20 +39,29 @@ class Plain(NamedTuple):
     reprieves: tuple[tuple[str, Verdict | None], ...] = ()
 
 
-def place(profile: Profile, snapshot: Snapshot, pods: Sequence[PodInfo]) -> list[Plain]:
-    """Place all pods; the snapshot is changed."""
+def place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[Plain]:
+    """Place all pods; the snapshot is changed. Within an attempt, too, all fast paths are off."""
+    use_reference(on=True)
+    try:
+        return _place(profile, snapshot, pods)
+    finally:
+        use_reference(on=False)
+
+
+def _place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[Plain]:
     placed = []
     for pod in sorted(pods, key=lambda pod: -pod.priority):
-        snapshot._index = None
+        snapshot._built, snapshot._owns_built = _Built(), True
         for node in snapshot.nodes:
-            node.remembered = None
-        snapshot.withdraw(pod.key)
+            node.memos = None
+        snapshot.apply(Delete(Pod, pod.key))
         result = attempt(profile, pod, snapshot)
         plain = plain_of(result)
         if plain.node is None:
             nominated = result.post_filter.nominated if result.post_filter else None
             kept = pod.pod.status.nominated_node_name if nominated is None else nominated
-            snapshot.wait(pod, "" if result.gated else kept)
+            waiting = replace(pod.pod, spec=replace(pod.pod.spec, node_name=""))
+            snapshot.apply(Upsert(waiting), Nominate(pod.key, None if result.gated else kept))
         else:
             settle(result, plain.node, snapshot)
         placed.append(plain)
@@ -92,24 +104,23 @@ def preempting(pod: str, result: Attempt, found: Preemption, chosen: Candidate) 
     )
 
 
-def settle(result: Attempt, node: str, snapshot: Snapshot) -> None:
+def settle(result: Attempt, node: str, snapshot: State) -> None:
     """The victims go, and the pod is on its node."""
     found = preemption_of(result)
     if found is not None and found.node is not None:
         for victim in found.candidates[0].victims:
-            snapshot.forget(victim.pod, node)
+            snapshot.apply(Evict(victim.pod.key))
             for name in victim.budgets if not victim.pod.terminating else ():
                 spend(name, snapshot)
         for other in found.cleared_nominations:
-            snapshot.drop_nomination(other)
-    result.cycle.reserve(snapshot.by_name[node])
-    pod = result.cycle.pod.pod
-    snapshot.assume(PodInfo(replace(pod, spec=replace(pod.spec, node_name=node))), node)
+            snapshot.apply(Nominate(other.key, None))
+    reserved = result.cycle.reserve(snapshot.by_name[node])
+    snapshot.apply(Bind(result.cycle.pod.pod, node, reserved))
 
 
-def spend(name: str, snapshot: Snapshot) -> None:
+def spend(name: str, snapshot: State) -> None:
     budget = snapshot.cluster.get(PodDisruptionBudget, name)
     assert budget is not None
     if budget.status is not None and budget.status.disruptions_allowed > 0:
         status = replace(budget.status, disruptions_allowed=budget.status.disruptions_allowed - 1)
-        snapshot.cluster.add(replace(budget, status=status))
+        snapshot.apply(Upsert(replace(budget, status=status)))

@@ -15,8 +15,8 @@ from kwhatif.matching.tolerations import first_untolerated
 from kwhatif.model.meta import Requirement, controller_of
 from kwhatif.model.pod import Pod, TopologySpreadConstraint
 from kwhatif.model.workload import ReplicaSet, ReplicationController, Service, StatefulSet
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.state import State
 from tests.reference.labels import Plain, equal_to, matches, requirements
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -34,9 +34,7 @@ class Rule(NamedTuple):
     selector: Plain
 
 
-def rules(
-    pod: Pod, snap: Snapshot, action: str, defaults: Sequence[TopologySpreadConstraint] | None = None
-) -> list[Rule]:
+def rules(pod: Pod, snap: State, action: str, defaults: Sequence[TopologySpreadConstraint] | None = None) -> list[Rule]:
     """The constraints that hold for the pod; `defaults` None are the built-in ones."""
     own = pod.spec.topology_spread_constraints
     if own:
@@ -56,7 +54,7 @@ def _own_selector(spec: TopologySpreadConstraint, pod: Pod) -> Plain:
     return selector + equal_to({key: labels[key] for key in spec.match_label_keys if key in labels})
 
 
-def default_selector(pod: Pod, snap: Snapshot) -> Plain:
+def default_selector(pod: Pod, snap: State) -> Plain:
     """What the pod's services and its controller ask."""
     meta = pod.metadata
     selector: list[Requirement] = []
@@ -98,7 +96,7 @@ def count(pod: Pod, node: NodeInfo, selector: Plain) -> int:
     )
 
 
-def objection(pod: Pod, snap: Snapshot, node: NodeInfo, hard: list[Rule]) -> str:
+def objection(pod: Pod, snap: State, node: NodeInfo, hard: list[Rule]) -> str:
     """Which kind of no the node gets; "" for a yes."""
     everything = [rule.spec.topology_key for rule in hard]
     for spec, selector in hard:
@@ -118,7 +116,7 @@ def objection(pod: Pod, snap: Snapshot, node: NodeInfo, hard: list[Rule]) -> str
 
 
 def scores(
-    pod: Pod, snap: Snapshot, feasible: Sequence[NodeInfo], soft: list[Rule], *, require_all: bool
+    pod: Pod, snap: State, feasible: Sequence[NodeInfo], soft: list[Rule], *, require_all: bool
 ) -> tuple[list[int], list[int]]:
     """Raw and normalised scores of the feasible nodes."""
     everything = [rule.spec.topology_key for rule in soft]
@@ -131,7 +129,7 @@ def scores(
 
 
 def _score(
-    pod: Pod, snap: Snapshot, node: NodeInfo, soft: list[Rule], scored: list[NodeInfo], everything: list[str]
+    pod: Pod, snap: State, node: NodeInfo, soft: list[Rule], scored: list[NodeInfo], everything: list[str]
 ) -> int:
     if node not in scored:
         return 0

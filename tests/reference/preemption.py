@@ -15,8 +15,8 @@ from kwhatif.framework.filters import NamedFilter
 from kwhatif.framework.status import Code, Verdict, unresolvable
 from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 class Plain(NamedTuple):

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.hints import ClusterEventWithHint
+from kwhatif.framework.incremental import PostFilterKind
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from kwhatif.model.cluster import Cluster, key_of
@@ -18,9 +19,9 @@ from kwhatif.plugins.dynamic_resources.claims import extended_resources, user_cl
 from kwhatif.plugins.dynamic_resources.deallocation import what_is_done
 from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
 from kwhatif.plugins.dynamic_resources.scoring import Preference, prefers
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 __all__ = ["DynamicResources", "DynamicResourcesArgs"]
 
@@ -45,18 +46,19 @@ class DynamicResources:
     name: ClassVar[str] = "DynamicResources"
     #: Score fails as well where PreFilter is disabled, and has nothing to score where Filter is.
     scores_what_filter_found: ClassVar[bool] = True
+    post_filter_kind: ClassVar[PostFilterKind] = PostFilterKind.REPORTS
 
     def __init__(self, args: DynamicResourcesArgs | None = None) -> None:
         self.args = args or DynamicResourcesArgs()
         self._binding_timeout = parse_duration(self.args.binding_timeout)
         self._tries = int(parse_duration(self.args.filter_timeout) * _STEPS_PER_NANOSECOND) or None
 
-    def pre_enqueue(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
         """The pod waits until all its claims exist."""
         found = user_claims(pod, snapshot.cluster)
         return found if isinstance(found, Status) else SUCCESS
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Find the claims, and check that what they ask for exists at all."""
         cluster = snapshot.cluster
         claims = user_claims(pod, cluster)
@@ -71,7 +73,7 @@ class DynamicResources:
                 return problem
         return ClaimFilter(pod, claims, extended, snapshot, self._tries, self._binding_timeout)
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error("not found")
@@ -90,7 +92,7 @@ class DynamicResources:
         """See `hints`."""
         return hints.events_to_register()
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """SKIP unless there is a choice between alternatives; upstream scores every node 0 then."""
         del nodes
         compiled = self.pre_filter(pod, snapshot) if pod.pod.spec.resource_claims else SKIP

@@ -14,8 +14,8 @@ from kwhatif.model.resource import (
     DeviceRequestAllocationResult,
     ResourceClaim,
 )
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
 _SECOND = 1_000_000_000
 

@@ -18,8 +18,8 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, controller_of
 from kwhatif.model.pod import PodResourceClaim
 from kwhatif.model.resource import DeviceClaim, DeviceClass, DeviceRequest, ResourceClaim, ResourceClaimSpec
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
 #: The name of the claim for extended resources as long as it is only in the scheduler's memory.
 IN_MEMORY_NAME = "<extended-resources>"

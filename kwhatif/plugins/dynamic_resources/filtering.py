@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -15,9 +15,9 @@ from kwhatif.model.meta import parse_time
 from kwhatif.model.resource import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
 from kwhatif.plugins.dynamic_resources.allocated import AllocatedClaim, Clock
 from kwhatif.plugins.dynamic_resources.claims import ExtendedResources
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class ClaimFilter(NodeFilter):
@@ -33,7 +33,7 @@ class ClaimFilter(NodeFilter):
         pod: PodInfo,
         claims: Sequence[ResourceClaim],
         extended: ExtendedResources | None,
-        snapshot: Snapshot,
+        snapshot: State,
         tries: int | None,
         binding_timeout: int,
     ) -> None:
@@ -121,22 +121,23 @@ class ClaimFilter(NodeFilter):
         self.filter(node)
         return self._allocations.get(node.name)
 
-    def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:
+    def reserve(self, node: NodeInfo, snapshot: State) -> Iterator[ResourceClaim]:
         """Give the claims their devices, and reserve them for the pod, as Reserve and PreBind do.
 
         Upstream's PreBind waits for devices that have to be prepared; here they are ready at once.
         """
+        del snapshot
         user = ResourceClaimConsumerReference(resource="pods", name=self._pod.name, uid=self._pod.uid)
         new = iter(self.allocations(node) or ())
         for claim in self.claims:
             if claim.status.allocation is None:
-                snapshot.cluster.add(_used(claim, next(new), user))
+                yield _used(claim, next(new), user)
             elif all(other.uid != user.uid for other in claim.status.reserved_for):
-                snapshot.cluster.assume(_used(claim, claim.status.allocation, user))
+                yield _used(claim, claim.status.allocation, user)
         names = self.extended.on(node) if self.extended is not None else ()
         if self.extended is not None and names and not isinstance(names, Status):
             made = self.extended.make_claim(f"{self._pod.name}-extended-resources", names)
-            snapshot.cluster.add(_used(made, next(new), user))
+            yield _used(made, next(new), user)
 
 
 def _used(claim: ResourceClaim, allocation: AllocationResult, user: ResourceClaimConsumerReference) -> ResourceClaim:

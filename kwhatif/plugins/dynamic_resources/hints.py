@@ -19,7 +19,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
 from kwhatif.model.resource import ResourceClaim
 from kwhatif.plugins.dynamic_resources.claims import user_claims
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 def events_to_register() -> Sequence[ClusterEventWithHint]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kwhatif.framework.incremental import NormalizesByRange
 from kwhatif.framework.plugin import NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.model.resource import AllocationResult, ResourceClaim
 from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
 
 #: So many alternatives a request may have (`FirstAvailableDeviceRequestMaxSize`).
 _MAX_ALTERNATIVES = 8
@@ -19,11 +20,10 @@ def prefers(claims: Sequence[ResourceClaim]) -> bool:
     return any(request.first_available for claim in claims for request in claim.spec.devices.requests)
 
 
-class Preference(NodeScorer):
+class Preference(NormalizesByRange, NodeScorer):
     """8 points for each request that gets its first alternative, 7 for the second, and so on."""
 
     reads = Reads.NODE
-    normalizes_by_range = True
 
     def __init__(self, claims: ClaimFilter) -> None:
         self._claims = claims

@@ -12,9 +12,9 @@ from kwhatif.model.meta import Model
 from kwhatif.plugins.inter_pod_affinity import hints
 from kwhatif.plugins.inter_pod_affinity.filtering import compile_filter
 from kwhatif.plugins.inter_pod_affinity.scoring import compile_scorer
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class InterPodAffinityArgs(Model):
@@ -34,19 +34,19 @@ class InterPodAffinity:
     def __init__(self, args: InterPodAffinityArgs | None = None) -> None:
         self._args = args or InterPodAffinityArgs()
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Count, per domain, the pods that the required terms speak of, in both directions."""
         problem = pod.affinity_terms.problem
         if problem:
             return unresolvable(f"parsing pod: {problem}")
         return compile_filter(pod, snapshot) or SKIP
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Sum up, per domain, the weights of all preferences, in both directions."""
         del nodes
         if self._args.ignore_preferred_terms_of_existing_pods and not _prefers(pod):
@@ -59,7 +59,7 @@ class InterPodAffinity:
         """See `hints`."""
         return hints.events_to_register()
 
-    def without_pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> Status:
+    def without_pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> Status:
         """Score fails: it relies on what PreScore left behind."""
         del pod, snapshot, nodes
         return error('failed to read "PreScoreInterPodAffinity" from cycleState: not found')

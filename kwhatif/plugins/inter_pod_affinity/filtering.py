@@ -6,14 +6,15 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Self
 
 from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
-from kwhatif.framework.plugin import Domains, NodeFilter, Reads
+from kwhatif.framework.incremental import Incremental, Selective, TopologyDomains
+from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from kwhatif.framework.tally import Tally
 from kwhatif.matching.labels import Labels
 from kwhatif.plugins.inter_pod_affinity.incoming import Incoming
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -22,7 +23,7 @@ EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rul
 Counts = dict[str, int]
 
 
-class AffinityFilter(NodeFilter):
+class AffinityFilter(Selective, Incremental, NodeFilter):
     """The required terms between one pod and all others, as counts per topology domain.
 
     Upstream keeps three maps from (key, value) to a count; here a count of 0 stands for an entry that it deletes.
@@ -101,14 +102,14 @@ class AffinityFilter(NodeFilter):
         other._existing = {key: tally.fork() for key, tally in self._existing.items()}
         return other
 
-    def heeds(self, pod: PodInfo) -> bool:
+    def affected_by(self, pod: PodInfo) -> bool:
         """Whether a term of either pod speaks of the other."""
         incoming = self._incoming
         if incoming.match_pod(pod) is not None:
             return True
         return pod.affinity is not None and bool(incoming.refused_by(pod.affinity_terms))
 
-    def heeds_on(self, node: NodeInfo) -> bool:
+    def affected_on(self, node: NodeInfo) -> bool:
         """Whether a term of a pod there speaks of the incoming one, or one of its terms of such a pod."""
         return node.name in self._heeded
 
@@ -143,9 +144,9 @@ class AffinityFilter(NodeFilter):
                 term, tally = self._refused[index]
                 yield term.topology_key, tally
 
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains | None:
+    def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
         """Count the pod for good, or do not count it any more."""
-        if self.heeds(pod):
+        if self.affected_by(pod):
             self._heeded.add(node.name)
         labels = node.labels
         refused_by = [key for key in self._refused_by(pod) if key in labels]
@@ -163,16 +164,16 @@ class AffinityFilter(NodeFilter):
             yield term.topology_key, tally
         yield from self._existing.items()
 
-    def cell(self, node: NodeInfo) -> Hashable:
+    def node_class(self, node: NodeInfo) -> Hashable:
         """The node's domains; where almost every node is one, how many pods are in it."""
         labels = node.labels
-        cell: list[str | int | None] = []
+        values: list[str | int | None] = []
         for key, tally in self._tallies():
             value = labels.get(key)
-            cell.append(value if value is None or key not in self._unfixed else tally.count(value))
-        return tuple(cell)
+            values.append(value if value is None or key not in self._unfixed else tally.count(value))
+        return tuple(values)
 
-    def stance(self, node: NodeInfo) -> Hashable:
+    def class_state(self, node: NodeInfo) -> Hashable:
         """How many pods are in the node's domains; and of those that are wanted, whether more than one domain has any.
 
         If none has, the first pod may go anywhere.
@@ -182,7 +183,7 @@ class AffinityFilter(NodeFilter):
         return (*counts, *(min(tally.nonzero, 2) for _, tally in self._wanted))
 
 
-def compile_filter(pod: PodInfo, snapshot: Snapshot) -> AffinityFilter | None:
+def compile_filter(pod: PodInfo, snapshot: State) -> AffinityFilter | None:
     """Count all pods that matter to the pod, or that it matters to; None when there are none and it asks for none."""
     incoming = Incoming(pod, snapshot.cluster)
     heeded: set[str] = set()
@@ -208,7 +209,7 @@ def compile_filter(pod: PodInfo, snapshot: Snapshot) -> AffinityFilter | None:
     return AffinityFilter(incoming, wanted, refused, existing, snapshot.shapes.unfixed, heeded)
 
 
-def _existing(pod: PodInfo, incoming: Incoming, snapshot: Snapshot, heeded: set[str]) -> dict[str, Counts]:
+def _existing(pod: PodInfo, incoming: Incoming, snapshot: State, heeded: set[str]) -> dict[str, Counts]:
     """The pods whose own anti-affinity speaks of the pod, by key and domain; adds their nodes to `heeded`."""
     existing: dict[str, Counts] = {}
     for others, pods in snapshot.index.terms_about(pod.namespace):
@@ -218,10 +219,11 @@ def _existing(pod: PodInfo, incoming: Incoming, snapshot: Snapshot, heeded: set[
     return {key: counts for key, counts in existing.items() if counts}
 
 
-def _add(counts: Counts, key: str, pods: Mapping[str, int], snapshot: Snapshot) -> None:
+def _add(counts: Counts, key: str, pods: Mapping[str, int], snapshot: State) -> None:
     """Count pods, given by node name, in the domains of their nodes; nodes without the key have none."""
     by_name = snapshot.by_name
     for node_name, number in pods.items():
-        value = by_name[node_name].labels.get(key)
+        node = by_name.get(node_name)
+        value = None if node is None else node.labels.get(key)
         if value is not None:
             counts[value] = counts.get(value, 0) + number

@@ -20,7 +20,7 @@ from kwhatif.matching.labels import Labels
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 def events_to_register() -> Sequence[ClusterEventWithHint]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kwhatif.matching.affinity import AffinityTerm, AffinityTerms
 from kwhatif.matching.labels import Labels
 from kwhatif.model.cluster import Cluster
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 _NO_LABELS: Labels = {}
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from kwhatif.framework.plugin import MAX_NODE_SCORE, Domains, NodeScorer
-from kwhatif.framework.status import SKIP, SKIP_FOR_NOW, Status
+from kwhatif.framework.incremental import Incremental, NormalizesByRange, ScoresByShape, TopologyDomains
+from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
+from kwhatif.framework.status import SKIP, SKIP_UNTIL_PLACED, Status
 from kwhatif.matching.affinity import AffinityTerms, WeightedTerms
 from kwhatif.model.cluster import Cluster
 from kwhatif.plugins.inter_pod_affinity.incoming import accepts_namespace
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 #: Sums of weights by topology key and value.
 Scores = dict[str, dict[str, int]]
 
 
-class AffinityScorer(NodeScorer):
+class AffinityScorer(Incremental, ScoresByShape, NormalizesByRange, NodeScorer):
     """The preferences between one pod and all others, as sums of weights per topology domain."""
-
-    normalizes_by_range = True
 
     def __init__(self, scores: Scores, preferences: Preferences, unfixed: frozenset[str]) -> None:
         self._scores = tuple(scores.items())
@@ -49,7 +48,7 @@ class AffinityScorer(NodeScorer):
         # Divided first and cut off after, in floats as upstream does: 29 of 100 gives 28.
         return [int(MAX_NODE_SCORE * ((score - least) / spread)) for score in scores]
 
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains | None:
+    def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
         """Add what the pod prefers, and what is preferred about it."""
         touched = set()
         for key, weight in self._preferences.with_pod(pod):
@@ -64,7 +63,7 @@ class AffinityScorer(NodeScorer):
                 touched.add((key, value))
         return frozenset(touched)
 
-    def cell(self, node: NodeInfo) -> Hashable:
+    def node_class(self, node: NodeInfo) -> Hashable:
         """The node's domains; where almost every node is one, its sum."""
         labels, unfixed = node.labels, self._unfixed
         return tuple(
@@ -109,7 +108,7 @@ class Preferences:
                 yield term.topology_key, weight
 
 
-def compile_scorer(pod: PodInfo, snapshot: Snapshot, hard_weight: int) -> AffinityScorer | Status:
+def compile_scorer(pod: PodInfo, snapshot: State, hard_weight: int) -> AffinityScorer | Status:
     """Sum up all preferences of the pod about others and of others about it; SKIP when there are none."""
     scores: Scores = {}
     preferences = Preferences(pod, snapshot.cluster, hard_weight)
@@ -123,15 +122,16 @@ def compile_scorer(pod: PodInfo, snapshot: Snapshot, hard_weight: int) -> Affini
                 if term.selector.matches(group.labels):
                     _add(scores, term.topology_key, weight, group.pods, snapshot)
     if not scores:
-        return SKIP_FOR_NOW if any(preferences.with_pod(pod)) else SKIP
+        return SKIP_UNTIL_PLACED if any(preferences.with_pod(pod)) else SKIP
     return AffinityScorer(scores, preferences, snapshot.shapes.unfixed)
 
 
-def _add(scores: Scores, key: str, weight: int, pods: Mapping[str, int], snapshot: Snapshot) -> None:
+def _add(scores: Scores, key: str, weight: int, pods: Mapping[str, int], snapshot: State) -> None:
     """Add the weight of the pods, given by node name, to the domains of their nodes."""
     by_name = snapshot.by_name
     for node_name, number in pods.items():
-        value = by_name[node_name].labels.get(key)
+        node = by_name.get(node_name)
+        value = None if node is None else node.labels.get(key)
         if value is not None:
             domains = scores.setdefault(key, {})
             domains[value] = domains.get(value, 0) + weight * number

@@ -13,7 +13,8 @@ from typing import ClassVar, NamedTuple
 
 from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.framework.hints import ClusterEventWithHint
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, Readmission, Reads
+from kwhatif.framework.incremental import Relaxing, Reprieved, Reprieving
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, compile_entries
 from kwhatif.framework.scoring_strategy import ScoringStrategy, compile_strategy
 from kwhatif.framework.status import SUCCESS, Code, Status, error
@@ -32,10 +33,10 @@ from kwhatif.matching.requests import (
 from kwhatif.model.int64 import wrap
 from kwhatif.model.meta import Model
 from kwhatif.plugins.node_resources_fit import hints
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.pod_row import PodRow
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.pod_row import PodRow
+from kwhatif.state.state import State
 
 
 class NodeResourcesFitArgs(Model):
@@ -52,13 +53,13 @@ class NodeResourcesFit:
     name: ClassVar[str] = "NodeResourcesFit"
 
     def __init__(self, args: NodeResourcesFitArgs | None = None) -> None:
-        args = args or NodeResourcesFitArgs()
+        self.args = args = args or NodeResourcesFitArgs()
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self._resources = args.scoring_strategy.resources or DEFAULT_RESOURCES
         self._scorer = compile_strategy(args.scoring_strategy)
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter:
         """Compile the pod's request. It waits for a node, so a resize cannot be under way: the spec alone counts."""
         cpu, memory, ephemeral, scalars = to_resources(pod_requests(pod.pod))
         checked = tuple((name, amount) for name, amount in scalars if amount > 0 and not self._ignores(name))
@@ -67,12 +68,12 @@ class NodeResourcesFit:
         # QUIRK: (types.go, SetMaxResource) what wrapped around below zero is not asked for.
         return _Room(Resources(max(0, cpu), max(0, memory), max(0, ephemeral), checked), backed)
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer:
         """Compile the pod's request for scoring.
 
         QUIRK: (resource_allocation.go) the score of Fit knows no pod-level resources, although its filter does.
@@ -80,6 +81,10 @@ class NodeResourcesFit:
         del nodes
         requests = pod_requests(pod.pod, pod_level=False, missing=MISSING_REQUESTS)
         return self._scorer(compile_entries(self._resources, requests, snapshot.cluster, nonzero=True))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """What is compiled of the arguments is compiled again elsewhere."""
+        return type(self), (self.args,)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """See `hints`."""
@@ -91,15 +96,14 @@ class NodeResourcesFit:
         return name in self._ignored or name.partition("/")[0] in self._ignored_groups
 
 
-class _Room(NodeFilter):
+class _Room(Relaxing, Reprieving, NodeFilter):
     """Whether the node has room; every resource that is short is a reason, in upstream's order."""
 
     reads = Reads.PODS
-    monotone = True
 
     def __init__(self, requested: Resources, backed: frozenset[str] = frozenset()) -> None:
         self._cpu, self._memory, self._ephemeral, self._scalars = requested
-        self.question = requested, backed
+        self.signature = requested, backed
         amounts = (CPU, self._cpu), (MEMORY, self._memory), (EPHEMERAL_STORAGE, self._ephemeral), *self._scalars
         self._asked = {name: amount for name, amount in amounts if amount}
         self._about = *self._asked, backed
@@ -112,10 +116,12 @@ class _Room(NodeFilter):
             return self._filter_wide(node)
         return self._judge(node, len(node.pods), node.cpu, node.memory, node.ephemeral, node.scalars)
 
-    def beside(self, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo) -> dict[PodInfo, Status]:
+    def statuses_with(
+        self, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
+    ) -> dict[PodInfo, Status]:
         """As the base class says: on the sums alone."""
         if node.wide:
-            return super().beside(pods, refused, node)
+            return super().statuses_with(pods, refused, node)
         statuses = dict.fromkeys(refused, SUCCESS)
         number, cpu, memory, ephemeral = len(node.pods), node.cpu, node.memory, node.ephemeral
         scalars: Mapping[str, int] = node.scalars
@@ -149,7 +155,7 @@ class _Room(NodeFilter):
                 short.append(InsufficientResource(name, amount, used, allocatable))
         return _refusal(short) if short else SUCCESS
 
-    def readmit(self, row: PodRow, node: NodeInfo) -> Readmission | None:
+    def reprieve_all(self, row: PodRow, node: NodeInfo) -> Reprieved | None:
         """As the base class says: on the sums alone, which is all that `filter` reads of pods."""
         if node.wide or row.wide:
             return None
@@ -166,14 +172,14 @@ class _Room(NodeFilter):
                     stop, cause = fitting, limit
             start = stop + 1
             if start > number:
-                return Readmission(refused, _Scope(self._about, [limit.bounds() for limit in limits]))
+                return Reprieved(refused, _Scope(self._about, [limit.bounds() for limit in limits]))
             refused.append(row.pods[stop])
             if cause is not None:
                 cause.lack = min(cause.lack, cause.sums[start] - cause.most)
             for limit in scarce:
                 limit.most += limit.sums[start] - limit.sums[stop]
 
-    def in_scope(self, scope: object) -> bool:
+    def has_same_answer(self, scope: object) -> bool:
         """Whether the pod requests the same resources, and of each about as much."""
         if not isinstance(scope, _Scope) or scope.about != self._about:
             return False

@@ -24,7 +24,7 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.quantity import value
 from kwhatif.model.resource import DeviceClass
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 def events_to_register() -> Sequence[ClusterEventWithHint]:

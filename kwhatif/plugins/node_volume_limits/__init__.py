@@ -6,19 +6,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
+from msgspec.structs import replace
+
 from kwhatif.framework.evidence import VolumeLimit
 from kwhatif.framework.hints import ClusterEventWithHint
+from kwhatif.framework.incremental import Rebindable, Relaxing
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unschedulable
 from kwhatif.matching.csi_migration import in_tree_disk
-from kwhatif.model.cluster import Cluster
+from kwhatif.matching.volumes import claim_class
+from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.generation import next_generation
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
 from kwhatif.plugins.node_volume_limits import hints
 from kwhatif.plugins.node_volume_limits.attached import CLAIM, Attached, attachments_by_node, volumes_of
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
 
@@ -29,7 +34,7 @@ class NodeVolumeLimits:
     name: ClassVar[str] = "NodeVolumeLimits"
     reads_claims: ClassVar[bool] = True
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Find out which volumes the pod needs attached."""
         for volume in pod.pod.spec.volumes:
             if volume.persistent_volume_claim or volume.ephemeral or in_tree_disk(volume):
@@ -42,37 +47,76 @@ class NodeVolumeLimits:
 
 
 class _NodeVolumes(NamedTuple):
-    """What is attached to a node that runs these pods."""
+    """What is attached to a node with its pods."""
 
-    pods: list[PodInfo]
     attached: Attached
     #: Volumes by driver, those included that are attached for no pod.
     counts: dict[str, int]
     error: Status | None = None
 
 
-class _Known(NamedTuple):
-    """What was found out about running pods: the same for every pod that asks."""
+class _Volumes:
+    """Which volumes pods need attached; what was found out about running pods is kept with them, by its generation."""
 
-    pods: dict[PodInfo, Attached | Status]
-    nodes: dict[str, _NodeVolumes]
+    def __init__(self, cluster: Cluster) -> None:
+        self.generation = next_generation()
+        self._by_node = attachments_by_node(cluster)
+
+    def on(self, node: NodeInfo, cluster: Cluster) -> _NodeVolumes:
+        """What is attached to the node."""
+        memos = node.memos
+        if memos is None:
+            memos = node.memos = {}
+        known: tuple[int, _NodeVolumes] | None = memos.get(_Volumes)
+        if known is None or known[0] != self.generation:
+            known = memos[_Volumes] = self.generation, self._find_out(node, cluster)
+        return known[1]
+
+    def _find_out(self, node: NodeInfo, cluster: Cluster) -> _NodeVolumes:
+        attached: Attached = {}
+        for pod in node.pods:
+            if not pod.pod.spec.volumes:
+                continue
+            volumes: Attached | Status | None = pod.memos.get(self.generation) if pod.memos else None
+            if volumes is None:
+                volumes = volumes_of(pod.pod, cluster, new=False)
+                pod.remember(self.generation, volumes)
+            if isinstance(volumes, Status):
+                return _NodeVolumes({}, {}, volumes)
+            attached.update(volumes)
+        counts = Counter((self._by_node.get(node.name, {}) | attached).values())
+        return _NodeVolumes(attached, counts)
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> _Volumes | None:
+        """Itself as long as claims have the same volumes, and these the same disks."""
+        if isinstance(before, PersistentVolumeClaim) and isinstance(after, PersistentVolumeClaim):
+            return self if _needs(before) == _needs(after) else None
+        if isinstance(before, PersistentVolume) and isinstance(after, PersistentVolume):
+            given = replace(after.spec, claim_ref=before.spec.claim_ref)
+            return self if before.metadata == after.metadata and before.spec == given else None
+        return None
 
 
-class _LimitsFilter(NodeFilter):
+def _needs(claim: PersistentVolumeClaim) -> object:
+    meta = claim.metadata
+    return claim.spec, claim_class(claim), meta.uid, meta.owner_references
+
+
+class _LimitsFilter(Relaxing, Rebindable, NodeFilter):
     reads = Reads.PODS
 
-    def __init__(self, pod: Pod, snapshot: Snapshot) -> None:
+    def __init__(self, pod: Pod, snapshot: State) -> None:
         cluster = self._cluster = snapshot.cluster
         self._new = volumes_of(pod, cluster, new=True)
         #: The same on a node without a CSINode: in-tree volumes are not translated there, so only errors can differ.
         self._new_without_csi_node = volumes_of(pod, cluster, new=True, migrated=False)
         self._limits = cluster.derived(_limits_by_node, CSINode)
         kinds = PersistentVolumeClaim, PersistentVolume, StorageClass, VolumeAttachment
-        self._known = cluster.derived(_nothing_known, *kinds)
+        self._volumes = cluster.derived(_Volumes, *kinds)
         if not any(self._limits.values()):
             self.reads = Reads.NODE
         # A volume that a pod there has as well is one more without that pod, even if the node is beyond its limit.
-        self.monotone = isinstance(self._new, Status) or all(
+        self.relaxing = isinstance(self._new, Status) or all(
             _is_of_its_own(handle, driver, snapshot) for handle, driver in self._new.items()
         )
 
@@ -83,14 +127,12 @@ class _LimitsFilter(NodeFilter):
             return new
         if not new or not limits:
             return SUCCESS
-        there = self._known.nodes.get(node.name)
-        if there is None or there.pods != node.pods:
-            there = self._known.nodes[node.name] = self._find_out(node)
+        there = self._volumes.on(node, self._cluster)
         if there.error is not None:
             return there.error
         return _judge(new, limits, there)
 
-    def turn_to(self, other: NodeFilter) -> bool:
+    def rebind(self, other: NodeFilter) -> bool:
         """As many volumes of each driver, none of which is anywhere yet, are the same to every node."""
         if not (
             isinstance(other, _LimitsFilter)
@@ -100,28 +142,14 @@ class _LimitsFilter(NodeFilter):
             return False
         self._new = other._new
         self._new_without_csi_node = other._new_without_csi_node
-        self.monotone = other.monotone
+        self.relaxing = other.relaxing
         return True
 
-    def _find_out(self, node: NodeInfo) -> _NodeVolumes:
-        known = self._known.pods
-        attached: Attached = {}
-        for pod in node.pods:
-            volumes = known.get(pod)
-            if volumes is None:
-                volumes = known[pod] = volumes_of(pod.pod, self._cluster, new=False)
-            if isinstance(volumes, Status):
-                return _NodeVolumes(node.pods.copy(), {}, {}, volumes)
-            attached.update(volumes)
-        by_node = self._cluster.derived(attachments_by_node, VolumeAttachment, PersistentVolume)
-        counts = Counter((by_node.get(node.name, {}) | attached).values())
-        return _NodeVolumes(node.pods.copy(), attached, counts)
 
-
-def _is_of_its_own(handle: str, driver: str, snapshot: Snapshot) -> bool:
+def _is_of_its_own(handle: str, driver: str, snapshot: State) -> bool:
     """Whether it is a volume still to be made for a claim that no pod on a node uses."""
     claim = handle.removeprefix(f"{driver}/{CLAIM}")
-    return claim != handle and not snapshot.used_claims[claim]
+    return claim != handle and not snapshot.users_of(claim)
 
 
 def _alike(mine: Attached | Status, others: Attached | Status) -> bool:
@@ -158,8 +186,3 @@ def _limits_by_node(cluster: Cluster) -> Mapping[str, Mapping[str, int]]:
         }
         for name, csi_node in cluster.all(CSINode).items()
     }
-
-
-def _nothing_known(cluster: Cluster) -> _Known:
-    del cluster
-    return _Known({}, {})

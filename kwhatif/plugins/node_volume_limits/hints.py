@@ -20,7 +20,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import CSINode, PersistentVolumeClaim, VolumeAttachment
 from kwhatif.model.volume import Volume
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 def events_to_register() -> Sequence[ClusterEventWithHint]:

@@ -23,9 +23,9 @@ from kwhatif.plugins.pod_topology_spread.constraints import (
 from kwhatif.plugins.pod_topology_spread.filtering import compile_filter
 from kwhatif.plugins.pod_topology_spread.hints import after_node_change, after_pod_change, is_involved
 from kwhatif.plugins.pod_topology_spread.scoring import compile_scorer
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 _SYSTEM = "System"
 
@@ -53,7 +53,7 @@ class PodTopologySpread:
         """Whether it spreads pods that have no constraints of their own."""
         return bool(self._defaults)
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Count the matching pods per domain of every hard constraint."""
         try:
             constraints = self._constraints(pod, snapshot.cluster, "DoNotSchedule")
@@ -61,12 +61,12 @@ class PodTopologySpread:
             return error(f"get constraints from pod: {_doing(pod, 'hard')}: {failure}")
         return compile_filter(pod, snapshot, constraints) if constraints else SKIP
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error('reading "PreFilterPodTopologySpread" from cycleState: not found')
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Count the matching pods per domain of every soft constraint, and weigh the constraints."""
         if not snapshot.nodes:
             return SKIP
@@ -80,7 +80,7 @@ class PodTopologySpread:
         require_all = bool(pod.pod.spec.topology_spread_constraints) or not self._system
         return compile_scorer(pod, snapshot, nodes, constraints, require_all=require_all)
 
-    def without_pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> Status:
+    def without_pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> Status:
         """Score fails: it relies on what PreScore left behind."""
         del pod, snapshot, nodes
         return error('error reading "PreScorePodTopologySpread" from cycleState: not found')

@@ -12,9 +12,9 @@ from kwhatif.matching.node_selector import RequiredNodeAffinity
 from kwhatif.matching.tolerations import first_untolerated
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import TopologySpreadConstraint
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_index import PodIndex
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_index import PodIndex
+from kwhatif.state.pod_info import PodInfo
 
 HOSTNAME = "kubernetes.io/hostname"
 

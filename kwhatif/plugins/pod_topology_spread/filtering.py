@@ -6,13 +6,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Self
 
 from kwhatif.framework.evidence import MissingTopologyLabel, SpreadSkew
-from kwhatif.framework.plugin import NO_DOMAINS, Domains, NodeFilter, Reads
+from kwhatif.framework.incremental import NO_DOMAINS, Incremental, Selective, TopologyDomains
+from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from kwhatif.framework.tally import Tally
 from kwhatif.plugins.pod_topology_spread.constraints import Constraint, Eligibility, Matches, has_all
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 SKEWED = "node(s) didn't match pod topology spread constraints"
 NO_LABEL = f"{SKEWED} (missing required label)"
@@ -85,7 +86,7 @@ class _Rule:
         self.too_few_domains = domains < constraint.min_domains
 
 
-class SpreadFilter(NodeFilter):
+class SpreadFilter(Selective, Incremental, NodeFilter):
     """The hard constraints of one pod, with the number of matching pods per domain."""
 
     reads = Reads.CLUSTER
@@ -128,11 +129,11 @@ class SpreadFilter(NodeFilter):
         other._domains = [(rule, tally.fork(), paths.fork()) for rule, tally, paths in self._domains]
         return other
 
-    def heeds(self, pod: PodInfo) -> bool:
+    def affected_by(self, pod: PodInfo) -> bool:
         """Whether a constraint speaks of the pod."""
         return bool(self._matches.of(pod))
 
-    def heeds_on(self, node: NodeInfo) -> bool:
+    def affected_on(self, node: NodeInfo) -> bool:
         """Whether a constraint speaks of a pod there."""
         return node.name in self._matches.nodes
 
@@ -157,10 +158,10 @@ class SpreadFilter(NodeFilter):
                 value = node.labels[rule.topology_key]
                 paths.update(value, tally.add(value, amount))
 
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains:
+    def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains:
         """Count the pod for good, or do not count it any more, as a new count of all pods would have it."""
         counting = self._matches.counting(pod)
-        if self.heeds(pod):
+        if self.affected_by(pod):
             self._matches.nodes.add(node.name)
         if not counting or not has_all(node.labels, self._keys):
             return NO_DOMAINS
@@ -176,27 +177,27 @@ class SpreadFilter(NodeFilter):
                     touched.add((rule.topology_key, value))
         return frozenset(touched)
 
-    def cell(self, node: NodeInfo) -> Hashable:
+    def node_class(self, node: NodeInfo) -> Hashable:
         """The node's domains; where almost every node is one, how many pods are in it."""
         labels = node.labels
-        cell: list[str | int | None] = []
+        values: list[str | int | None] = []
         for key, (_, tally, _) in zip(self._keys, self._domains, strict=True):
             value = labels.get(key)
-            cell.append(value if value is None or key not in self._unfixed else tally.count(value))
-        return tuple(cell)
+            values.append(value if value is None or key not in self._unfixed else tally.count(value))
+        return tuple(values)
 
-    def stance(self, node: NodeInfo) -> Hashable:
+    def class_state(self, node: NodeInfo) -> Hashable:
         """By how many pods each constraint is violated: so many would have to leave the node."""
-        stance = []
+        excess = []
         for rule, tally, paths in self._domains:
             value = node.labels.get(rule.topology_key)
             if value is not None:
                 minimum = 0 if rule.too_few_domains else paths.least_beside(value)
-                stance.append(max(0, tally.count(value) + rule.self_match - minimum - rule.max_skew))
-        return tuple(stance)
+                excess.append(max(0, tally.count(value) + rule.self_match - minimum - rule.max_skew))
+        return tuple(excess)
 
 
-def compile_filter(pod: PodInfo, snapshot: Snapshot, constraints: Sequence[Constraint]) -> SpreadFilter:
+def compile_filter(pod: PodInfo, snapshot: State, constraints: Sequence[Constraint]) -> SpreadFilter:
     """Count the matching pods in every domain of every constraint (`calPreFilterState`)."""
     matches = Matches(pod, constraints)
     eligibility = Eligibility(pod, constraints, snapshot.shapes.unfixed)

@@ -8,7 +8,7 @@ from kwhatif.framework.hints import QUEUE, QUEUE_SKIP, QueueingHint, is_same_pod
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.plugins.pod_topology_spread.constraints import Constraint, has_all
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 def is_involved(pod: PodInfo, other: Pod) -> bool:

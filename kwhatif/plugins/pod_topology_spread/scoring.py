@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kwhatif.framework.plugin import MAX_NODE_SCORE, NO_DOMAINS, Domains, NodeScorer
+from kwhatif.framework.incremental import NO_DOMAINS, Incremental, NormalizesByRange, ScoresByShape, TopologyDomains
+from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Eligibility, Matches, has_all
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class _Rule(NamedTuple):
@@ -28,10 +29,8 @@ class _Rule(NamedTuple):
     tolerance: float
 
 
-class SpreadScorer(NodeScorer):
+class SpreadScorer(Incremental, ScoresByShape, NormalizesByRange, NodeScorer):
     """The soft constraints of one pod, with the number of matching pods per domain."""
-
-    normalizes_by_range = True
 
     def __init__(self, rules: Sequence[_Rule], ignored: frozenset[str], upkeep: _Upkeep, *, by_shape: bool) -> None:
         self._rules = tuple(rules)
@@ -64,7 +63,7 @@ class SpreadScorer(NodeScorer):
             for score, node in zip(scores, nodes, strict=True)
         ]
 
-    def follow(self, pod: PodInfo, node: NodeInfo, amount: int) -> Domains:
+    def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains:
         """Count the pod for good, or do not count it any more; cells are made so that no other node's changes."""
         for index in self._upkeep.counted_in(pod, node):
             key, by_name, counts, _, _ = self._rules[index]
@@ -72,23 +71,23 @@ class SpreadScorer(NodeScorer):
             counts[where] = counts.get(where, 0) + amount
         return NO_DOMAINS
 
-    def admit(self, node: NodeInfo, number: int) -> None:
+    def update_feasible_count(self, node: NodeInfo, number: int) -> None:
         """More feasible nodes, or fewer, may be in more domains or fewer, and that makes a constraint weigh more."""
         if node.name not in self._ignored:
-            domains = self._upkeep.admit(node, number)
+            domains = self._upkeep.update_feasible_count(node, number)
             self._rules = tuple(
                 rule._replace(weight=_weight(number)) for rule, number in zip(self._rules, domains, strict=True)
             )
 
-    def cell(self, node: NodeInfo) -> Hashable:
+    def node_class(self, node: NodeInfo) -> Hashable:
         """The node's domains; of a host, how many pods are on it."""
         if node.name in self._ignored:
             return None
-        cell: list[str | int | None] = []
+        values: list[str | int | None] = []
         for key, by_name, counts, _, _ in self._rules:
             value = node.labels.get(key)
-            cell.append(value if value is None or not by_name else counts.get(node.name, 0))
-        return tuple(cell)
+            values.append(value if value is None or not by_name else counts.get(node.name, 0))
+        return tuple(values)
 
 
 def _weight(domains: int) -> float:
@@ -108,7 +107,7 @@ class _Census:
         self._nodes = None if self.by_host else Counter(node.labels.get(key, "") for node in scored)
         self.domains = len(scored) if self._nodes is None else len(self._nodes)
 
-    def admit(self, node: NodeInfo, number: int) -> int:
+    def update_feasible_count(self, node: NodeInfo, number: int) -> int:
         """Count so many nodes like this one, and say how many domains there are."""
         if self._nodes is None:
             self.domains += number
@@ -138,9 +137,9 @@ class _Upkeep(NamedTuple):
         eligible = self.eligibility.of(node) if has_all(node.labels, self.required) else ()
         return [index for index in counting if self.censuses[index].by_host or (eligible and eligible[index])]
 
-    def admit(self, node: NodeInfo, number: int) -> list[int]:
+    def update_feasible_count(self, node: NodeInfo, number: int) -> list[int]:
         """How many domains every constraint has with so many more nodes like this one."""
-        return [census.admit(node, number) for census in self.censuses]
+        return [census.update_feasible_count(node, number) for census in self.censuses]
 
 
 def round_half_away(number: float) -> int:
@@ -153,7 +152,7 @@ def round_half_away(number: float) -> int:
 
 
 def compile_scorer(
-    pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo], constraints: Sequence[Constraint], *, require_all: bool
+    pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo], constraints: Sequence[Constraint], *, require_all: bool
 ) -> SpreadScorer:
     """Count the matching pods in the domains of the feasible nodes, and weigh the constraints (`initPreScoreState`).
 
@@ -203,7 +202,7 @@ def _by_domain(key: str, on_node: Mapping[str, int], eligible: Iterable[NodeInfo
 
 
 def _by_host(
-    index: int, on_node: dict[str, int], matches: Matches, snapshot: Snapshot, scored: Iterable[NodeInfo]
+    index: int, on_node: dict[str, int], matches: Matches, snapshot: State, scored: Iterable[NodeInfo]
 ) -> dict[str, int]:
     """Matching pods per node, eligible or not. An extender may bring NodeInfos of its own, with other pods on them."""
     for node in scored:

@@ -23,9 +23,9 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim, StorageClass
 from kwhatif.plugins.volume_binding import hints
 from kwhatif.plugins.volume_binding.filtering import BindingFilter
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 __all__ = ["VolumeBinding", "VolumeBindingArgs"]
 
@@ -58,7 +58,7 @@ class VolumeBinding:
     def __init__(self, args: VolumeBindingArgs | None = None) -> None:
         self.args = args or VolumeBindingArgs()
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Sort the pod's claims into bound ones and those that wait for a node; any other stops the cycle."""
         if not pod.pod.spec.volumes:
             return SKIP
@@ -70,7 +70,7 @@ class VolumeBinding:
             claims.append(claim)
         return _compile(claims, snapshot) if claims else SKIP
 
-    def without_pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> Status:
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error("not found")
@@ -79,7 +79,7 @@ class VolumeBinding:
         """See `hints`."""
         return hints.events_to_register()
 
-    def pre_score(self, pod: PodInfo, snapshot: Snapshot, nodes: Sequence[NodeInfo]) -> Status:
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> Status:
         """Scores nothing: that needs the gate StorageCapacityScoring, which is off in 1.36."""
         del pod, snapshot, nodes
         return SKIP
@@ -105,7 +105,7 @@ def _usable_claim(pod: Pod, name: ClaimName, cluster: Cluster) -> PersistentVolu
     return claim
 
 
-def _compile(claims: list[PersistentVolumeClaim], snapshot: Snapshot) -> NodeFilter | Status:
+def _compile(claims: list[PersistentVolumeClaim], snapshot: State) -> NodeFilter | Status:
     """Bound, delayed or immediate: what each claim is decides what is left to check (`GetPodVolumeClaims`)."""
     bound: list[PersistentVolumeClaim] = []
     delayed: list[tuple[PersistentVolumeClaim, StorageClass]] = []

@@ -14,7 +14,7 @@ from kwhatif.matching.volumes import volume_reaches
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, VolumeNodeAffinity
 from kwhatif.plugins.volume_binding.objection import Objection, Problem
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
 
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 

@@ -12,7 +12,7 @@ from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim, Stora
 from kwhatif.plugins.volume_binding.objection import Objection, Problem
 from kwhatif.plugins.volume_binding.provisioning import Provisioning
 from kwhatif.plugins.volume_binding.static import VolumeSearch
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
 
 
 class Plan(NamedTuple):

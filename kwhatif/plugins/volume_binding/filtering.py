@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.framework.incremental import Rebindable
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status
 from kwhatif.matching.volumes import SELECTED_NODE
+from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.storage import ClaimReference, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.plugins.volume_binding.bound import BoundClaims
 from kwhatif.plugins.volume_binding.delayed import DelayedClaims, Plan
 from kwhatif.plugins.volume_binding.objection import Objection
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.state import State
 
 
-class BindingFilter(NodeFilter):
+class BindingFilter(Rebindable, NodeFilter):
     """The pod's claims against one node after another."""
 
     def __init__(
         self,
         bound: Sequence[PersistentVolumeClaim],
         delayed: Sequence[tuple[PersistentVolumeClaim, StorageClass]],
-        snapshot: Snapshot,
+        snapshot: State,
     ) -> None:
         self._claims = tuple(bound), tuple(delayed)
         self._bound = BoundClaims(bound, snapshot.cluster)
@@ -50,7 +52,7 @@ class BindingFilter(NodeFilter):
                 return plan.alone if objection is None else objection.and_also(plan)
         return SUCCESS if objection is None else objection.alone
 
-    def turn_to(self, other: NodeFilter) -> bool:
+    def rebind(self, other: NodeFilter) -> bool:
         """Claims of one class that ask for the same are alike, if a volume has to be made for each of them."""
         if not isinstance(other, BindingFilter):
             return False
@@ -65,19 +67,20 @@ class BindingFilter(NodeFilter):
         self._claims, self._delayed = other._claims, other._delayed
         return True
 
-    def reserve(self, node: NodeInfo, snapshot: Snapshot) -> None:
+    def reserve(self, node: NodeInfo, snapshot: State) -> Iterator[KubernetesObject]:
         """Give volumes their claims and claims their node, so that the next pods find them taken.
 
         Upstream also annotates the volume as bound by the controller; no rule of the scheduler reads that.
         """
+        del snapshot
         if self._delayed is None:
             return
         plan = self._delayed.plan(node)
         assert isinstance(plan, Plan), "only a node that passed the filter is reserved"
         for volume, claim in plan.bindings:
-            snapshot.cluster.assume(_bind(volume, claim))
+            yield _bind(volume, claim)
         for claim in plan.provisions:
-            snapshot.cluster.assume(_select_node(claim, node.name))
+            yield _select_node(claim, node.name)
 
 
 def _bind(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:

@@ -11,7 +11,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.quantity import parse_quantity, value
 from kwhatif.model.storage import CSIDriver, CSINode, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
 from kwhatif.plugins.volume_binding.bound import MIGRATED_PLUGINS
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 def events_to_register() -> Sequence[ClusterEventWithHint]:

@@ -14,9 +14,6 @@ from msgspec.structs import replace
 from kwhatif.configuration.schema import ExtenderConfig
 from kwhatif.framework.extender import ExtenderError, ExtenderVictims, FilterOutcome
 from kwhatif.model.node import Node
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
 from kwhatif.sources.extender.address import redacted
 from kwhatif.sources.extender.answers import (
     FilterResult,
@@ -28,6 +25,9 @@ from kwhatif.sources.extender.answers import (
 from kwhatif.sources.extender.objects import WholeObjects, read_object
 from kwhatif.sources.extender.transport import Transport
 from kwhatif.sources.paths import FieldPath, to_text
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 
 class HTTPExtender:
@@ -50,6 +50,10 @@ class HTTPExtender:
         self._objects = objects
         self._transport = Transport(config)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Elsewhere, connections are made anew."""
+        return type(self), (self._config, self._objects)
+
     def interested(self, pod: PodInfo) -> bool:
         """Whether a container or an init container asks for a resource that the extender manages."""
         if not self._managed:
@@ -61,7 +65,7 @@ class HTTPExtender:
             for name in (*container.resources.requests, *container.resources.limits)
         )
 
-    def filter(self, pod: PodInfo, nodes: Sequence[NodeInfo], snapshot: Snapshot) -> FilterOutcome:
+    def filter(self, pod: PodInfo, nodes: Sequence[NodeInfo], snapshot: State) -> FilterOutcome:
         """`ExtenderArgs` there, `ExtenderFilterResult` back."""
         result = read_filter_result(self._send(self._config.filter_verb, self._arguments(pod, nodes)))
         if result.error:
@@ -77,7 +81,7 @@ class HTTPExtender:
         return read_priorities(self._send(self._config.prioritize_verb, self._arguments(pod, nodes)))
 
     def preempt(
-        self, pod: PodInfo, victims: Mapping[str, ExtenderVictims], snapshot: Snapshot
+        self, pod: PodInfo, victims: Mapping[str, ExtenderVictims], snapshot: State
     ) -> Mapping[str, ExtenderVictims]:
         """`ExtenderPreemptionArgs` there, `ExtenderPreemptionResult` back."""
         cached = self._config.node_cache_capable
@@ -108,7 +112,7 @@ class HTTPExtender:
     def _send(self, verb: str, arguments: object) -> bytes:
         return self._transport.post(verb, msgspec.json.encode(arguments))
 
-    def _passed(self, result: FilterResult, asked: Sequence[NodeInfo], snapshot: Snapshot) -> Sequence[NodeInfo]:
+    def _passed(self, result: FilterResult, asked: Sequence[NodeInfo], snapshot: State) -> Sequence[NodeInfo]:
         """The nodes that the answer leaves; one that is sent back whole is a node without pods or images from now on.
 
         QUIRK: (extender.go) so later scores see it empty.
@@ -132,7 +136,7 @@ class HTTPExtender:
             )
         return nodes[name]
 
-    def _fresh(self, whole: Any, snapshot: Snapshot) -> NodeInfo:
+    def _fresh(self, whole: Any, snapshot: State) -> NodeInfo:
         def refuse(message: str, path: FieldPath, _hint: str) -> None:
             raise ExtenderError(f"json: cannot unmarshal the answer: node field {to_text(path) or '.'}: {message}")
 
@@ -142,7 +146,7 @@ class HTTPExtender:
         self._objects.remember(node, whole)
         return NodeInfo(node, snapshot.shapes.number(node))
 
-    def _victims(self, name: str, found: MetaVictims, snapshot: Snapshot) -> ExtenderVictims:
+    def _victims(self, name: str, found: MetaVictims, snapshot: State) -> ExtenderVictims:
         node = snapshot.by_name.get(name)
         if node is None:
             raise ExtenderError(f'nodeinfo not found for node name "{name}"')

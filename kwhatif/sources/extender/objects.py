@@ -10,11 +10,11 @@ import msgspec
 from kwhatif.model.meta import Model
 from kwhatif.model.node import Node
 from kwhatif.model.originals import SessionOriginals
-from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.sources.extender.completion import as_informed, complete_node, complete_pod
 from kwhatif.sources.extender.overlay import overlay
 from kwhatif.sources.lenient import reader
 from kwhatif.sources.paths import FieldPath
+from kwhatif.state.pod_info import PodInfo
 
 
 class WholeObjects:

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.filters import NamedFilter
+from kwhatif.framework.incremental import Incremental, node_class
 from kwhatif.framework.plugin import NodeScorer, Reads
 from kwhatif.framework.scoring import Scores, weighted
 from kwhatif.framework.status import Code
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
 from kwhatif.whatif.placing.order import Order, all_ties
 
 
@@ -135,11 +136,11 @@ class Board:
 
     def _locate(self, nodes: Sequence[NodeInfo], raw: Mapping[str, list[int]]) -> Iterator[_Place]:
         """The places of nodes that pass the filters; `raw` are their scores that hang on no other node."""
-        cells: list[Iterable[Hashable]] = [[filter_.cell(node) for node in nodes] for _, filter_ in self._shared]
+        cells: list[Iterable[Hashable]] = [[node_class(filter_, node) for node in nodes] for _, filter_ in self._shared]
         if self._cycle.snapshot.nominated:
             cells.append([node.name if self._cycle.nominated_on(node) else "" for node in nodes])
         for name, scorer, _ in self._graded:
-            cells.append([scorer.cell(node) for node in nodes] if scorer.reads is Reads.CLUSTER else raw[name])
+            cells.append([node_class(scorer, node) for node in nodes] if scorer.reads is Reads.CLUSTER else raw[name])
         plain = [weighted(name, scorer, raw[name], nodes, weight) for name, scorer, weight in self._plain]
         groups: Iterable[Hashable] = zip(*cells, strict=True) if cells else repeat(())
         return zip(groups, zip(*plain, strict=True) if plain else repeat((), len(nodes)), strict=False)
@@ -186,5 +187,6 @@ class Board:
     def _admit(self, group: _Group, size: int) -> None:
         if size != group.admitted:
             for column in self._graded:
-                column.scorer.admit(group.sample, size - group.admitted)
+                if isinstance(column.scorer, Incremental):
+                    column.scorer.update_feasible_count(group.sample, size - group.admitted)
             group.admitted = size

@@ -86,13 +86,6 @@ class Cell:
         if len(self._by_stance) > _KEPT:
             del self._by_stance[next(iter(self._by_stance))]
 
-    def known_objection(self, name: str) -> Verdict | None:
-        """What keeps the pod out of the node in another stance, where the node is as it was then."""
-        for findings in self._by_stance.values():
-            if name not in findings.outdated and name in findings.objections:
-                return findings.objections[name]
-        return None
-
     def add(self, name: str) -> None:
         """The node belongs to the cell."""
         self.names.add(name)
@@ -103,11 +96,10 @@ class Cell:
         for findings in self._by_stance.values():
             findings.outdated.add(name)
 
-    def spend(self, name: str, budget: str, *, is_steady: bool) -> None:
-        """As `outdate`, where it matters that the budget allows less: with steady filters, only to those it counts."""
+    def outdate_candidate(self, name: str) -> None:
+        """As `outdate`, where it matters that a budget allows less: to those who would evict somebody there."""
         for findings in self._by_stance.values():
-            candidate = findings.candidates.get(name)
-            if candidate is not None and not (is_steady and _spares(candidate, budget)):
+            if name in findings.candidates:
                 findings.outdated.add(name)
 
     def remove(self, name: str) -> None:
@@ -115,7 +107,3 @@ class Cell:
         self.names.discard(name)
         for findings in self._by_stance.values():
             findings.forget(name)
-
-
-def _spares(candidate: Candidate, budget: str) -> bool:
-    return all(budget != use.name for use in candidate.budgets)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import msgspec
 
@@ -10,7 +11,7 @@ from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.status import Code, Verdict
 from kwhatif.preemption.candidate import Candidate, Preemption, Victim
 from kwhatif.report import Decision, Outcome
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 class Placement(msgspec.Struct, frozen=True):
@@ -60,7 +61,7 @@ def placement_of(result: Attempt) -> Placement:
             ties[0],
             score=scores.total[place],
             scores={name: column[place] for name, column in scores.by_plugin.items()},
-            find_ties=lambda: ties,
+            find_ties=partial(tuple, ties),
         )
     outcome = result.post_filter.outcome if result.post_filter else None
     if isinstance(outcome, Preemption) and outcome.node is not None:
@@ -71,10 +72,10 @@ def placement_of(result: Attempt) -> Placement:
             result.message,
             candidate=outcome.candidates[0],
             cleared_nominations=outcome.cleared_nominations,
-            find_ties=lambda: outcome.ties,
+            find_ties=partial(tuple, outcome.ties),
         )
     found = result.post_filter
     if found is not None and found.nominated and found.status.code is Code.SUCCESS:
         # A PostFilter of your own, which need not evict anybody.
-        return Placement(pod, "Preempts", found.nominated, result.message, find_ties=lambda: (found.nominated or "",))
+        return Placement(pod, "Preempts", found.nominated, result.message, find_ties=partial(tuple, (found.nominated,)))
     return Placement(pod, "Unschedulable", message=result.message)

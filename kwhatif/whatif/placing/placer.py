@@ -8,11 +8,15 @@ from msgspec.structs import replace
 
 from kwhatif.framework.attempt import Attempt, attempt, held_back
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.framework.reference import is_reference
 from kwhatif.model.caveat import Batching, Caveat
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
 from kwhatif.preemption.disruption import disrupt
 from kwhatif.report import Decision
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from kwhatif.whatif.caveats import caveats_of, may_be_batched
 from kwhatif.whatif.decide import ignored
 from kwhatif.whatif.placing.placement import Placement, placement_of
@@ -35,12 +39,10 @@ class Placer:
     A replica of the pod before it costs next to nothing; see `Run`.
     """
 
-    def __init__(self, profiles: Mapping[str, Profile], snapshot: Snapshot, *, remembers: bool = True) -> None:
-        """Set up; to remember what was found on a node pays where more than one pod is placed."""
+    def __init__(self, profiles: Mapping[str, Profile], snapshot: State) -> None:
         self._profiles = profiles
         #: Moves on with every pod: give a fork of one that is still needed.
         self.snapshot = snapshot
-        snapshot.remembers = object() if remembers else None
         #: What the decisions leave out, in the order in which it was noticed.
         self.caveats: dict[Caveat, None] = {}
         self._run: Run | None = None
@@ -48,6 +50,8 @@ class Placer:
         self._last_node: str | None = None
         #: What has happened since the run was asked last.
         self._moves: list[Move] = []
+        #: Nodes and pods as the run knows them: who else changes any ends it.
+        self._known = self._generations()
 
     def place_all(self, pods: Iterable[PodInfo], in_detail: Wanted = _nowhere) -> Iterator[Placement]:
         """Place the pods in the order of the queue: the highest priority first, then as given."""
@@ -66,33 +70,39 @@ class Placer:
         if profile is None:
             decision = ignored(pod.pod)
             return Placement(pod, "Ignored", message=decision.message, decision=decision)
-        if self.snapshot.withdraw(pod.key):
-            self._run = None
+        self.withdraw(pod.key)
         placement, result = self._judge(profile, pod)
         describe = in_detail(placement)
         if describe is not None:
             decision = describe(result or attempt(profile, pod, self.snapshot))
             placement = replace(placement, decision=decision)
         self._move_on(placement, result)
+        self._known = self._generations()
         return placement
 
+    def _generations(self) -> tuple[int, int]:
+        cluster = self.snapshot.cluster
+        return cluster.generation(Node), cluster.generation(Pod)
+
     def withdraw(self, key: str) -> None:
-        """The pod of that key is gone, and what it took is free."""
-        if self.snapshot.withdraw(key):
+        """The pod of that key is gone, if there is one; a run goes on where that cannot matter."""
+        if self._known != self._generations():
             self._run = None
+        there = self.snapshot.pods.get(key)
+        if there is not None:
+            if there.pod.spec.node_name in self.snapshot.by_name or there.pod.status.nominated_node_name:
+                self._run = None
+            self.snapshot.apply(Delete(Pod, key))
+            self._known = self._generations()
 
     def take_back(self, pod: PodInfo) -> None:
         """A pod that was taken to be gone is there after all."""
-        node = pod.pod.spec.node_name
-        if node:
-            self.snapshot.assume(pod, node)
-        else:
-            self.snapshot.wait(pod, pod.pod.status.nominated_node_name)
+        self.snapshot.apply(Upsert(pod.pod))
         self._run = None
 
     def _judge(self, profile: Profile, pod: PodInfo) -> tuple[Placement, Attempt | None]:
         """What becomes of the pod, and the whole attempt where one was made."""
-        run, before = self._run, self._before
+        run, before = (None, None) if is_reference() else (self._run, self._before)
         differs = None if run is None or before is None else difference(before.pod, pod.pod)
         if run is not None and differs is not None:
             gated = held_back(profile, pod, self.snapshot)
@@ -125,18 +135,18 @@ class Placer:
     def _move_on(self, placement: Placement, result: Attempt | None) -> None:
         snapshot, pod, node = self.snapshot, placement.pod, placement.node
         if node is None:
-            snapshot.wait(pod, _nomination(placement, result))
+            # It is judged as if it were pending, and stays so, even where its manifest names a node.
+            spec = pod.pod.spec
+            waiting = replace(pod.pod, spec=replace(spec, node_name="")) if spec.node_name else pod.pod
+            snapshot.apply(Upsert(waiting), Nominate(pod.key, _nomination(placement, result) or None))
             return
         victims = placement.victims
-        for victim in victims:
-            snapshot.forget(victim.pod, node)
+        snapshot.apply(*(Evict(victim.pod.key, "PreemptionByScheduler") for victim in victims))
         spent = disrupt(snapshot, victims)
-        for other in placement.cleared_nominations:
-            snapshot.drop_nomination(other)
-        if self._run is not None:
-            self._run.reserve(snapshot.by_name[node])
-        bound = PodInfo(replace(pod.pod, spec=replace(pod.pod.spec, node_name=node)))
-        snapshot.assume(bound, node)
+        reserved = self._run.reserve(snapshot.by_name[node]) if self._run is not None else ()
+        cleared = (Nominate(other.key, None) for other in placement.cleared_nominations)
+        snapshot.apply(*cleared, Bind(pod.pod, node, tuple(reserved)))
+        bound = snapshot.pods[pod.key]
         self._moves.append(Move(node, bound, tuple(victim.pod for victim in victims), spent))
 
 

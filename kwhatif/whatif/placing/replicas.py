@@ -13,8 +13,8 @@ from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.workload import Service
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 
 _NOTHING: frozenset[str] = frozenset()
 
@@ -66,7 +66,7 @@ def _without_claims(spec: PodSpec) -> PodSpec:
     return replace(spec, volumes=tuple(volumes), hostname="")
 
 
-def labels_read(pod: PodInfo, snapshot: Snapshot) -> set[str]:
+def labels_read(pod: PodInfo, snapshot: State) -> set[str]:
     """The labels of the pod that any rule may read: selectors ask for them."""
     keys = set(snapshot.index.label_keys) | pod.affinity_terms.label_keys
     for constraint in pod.pod.spec.topology_spread_constraints:

@@ -13,12 +13,14 @@ import msgspec
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.cycle import CycleError
 from kwhatif.framework.guard import GuardedPlugin
+from kwhatif.framework.incremental import NormalizesByRange, apply_pod_change
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads, by_claims
 from kwhatif.framework.scoring import Scores, score_nodes
+from kwhatif.model.cluster import KubernetesObject
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.disruption import Spent
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.placing.board import Board
 from kwhatif.whatif.placing.placement import Placement
 from kwhatif.whatif.placing.replicas import SAME, Difference, labels_read
@@ -54,7 +56,7 @@ class Run:
         #: What preemption came to, until there is a standing.
         self._found = found if isinstance(found, Preemption) and found.node else None
         self._standing: Standing | None = None
-        self._is_over = not _can_be_kept_up(result) or self._cycle.skipped_for_now
+        self._is_over = not _can_be_kept_up(result) or self._cycle.skipped_until_placed
         #: Node names by label, for near-unique labels.
         self._domains: dict[str, dict[str, list[str]]] = {}
 
@@ -83,10 +85,9 @@ class Run:
         """Whether the next pod does not fit on the node, as it is now."""
         return self._cycle.check(self._cycle.snapshot.by_name[node_name], self._cycle.filters) is not None
 
-    def reserve(self, node: NodeInfo) -> None:
-        """The pod that was placed last goes to the node."""
-        if self._reserves:
-            self._cycle.reserve(node)
+    def reserve(self, node: NodeInfo) -> Sequence[KubernetesObject]:
+        """The pod that was placed last goes to the node: the objects that this changes."""
+        return self._cycle.reserve(node) if self._reserves else ()
 
     def _bears(self, pod: PodInfo, differs: Difference) -> bool:
         """Whether no rule minds the difference between the pods."""
@@ -100,11 +101,11 @@ class Run:
         own = [name for name in pod.claim_names if name not in cycle.pod.claim_names]
         if not own:
             return not self._reserves
-        return self._owns_claims and self._are_unused(own) and cycle.turn_to(pod)
+        return self._owns_claims and self._are_unused(own) and cycle.rebind(pod)
 
     def _are_unused(self, claims: Collection[str]) -> bool:
         snapshot, namespace = self._cycle.snapshot, self._cycle.pod.namespace
-        return not claims or not any(snapshot.used_claims[f"{namespace}/{name}"] for name in claims)
+        return not claims or not any(snapshot.users_of(f"{namespace}/{name}") for name in claims)
 
     def _next(self, pod: PodInfo) -> Placement | None:
         if self._failure is not None:
@@ -124,7 +125,7 @@ class Run:
         names = {move.node}
         for follower in self._followers():
             for pod, amount in (*((pod, -1) for pod in move.left), (move.came, 1)):
-                domains = follower.follow(pod, node, amount)
+                domains = apply_pod_change(follower, pod, node, amount)
                 if domains is None:
                     self._is_over = True
                     return False
@@ -156,7 +157,7 @@ class Run:
         """Where pods evict more than they need, others find room."""
         self._cycle.feasible = [self._cycle.snapshot.by_name[name] for name in feasible]
         self._scores = score_nodes(self._cycle)
-        if not _suit(self._scores) or self._cycle.skipped_for_now:
+        if not _suit(self._scores) or self._cycle.skipped_until_placed:
             raise CycleError("the scores cannot be kept up")
 
     def _nodes_with(self, key: str, value: str) -> list[str]:
@@ -185,5 +186,5 @@ def _can_be_kept_up(result: Attempt) -> bool:
 def _suit(scores: Scores) -> bool:
     """Whether all scorers can be asked about one node of each kind."""
     return scores.scorers is not None and all(
-        scorer.normalizes_by_range or not scorer.normalizes for scorer in scores.scorers.values()
+        isinstance(scorer, NormalizesByRange) or not scorer.normalizes for scorer in scores.scorers.values()
     )

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.diagnosis import fit_error, histogram
-from kwhatif.framework.filters import run_filters
 from kwhatif.framework.guard import unguarded
+from kwhatif.framework.incremental import PostFilterKind, class_state, node_class, post_filter_kind
 from kwhatif.framework.plugin import Reads
 from kwhatif.framework.status import Code, Verdict
-from kwhatif.plugins.default_preemption import DefaultPreemption
-from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Candidate, Preemption
 from kwhatif.preemption.disruption import Spent
 from kwhatif.preemption.evaluator import cleared_nominations
-from kwhatif.preemption.policy import Policy
+from kwhatif.preemption.policy import EvictsByPolicy, Policy
 from kwhatif.preemption.victims import VictimSearch
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.placing.cell import Cell
 from kwhatif.whatif.placing.order import all_ties
 from kwhatif.whatif.placing.placement import Placement
@@ -47,11 +44,6 @@ class Standing:
         self._budgets = Budgets(cycle.snapshot.cluster)
         self._search = VictimSearch(cycle, policy, self._budgets)
         self._shared = [named for named in cycle.filters if named[1].reads is Reads.CLUSTER]
-        #: The filters that are asked before any of these: what they say hangs on nothing beyond the node.
-        self._sooner = {name for name, _ in takewhile(lambda named: named not in self._shared, cycle.filters)}
-        volatile = [plugin for _, plugin in cycle.filters if plugin.reads >= Reads.PODS]
-        monotone = all(plugin.monotone for plugin in volatile) and not _wraps(cycle)
-        self._is_steady = monotone and type(policy).rank is Policy.rank
         self._cells: dict[Hashable, Cell] = {}
         self._cell_of: dict[str, Cell] = {}
         self._begin({candidate.node: candidate for candidate in found.candidates})
@@ -127,25 +119,9 @@ class Standing:
         return sorted(name for cell in self._cells.values() for name in cell.findings.feasible)
 
     def _catch_up(self, cell: Cell) -> None:
-        """Look at the nodes about which nothing is known in this stance, unless it bars them whoever is evicted."""
-        outdated = sorted(cell.findings.outdated)
-        barred = self._barred(outdated) if len(outdated) > 1 else ()
-        for name in outdated:
-            objection = cell.known_objection(name) if name in barred else None
-            if objection is not None and objection.plugin in self._sooner:
-                cell.findings.record(name, objection, None)
-            else:
-                self._look_at(name)
-
-    def _barred(self, names: Iterable[str]) -> Collection[str]:
-        """Those of the nodes, all of one cell, that are out for pods elsewhere, and have none that would matter."""
-        untouched = [node for node in map(self._cycle.snapshot.by_name.__getitem__, names) if not self._is_heeded(node)]
-        objection = run_filters(self._shared, untouched[0]) if untouched else None
-        return {node.name for node in untouched} if objection is not None and objection.status.rejected else ()
-
-    def _is_heeded(self, node: NodeInfo) -> bool:
-        """Whether filters that look beyond a node may mind which pods are evicted there."""
-        return self._is_crowded(node) or any(plugin.heeds_on(node) for _, plugin in self._shared)
+        """Look at the nodes about which nothing is known in this stance."""
+        for name in sorted(cell.findings.outdated):
+            self._look_at(name)
 
     def _assign(self, node: NodeInfo) -> None:
         """Put the node into its cell; what is known of it in another one is forgotten."""
@@ -164,12 +140,13 @@ class Standing:
     def _key(self, node: NodeInfo) -> Hashable:
         if not self._shared:
             return ()
-        return tuple([plugin.cell(node) for _, plugin in self._shared]), node.name if self._is_crowded(node) else ""
+        classes = tuple([node_class(plugin, node) for _, plugin in self._shared])
+        return classes, node.name if self._is_crowded(node) else ""
 
     def _stance(self, cell: Cell) -> Hashable:
         """What the filters that look beyond a node say of the cell; of a crowded node nothing that lasts."""
         node = self._cycle.snapshot.by_name[next(iter(cell.names))]
-        return object() if self._is_crowded(node) else tuple([plugin.stance(node) for _, plugin in self._shared])
+        return object() if self._is_crowded(node) else tuple([class_state(plugin, node) for _, plugin in self._shared])
 
     def _is_crowded(self, node: NodeInfo) -> bool:
         """Whether filters that look beyond a node have to be asked with nominated pods on it, too."""
@@ -179,8 +156,7 @@ class Standing:
     def _spend(self, spent: Sequence[Spent]) -> None:
         """Candidates come out otherwise now where a budget does not allow all the pods there to be evicted.
 
-        As long as it does, it breaks for nobody. If it does not, the pods that now break it are put back earlier than
-        before: nothing comes of that where all of them stayed anyway, and where fewer pods never are a nuisance.
+        As long as it does, it breaks for nobody.
         """
         for budget, allowed, nodes in spent:
             for name in nodes:
@@ -188,7 +164,7 @@ class Standing:
                     name in self._cell_of
                     and sum(budget in self._budgets.of(pod) for pod in self._evictable(name)) > allowed
                 ):
-                    self._cell_of[name].spend(name, budget, is_steady=self._is_steady)
+                    self._cell_of[name].outdate_candidate(name)
 
     def _evictable(self, name: str) -> list[PodInfo]:
         return self._policy.potential_victims(self._cycle.pod, self._cycle.snapshot.by_name[name])
@@ -214,14 +190,9 @@ class Standing:
 def standing_after(cycle: Cycle, found: Preemption) -> Standing | None:
     """What is kept after the first pod has found a node to make room on; None where that cannot be kept up."""
     for plugin in map(unguarded, cycle.profile.post_filter):
-        if isinstance(plugin, DefaultPreemption):
-            is_known = type(plugin).post_filter is DefaultPreemption.post_filter
-            return Standing(cycle, plugin.policy, found) if is_known else None
-        if type(plugin) is not DynamicResources:
+        kind = post_filter_kind(plugin)
+        if isinstance(plugin, EvictsByPolicy):
+            return Standing(cycle, plugin.policy, found) if kind is PostFilterKind.EVALUATES else None
+        if kind is not PostFilterKind.REPORTS:
             return None  # it may have something to say about the next pod
     return None
-
-
-def _wraps(cycle: Cycle) -> bool:
-    """Whether sums of requests may leave 64 bits: then a pod less on a node can make it fuller."""
-    return cycle.pod.resources.wide or any(node.wide for node in cycle.snapshot.nodes)

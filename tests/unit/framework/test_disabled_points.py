@@ -18,7 +18,7 @@ from kwhatif.model.resource import (
     ResourceClaimSpec,
 )
 from kwhatif.report import Decision
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.state import State
 from kwhatif.whatif.placing import Placer
 from kwhatif.whatif.session import Session
 from tests.asking import each_alone
@@ -61,7 +61,7 @@ def test_filter_fails_for_want_of_what_pre_filter_finds(plugin: str, text: str) 
 def test_what_filter_did_not_look_for_is_not_reserved() -> None:
     profile = without("filter", "VolumeBinding")
     objects = (*NODES, storage_class("slow", "kubernetes.io/no-provisioner"), claim("data", "slow"))
-    placer = Placer({profile.scheduler_name: profile}, Snapshot(cluster(*objects)))
+    placer = Placer({profile.scheduler_name: profile}, State(cluster(*objects)))
     assert placer.place(pod("web").claim("data").info()).node == "n1"
 
 

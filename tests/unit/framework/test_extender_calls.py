@@ -11,9 +11,9 @@ from kwhatif.framework.attempt import attempt
 from kwhatif.framework.extender import ExtenderError, ExtenderVictims, FilterOutcome, Oddity, Remark
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import Code
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from tests.builders import node, pod, snapshot
 
 SNAPSHOT = snapshot(node("a"), node("b"), node("c"))
@@ -49,7 +49,7 @@ class Fake:
         self._scores = scores
         self.log = [] if log is None else log
 
-    def filter(self, pod: PodInfo, nodes: Sequence[NodeInfo], snapshot: Snapshot) -> FilterOutcome:
+    def filter(self, pod: PodInfo, nodes: Sequence[NodeInfo], snapshot: State) -> FilterOutcome:
         self.log.append((self.name, [node.name for node in nodes]))
         if isinstance(self._keeps, Exception):
             raise self._keeps
@@ -63,7 +63,7 @@ class Fake:
         return self._scores or ()
 
     def preempt(
-        self, pod: PodInfo, victims: Mapping[str, ExtenderVictims], snapshot: Snapshot
+        self, pod: PodInfo, victims: Mapping[str, ExtenderVictims], snapshot: State
     ) -> Mapping[str, ExtenderVictims]:
         raise NotImplementedError
 

@@ -11,12 +11,27 @@ from kwhatif.errors import InputError, PluginFailed, Problem
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.cycle import CycleError
 from kwhatif.framework.guard import GuardedPlugin, unguarded
+from kwhatif.framework.incremental import (
+    Incremental,
+    NormalizesByRange,
+    Relaxing,
+    ScoresByShape,
+    Selective,
+    TopologyDomains,
+    apply_pod_change,
+    class_state,
+    is_affected,
+    is_relaxing,
+    node_class,
+    scores_by_shape,
+    tracks_pods,
+)
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Plugin, PostFilterResult, Reads
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unschedulable
 from kwhatif.plugins.default_preemption import DefaultPreemption
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod, snapshot
 
 Answer = Callable[..., Any]
@@ -35,8 +50,8 @@ class Filter(NodeFilter):
     def filter(self, node: NodeInfo) -> Status:
         return cast("Status", self._answers.get("filter", lambda _: SUCCESS)(node))
 
-    def reserve(self, node: NodeInfo, snapshot: object) -> None:
-        self._answers.get("reserve", lambda *_: None)(node, snapshot)
+    def reserve(self, node: NodeInfo, snapshot: object) -> Sequence[Any]:
+        return cast("Sequence[Any]", self._answers.get("reserve", lambda *_: ())(node, snapshot))
 
 
 class Follower(Filter):
@@ -228,6 +243,62 @@ def test_only_filters_that_follow_pods_are_forked_for_each_candidate() -> None:
     follower = own(pre_filter=lambda *_: Follower()).pre_filter(pod().info(), snapshot())
     assert type(plain).add_pod is NodeFilter.add_pod
     assert type(follower).add_pod is not NodeFilter.add_pod
+
+
+class Quick(Selective, Relaxing, Incremental, Follower):
+    """Has all that a filter of one's own may have besides."""
+
+    relaxing = False
+
+    def affected_by(self, pod: PodInfo) -> bool:
+        return cast("bool", self._answers["affected_by"](pod))
+
+    def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains:
+        return frozenset([(pod.name, node.name)])
+
+    def node_class(self, node: NodeInfo) -> str:
+        return f"class of {node.name}"
+
+    def class_state(self, node: NodeInfo) -> str:
+        return f"state of {node.name}"
+
+
+def test_what_a_filter_can_do_besides_its_guard_can_do_as_well() -> None:
+    guarded = own(pre_filter=lambda *_: Quick(affected_by=lambda pod: pod.name == "a"))
+    compiled = guarded.pre_filter(pod().info(), snapshot())
+    one, on = pod("a").info(), node("n1").info()
+    assert is_affected(compiled, on, [one])
+    assert not is_affected(compiled, on, [pod("b").info()])
+    assert not is_relaxing(compiled)
+    assert apply_pod_change(compiled, one, on, 1) == {("a", "n1")}
+    assert (node_class(compiled, on), class_state(compiled, on)) == ("class of n1", "state of n1")
+    assert tracks_pods(compiled.fork())
+
+
+def test_what_a_plain_filter_cannot_do_its_guard_cannot_do_either() -> None:
+    compiled = own(pre_filter=lambda *_: Follower()).pre_filter(pod().info(), snapshot())
+    one, on = pod("a").info(), node("n1").info()
+    assert is_affected(compiled, on, [one])
+    assert apply_pod_change(compiled, one, on, 1) is None
+    assert node_class(compiled, on) == "n1"
+    assert class_state(compiled, on) != class_state(compiled, on)
+
+
+def test_a_failure_of_what_only_speeds_things_up_says_where_it_was() -> None:
+    compiled = own(pre_filter=lambda *_: Quick(affected_by=fail)).pre_filter(pod("web", "shop").info(), snapshot())
+    with pytest.raises(PluginFailed, match=r"failed in Filter \(affected_by default/a\) for pod shop/web"):
+        is_affected(compiled, node("n1").info(), [pod("a").info()])
+
+
+def test_a_scorer_keeps_what_it_says_of_shapes() -> None:
+    class ByShape(ScoresByShape, NormalizesByRange, Scorer):
+        by_shape = False
+
+    scorer = own(pre_score=lambda *_: ByShape()).pre_score(pod().info(), snapshot(), ())
+    assert not scores_by_shape(scorer)
+    assert isinstance(scorer, NormalizesByRange)
+    plain = own(pre_score=lambda *_: Scorer()).pre_score(pod().info(), snapshot(), ())
+    assert not isinstance(plain, ScoresByShape | NormalizesByRange)
 
 
 def test_the_plugin_itself() -> None:

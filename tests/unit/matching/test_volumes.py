@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kwhatif.matching.volumes import ClaimName, claim_class, claim_names, not_owner, volume_reaches, volumes_of_class
-from tests.builders import cluster, pod
-from tests.storage import EPHEMERAL, claim, owned_by, volume
+from tests.builders import cluster, pod, requirement
+from tests.storage import EPHEMERAL, claim, owned_by, reach, volume
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 
@@ -69,5 +69,17 @@ def test_a_volume_that_changes_is_compiled_anew() -> None:
     found = cluster(volume("a"))
     reaches = volume_reaches(found)
     assert reaches.of(volume("a")) is volume_reaches(found).of(volume("a"))
-    found.add(volume("a"))
+    found.add(volume("a", claim="data"))
+    assert volume_reaches(found) is reaches
+    found.add(volume("a", node_affinity=reach([requirement("zone", "In", "b")])))
     assert volume_reaches(found) is not reaches
+
+
+def test_a_volume_that_is_given_away_is_found_as_it_is() -> None:
+    """Reserve gives volumes away with every pod: that must not cost a new index."""
+    found = cluster(volume("a", size="1Gi"), volume("b", size="2Gi"))
+    before = volumes_of_class(found, "fast")
+    found.add(volume("a", size="1Gi", claim="data"))
+    assert volumes_of_class(found, "fast") is before
+    found.add(volume("a", size="4Gi", claim="data"))
+    assert [name for _, name in volumes_of_class(found, "fast").unclaimed] == ["b"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
@@ -28,13 +30,43 @@ def test_what_is_derived_is_remembered_until_one_of_its_kinds_changes() -> None:
     assert found.derived(count_of_pods, Pod, Node) is not count
 
 
-def test_an_assumed_object_is_found_and_what_is_derived_stays() -> None:
+class Tiers:
+    """How many nodes have each tier, kept up as long as no tier changes."""
+
+    def __init__(self, found: Cluster) -> None:
+        self.counts = Counter(one.metadata.labels.get("tier") for one in found.all(Node).values())
+
+    def updated(self, before: Node | None, after: Node | None) -> Tiers | None:
+        same = before and after and before.metadata.labels.get("tier") == after.metadata.labels.get("tier")
+        return self if same else None
+
+
+def test_an_index_is_kept_as_long_as_it_can_tell_what_becomes_of_it() -> None:
+    found = cluster(node("a").labels(tier="x"))
+    tiers = found.derived(Tiers, Node)
+    found.add(node("a").labels(tier="x", disk="ssd").build())
+    assert found.derived(Tiers, Node) is tiers
+    fork = found.fork()
+    fork.add(node("a").labels(tier="y").build())
+    assert found.derived(Tiers, Node) is tiers
+    fork.add(node("a").labels(tier="x").build())
+    assert fork.derived(Tiers, Node).counts == {"x": 1}
+    assert fork.derived(Tiers, Node) is not tiers
+
+
+def test_every_change_of_a_kind_gives_it_another_generation() -> None:
     found = cluster(node("a"))
-    names = found.derived(names_of_nodes, Node)
-    labelled = node("a").labels(tier="x").build()
-    found.assume(labelled)
-    assert found.get(Node, "a") is labelled
-    assert found.derived(names_of_nodes, Node) is names
+    seen = [found.generation(Node)]
+    found.add(node("a").labels(tier="x").build())
+    seen.append(found.generation(Node))
+    found.remove(node("a").build())
+    seen.append(found.generation(Node))
+    assert seen == sorted(set(seen))
+    assert found.generation(Pod) == 0
+    fork = found.fork()
+    assert fork.generation(Node) == found.generation(Node)
+    fork.add(pod("p").build())
+    assert (fork.generation(Pod) > 0, found.generation(Pod)) == (True, 0)
 
 
 def test_a_fork_shares_what_is_derived_until_either_changes() -> None:

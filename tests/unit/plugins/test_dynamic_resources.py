@@ -28,9 +28,9 @@ from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.plugins.dynamic_resources import DynamicResources, DynamicResourcesArgs
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.render.caveats import sentence
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.state import State
 from kwhatif.whatif.caveats import caveats_of
-from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
+from tests.builders import NodeBuilder, PodBuilder, node, pod, reserve, snapshot
 from tests.devices import (
     GPU,
     allocated,
@@ -55,11 +55,11 @@ GPU_0 = f"{GPU}/n1/gpu-0"
 MINE = claim("mine", request())
 
 
-def world(*objects: Object) -> Snapshot:
+def world(*objects: Object) -> State:
     return snapshot(node("n1"), node("n2"), device_class(), *objects)
 
 
-def compiled(asked: PodBuilder, within: Snapshot) -> NodeFilter:
+def compiled(asked: PodBuilder, within: State) -> NodeFilter:
     found = DynamicResources().pre_filter(asked.info(), within)
     assert isinstance(found, NodeFilter), found
     return found
@@ -505,13 +505,13 @@ def test_scores_are_scaled_to_the_best_node() -> None:
 
 def test_the_next_pod_finds_the_devices_taken() -> None:
     within = world(MINE, claim("next", request()), gpus("n1", 1))
-    compiled(asking("mine"), within).reserve(within.by_name["n1"], within)
+    reserve(compiled(asking("mine"), within), within)
     assert compiled(asking("next"), within).filter(within.by_name["n1"]).reasons == ("cannot allocate all claims",)
 
 
 def test_a_claim_is_kept_for_the_pod_where_it_is() -> None:
     within = world(MINE, gpus("n1", 1))
-    compiled(asking("mine"), within).reserve(within.by_name["n1"], within)
+    reserve(compiled(asking("mine"), within), within)
     has = within.cluster.get(ResourceClaim, "default/mine")
     assert has is not None
     assert has.status.allocation is not None
@@ -525,7 +525,7 @@ def test_a_claim_is_kept_for_the_pod_where_it_is() -> None:
 def test_a_claim_with_devices_gets_one_more_user_only_once() -> None:
     within = world(allocated(MINE, result("r", GPU_0), users=("other",)))
     for _ in range(2):
-        compiled(asking("mine"), within).reserve(within.by_name["n1"], within)
+        reserve(compiled(asking("mine"), within), within)
     has = within.cluster.get(ResourceClaim, "default/mine")
     assert has is not None
     assert [user.uid for user in has.status.reserved_for] == ["other", "default/pod"]
@@ -533,14 +533,14 @@ def test_a_claim_with_devices_gets_one_more_user_only_once() -> None:
 
 def test_devices_behind_extended_resources_are_taken_too() -> None:
     within = world(CLASS, gpus("n1", 3))
-    compiled(wanting(2), within).reserve(within.by_name["n1"], within)
+    reserve(compiled(wanting(2), within), within)
     assert compiled(wanting(1), within).filter(within.by_name["n1"]) is SUCCESS
     assert compiled(wanting(2), within).filter(within.by_name["n1"]).reasons == ("cannot allocate all claims",)
 
 
 def test_nothing_is_recorded_for_a_device_plugins_resource() -> None:
     within = snapshot(node("n1").allocatable({RESOURCE: "1"}), CLASS)
-    compiled(wanting(), within).reserve(within.by_name["n1"], within)
+    reserve(compiled(wanting(), within), within)
     assert not within.cluster.all(ResourceClaim)
 
 

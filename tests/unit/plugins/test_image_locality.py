@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from kwhatif.framework.plugin import NodeScorer
 from kwhatif.model.volume import ImageVolume
 from kwhatif.plugins.image_locality import ImageLocality, image_score, normalized_image_name
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.state import State
 from tests.builders import PodBuilder, node, pod, snapshot
 
 MB = 1024 * 1024
 
 
-def scores(asking: PodBuilder, found: Snapshot) -> list[int]:
+def scores(asking: PodBuilder, found: State) -> list[int]:
     scorer = ImageLocality().pre_score(asking.info(), found, found.nodes)
     assert isinstance(scorer, NodeScorer)
     raw = [scorer.score(one) for one in found.nodes]

@@ -13,7 +13,7 @@ from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import PodAffinityTerm
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from kwhatif.plugins.inter_pod_affinity.scoring import AffinityScorer, Preferences
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.state import State
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -52,18 +52,18 @@ def three_zones() -> list[NodeBuilder]:
     return [node(name).zone(name[0]) for name in ("a1", "a2", "b1", "c1")]
 
 
-def world(*pods: PodBuilder) -> Snapshot:
+def world(*pods: PodBuilder) -> State:
     """Three zones; namespaces `default` of team a, `shop` of team b, and `bare` that has no object."""
     return snapshot(*three_zones(), namespace("default", team="a"), namespace("shop", team="b"), *pods)
 
 
-def compiled(candidate: PodBuilder, snap: Snapshot) -> NodeFilter:
+def compiled(candidate: PodBuilder, snap: State) -> NodeFilter:
     result = InterPodAffinity().pre_filter(candidate.info(), snap)
     assert isinstance(result, NodeFilter)
     return result
 
 
-def fits(plugin: NodeFilter, snap: Snapshot) -> str:
+def fits(plugin: NodeFilter, snap: State) -> str:
     """The names of the nodes that pass."""
     return " ".join(node.name for node in snap.nodes if plugin.filter(node) is SUCCESS)
 
@@ -355,7 +355,7 @@ def test_a_pod_added_to_a_node_without_the_key_changes_nothing() -> None:
 # --- Score --------------------------------------------------------------------------------------------
 
 
-def raw_scores(candidate: PodBuilder, snap: Snapshot, args: InterPodAffinityArgs | None = None) -> str:
+def raw_scores(candidate: PodBuilder, snap: State, args: InterPodAffinityArgs | None = None) -> str:
     scorer = InterPodAffinity(args).pre_score(candidate.info(), snap, snap.nodes)
     assert isinstance(scorer, NodeScorer)
     return " ".join(f"{node.name}={scorer.score(node)}" for node in snap.nodes)

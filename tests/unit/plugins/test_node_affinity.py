@@ -11,7 +11,7 @@ from kwhatif.framework.status import SKIP, SUCCESS, Code, Status
 from kwhatif.matching.node_selector import TermError
 from kwhatif.model.pod import NodeSelectorTerm
 from kwhatif.plugins.node_affinity import NodeAffinity, NodeAffinityArgs, named_nodes
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.state import State
 from tests.builders import HOSTNAME, NodeBuilder, PodBuilder, node, on_name, pod, requirement, snapshot, term
 
 SSD = requirement("disk", "In", "ssd")
@@ -34,7 +34,7 @@ ADDED_PREFERENCE = """{"addedAffinity": {"preferredDuringSchedulingIgnoredDuring
     "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}}]}}"""
 
 
-def compiled(asking: PodBuilder, plugin: NodeAffinity | None = None, within: Snapshot = CLUSTER) -> NodeFilter:
+def compiled(asking: PodBuilder, plugin: NodeAffinity | None = None, within: State = CLUSTER) -> NodeFilter:
     result = (plugin or NodeAffinity()).pre_filter(asking.info(), within)
     assert isinstance(result, NodeFilter)
     return result
@@ -145,7 +145,7 @@ def test_added_affinity_that_does_not_parse_is_refused_at_once(json: str) -> Non
         added(json.replace('"In"', '"Gt"'))
 
 
-def many(extra: NodeBuilder | None = None) -> Snapshot:
+def many(extra: NodeBuilder | None = None) -> State:
     """Enough nodes for the hostname to be near-unique."""
     nodes = [node(f"n{index}").labels(disk="ssd" if index % 2 else "hdd") for index in range(8)]
     return snapshot(*nodes, *([extra] if extra else []))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kwhatif.framework import scoring_overflow as overflow
 from kwhatif.framework.evidence import InsufficientResource
+from kwhatif.framework.incremental import Reprieving
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.resource_allocation import ResourceSpec
 from kwhatif.framework.scoring_strategy import (
@@ -32,9 +33,9 @@ from kwhatif.model.resource import (
 )
 from kwhatif.model.resource_slice import Device, ResourcePool, ResourceSlice, ResourceSliceSpec
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.pod_row import PodRow
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.pod_row import PodRow
+from kwhatif.state.state import State
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
 
 GPU = "nvidia.com/gpu"
@@ -51,7 +52,7 @@ def small(**amounts: str) -> NodeBuilder:
     return node().allocatable({"cpu": "2", "memory": "4Gi", "pods": "3"}).allocatable(amounts)
 
 
-def fit(asked: dict[str, str], made: Snapshot) -> NodeFilter:
+def fit(asked: dict[str, str], made: State) -> NodeFilter:
     return NodeResourcesFit().pre_filter(pod("asking").requests(asked).info(), made)
 
 
@@ -86,12 +87,14 @@ def test_putting_pods_back_on_sums_is_like_trying_them_out(
         if room.filter(tried) is not SUCCESS:
             tried.remove_pod(info)
             expected.append(info)
-    found = room.readmit(PodRow(infos), made.by_name["node"])
+    found = room.reprieve_all(PodRow(infos), made.by_name["node"])
     assert found is not None
     assert found.refused == expected
-    assert room.in_scope(found.scope)
+    assert room.has_same_answer(found.scope)
     there = made.by_name["node"]
-    assert room.beside(infos, found.refused, there) == NodeFilter.beside(room, infos, found.refused, there)
+    assert room.statuses_with(infos, found.refused, there) == Reprieving.statuses_with(
+        room, infos, found.refused, there
+    )
 
 
 @given(AMOUNTS, AMOUNTS, st.lists(AMOUNTS, max_size=8))
@@ -105,8 +108,8 @@ def test_within_the_scope_the_same_pods_stay(
         PodRow([pod(str(number)).requests(each).info() for number, each in enumerate(pods)]),
     )
     one, two = fit(asked, made), fit(other, made)
-    found, again = (each.readmit(row, there) if each.filter(there) is SUCCESS else None for each in (one, two))
-    if found is not None and two.in_scope(found.scope):
+    found, again = (each.reprieve_all(row, there) if each.filter(there) is SUCCESS else None for each in (one, two))
+    if found is not None and two.has_same_answer(found.scope):
         assert again is not None
         assert again.refused == found.refused
 
@@ -126,19 +129,19 @@ def test_scope(asked: dict[str, str], expected: bool) -> None:
     """Of 2 cpu, the pod asks for 600m: beside it one of three can stay that request 1, 1 and 500m."""
     made = snapshot(small(pods="9"))
     row = PodRow([pod(cpu).cpu(cpu).info() for cpu in ("1", "1", "500m")])
-    found = fit({"cpu": "600m"}, made).readmit(row, made.by_name["node"])
+    found = fit({"cpu": "600m"}, made).reprieve_all(row, made.by_name["node"])
     assert found is not None
     assert [each.name for each in found.refused] == ["1", "500m"]
-    assert fit(asked, made).in_scope(found.scope) == expected
+    assert fit(asked, made).has_same_answer(found.scope) == expected
 
 
 def test_a_pod_without_a_place_needs_no_resource_to_be_short() -> None:
     made = snapshot(small(pods="2"))
     row = PodRow([pod(name).cpu("100m").info() for name in "ab"])
-    found = fit({"cpu": "500m"}, made).readmit(row, made.by_name["node"])
+    found = fit({"cpu": "500m"}, made).reprieve_all(row, made.by_name["node"])
     assert found is not None
     assert [each.name for each in found.refused] == ["b"]
-    assert fit({"cpu": "1m"}, made).in_scope(found.scope)
+    assert fit({"cpu": "1m"}, made).has_same_answer(found.scope)
 
 
 # --- Filter -------------------------------------------------------------------------------------------

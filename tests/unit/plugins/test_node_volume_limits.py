@@ -12,7 +12,7 @@ from kwhatif.framework.status import SKIP, SUCCESS, Code, Status
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.disks import ISCSI, AWSElasticBlockStore, AzureDisk, CinderVolume, GCEPersistentDisk, VsphereVolume
 from kwhatif.plugins.node_volume_limits import TOO_MANY_VOLUMES, NodeVolumeLimits
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.state import State
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
 from tests.storage import EPHEMERAL, attachment, claim, csi, csi_node, owned_by, storage_class, volume
 
@@ -24,7 +24,7 @@ def ebs(volume_id: str) -> dict[str, Any]:
     return {"aws_elastic_block_store": AWSElasticBlockStore(volume_id=volume_id)}
 
 
-def pre_filter(asking: PodBuilder, within: Snapshot) -> NodeFilter | Status:
+def pre_filter(asking: PodBuilder, within: State) -> NodeFilter | Status:
     return NodeVolumeLimits().pre_filter(asking.info(), within)
 
 
@@ -314,7 +314,7 @@ def test_the_answer_follows_the_cluster() -> None:
     assert verdict_of(found) is SUCCESS
 
 
-def verdict_of(found: Snapshot) -> Status:
+def verdict_of(found: State) -> Status:
     check = pre_filter(pod().claim("new"), found)
     assert isinstance(check, NodeFilter)
     return check.filter(found.by_name["n"])

@@ -15,7 +15,7 @@ from kwhatif.model.workload import ReplicaSet, ReplicaSetSpec
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.plugins.pod_topology_spread.filtering import CriticalPaths
 from kwhatif.plugins.pod_topology_spread.scoring import round_half_away
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.state import State
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -48,13 +48,13 @@ def running(*places: str) -> list[PodBuilder]:
     return [web(f"web-{number}").on(place) for number, place in enumerate(places)]
 
 
-def compiled(candidate: PodBuilder, snap: Snapshot, args: PodTopologySpreadArgs | None = None) -> NodeFilter:
+def compiled(candidate: PodBuilder, snap: State, args: PodTopologySpreadArgs | None = None) -> NodeFilter:
     result = PodTopologySpread(args).pre_filter(candidate.info(), snap)
     assert isinstance(result, NodeFilter)
     return result
 
 
-def fits(plugin: NodeFilter, snap: Snapshot) -> str:
+def fits(plugin: NodeFilter, snap: State) -> str:
     """The names of the nodes that pass."""
     return " ".join(node.name for node in snap.nodes if plugin.filter(node) is SUCCESS)
 
@@ -387,7 +387,7 @@ def test_a_single_domain_is_the_minimum_whatever_becomes_of_it() -> None:
 
 
 def scores(
-    candidate: PodBuilder, snap: Snapshot, names: str = "", args: PodTopologySpreadArgs | None = None
+    candidate: PodBuilder, snap: State, names: str = "", args: PodTopologySpreadArgs | None = None
 ) -> dict[str, tuple[int, int]]:
     """Raw and normalised score of the feasible nodes; all, if none are named."""
     nodes = [snap.by_name[name] for name in names.split()] or snap.nodes

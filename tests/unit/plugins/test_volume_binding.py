@@ -14,8 +14,8 @@ from kwhatif.model.disks import AWSElasticBlockStore, AzureFile
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim, VolumeNodeSelectorTerm
 from kwhatif.model.volume import ClaimVolumeSource
 from kwhatif.plugins.volume_binding import VolumeBinding, VolumeBindingArgs
-from kwhatif.snapshot.snapshot import Snapshot
-from tests.builders import HOSTNAME, ZONE, NodeBuilder, PodBuilder, node, pod, requirement, selector, snapshot
+from kwhatif.state.state import State
+from tests.builders import HOSTNAME, ZONE, NodeBuilder, PodBuilder, node, pod, requirement, reserve, selector, snapshot
 from tests.storage import (
     EPHEMERAL,
     SELECTED_NODE,
@@ -48,11 +48,11 @@ def in_zone(*zones: str) -> Any:
     return reach([requirement(ZONE, "In", *zones)])
 
 
-def pre_filter(asking: PodBuilder, within: Snapshot) -> NodeFilter | Status:
+def pre_filter(asking: PodBuilder, within: State) -> NodeFilter | Status:
     return VolumeBinding().pre_filter(asking.info(), within)
 
 
-def compiled(asking: PodBuilder, within: Snapshot) -> NodeFilter:
+def compiled(asking: PodBuilder, within: State) -> NodeFilter:
     result = pre_filter(asking, within)
     assert isinstance(result, NodeFilter)
     return result
@@ -398,16 +398,16 @@ def test_an_invalid_selector_of_a_claim_is_an_error() -> None:
     assert status.message.startswith("error creating internal label selector for claim: default/data: ")
 
 
-def reserved(asking: PodBuilder, *objects: KubernetesObject, name: str = "n1") -> Snapshot:
+def reserved(asking: PodBuilder, *objects: KubernetesObject, name: str = "n1") -> State:
     """The snapshot after the pod went to the node."""
     found = snapshot(node("n1").zone("a"), node("n2").zone("b"), *objects)
     check = compiled(asking, found)
     assert check.filter(found.by_name[name]) is SUCCESS
-    check.reserve(found.by_name[name], found)
+    reserve(check, found, name)
     return found
 
 
-def takers(found: Snapshot) -> dict[str, str]:
+def takers(found: State) -> dict[str, str]:
     """Volume -> the claim that has it."""
     volumes = found.cluster.all(PersistentVolume).values()
     return {volume.metadata.name: ref.name for volume in volumes if (ref := volume.spec.claim_ref) is not None}
@@ -638,13 +638,12 @@ def test_the_next_pod_follows_a_claim_that_is_being_provisioned() -> None:
     assert [info.name for info in found.nodes if again.filter(info) is SUCCESS] == ["n2"]
 
 
-def test_reserving_changes_a_forked_cluster_alone() -> None:
-    found = snapshot(node("n1"), LOCAL, claim("data", "local"), volume("pv", "local"))
-    original = found.cluster
-    found.cluster = original.fork()
-    compiled(pod().claim("data"), found).reserve(found.by_name["n1"], found)
+def test_reserving_changes_a_fork_alone() -> None:
+    original = snapshot(node("n1"), LOCAL, claim("data", "local"), volume("pv", "local"))
+    found = original.fork()
+    reserve(compiled(pod().claim("data"), found), found)
     assert takers(found) == {"pv": "data"}
-    assert original.all(PersistentVolume)["pv"].spec.claim_ref is None
+    assert original.cluster.all(PersistentVolume)["pv"].spec.claim_ref is None
 
 
 def test_nothing_is_reserved_for_bound_claims() -> None:

@@ -9,18 +9,18 @@ from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Code, Status
 from kwhatif.model.disks import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
 from kwhatif.plugins.volume_restrictions import CLAIM_IN_USE, DISK_CONFLICT, VolumeRestrictions
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.state import State
 from tests.builders import PodBuilder, node, pod, snapshot
 from tests.storage import claim, volume
 
 RWOP = ("ReadWriteOncePod",)
 
 
-def pre_filter(asking: PodBuilder, within: Snapshot) -> NodeFilter | Status:
+def pre_filter(asking: PodBuilder, within: State) -> NodeFilter | Status:
     return VolumeRestrictions().pre_filter(asking.info(), within)
 
 
-def compiled(asking: PodBuilder, within: Snapshot) -> NodeFilter:
+def compiled(asking: PodBuilder, within: State) -> NodeFilter:
     result = pre_filter(asking, within)
     assert isinstance(result, NodeFilter)
     return result
@@ -111,7 +111,7 @@ def test_a_disk_conflict_names_disk_and_pod_and_concerns_only_that_node() -> Non
     assert check.filter(found.by_name["n2"]) is SUCCESS
 
 
-def exclusive_claim_in_use() -> Snapshot:
+def exclusive_claim_in_use() -> State:
     return snapshot(
         node("n1"),
         node("n2"),

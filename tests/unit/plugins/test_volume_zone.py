@@ -9,7 +9,7 @@ from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Code, Status
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.plugins.volume_zone import NO_VOLUME_ZONE, VolumeZone
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.state import State
 from tests.builders import ZONE, PodBuilder, node, pod, snapshot
 from tests.storage import EPHEMERAL, claim, storage_class, volume
 
@@ -18,7 +18,7 @@ BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 BETA_REGION = "failure-domain.beta.kubernetes.io/region"
 
 
-def pre_filter(asking: PodBuilder, within: Snapshot) -> NodeFilter | Status:
+def pre_filter(asking: PodBuilder, within: State) -> NodeFilter | Status:
     return VolumeZone().pre_filter(asking.info(), within)
 
 

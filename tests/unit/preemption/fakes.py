@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.extender import ExtenderError, ExtenderVictims
+from kwhatif.framework.incremental import Selective
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from kwhatif.preemption.candidate import Candidate
-from kwhatif.snapshot.node_info import NodeInfo
-from kwhatif.snapshot.pod_info import PodInfo
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from tests.builders import PodBuilder
 
 
@@ -34,11 +35,11 @@ class Cpu:
 
     name: ClassVar[str] = "NodeResourcesFit"
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter:
         return CpuFilter(pod)
 
 
-class RivalFilter(NodeFilter):
+class RivalFilter(Selective, NodeFilter):
     """No two pods labelled `rival` on one node; counts in state of its own, as InterPodAffinity does."""
 
     reads = Reads.CLUSTER
@@ -52,7 +53,7 @@ class RivalFilter(NodeFilter):
     def fork(self) -> RivalFilter:
         return RivalFilter(dict(self.rivals))
 
-    def heeds(self, pod: PodInfo) -> bool:
+    def affected_by(self, pod: PodInfo) -> bool:
         return "rival" in pod.labels
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
@@ -65,7 +66,7 @@ class RivalFilter(NodeFilter):
 class Rivals:
     name: ClassVar[str] = "Rivals"
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter:
         return RivalFilter({node.name: sum("rival" in other.labels for other in node.pods) for node in snapshot.nodes})
 
 
@@ -89,7 +90,7 @@ class Asked:
         self.name = name
         self.filter = AskedFilter(answer, reads)
 
-    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> NodeFilter | Status:
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         return self.filter
 
 
@@ -110,7 +111,7 @@ class FakeExtender:
         return True
 
     def preempt(
-        self, pod: PodInfo, victims: Mapping[str, ExtenderVictims], snapshot: Snapshot
+        self, pod: PodInfo, victims: Mapping[str, ExtenderVictims], snapshot: State
     ) -> Mapping[str, ExtenderVictims]:
         self.seen = victims
         answer: Mapping[str, ExtenderVictims] = self.reply(victims)
@@ -126,7 +127,7 @@ def broken(message: str) -> Callable[..., Any]:
     return reply
 
 
-def cycle_of(snapshot: Snapshot, pod: PodBuilder, *plugins: Any, extenders: Sequence[Any] = ()) -> Cycle:
+def cycle_of(snapshot: State, pod: PodBuilder, *plugins: Any, extenders: Sequence[Any] = ()) -> Cycle:
     """The cycle of the pod after its nodes were filtered; with `Cpu` alone when no plugin is named."""
     used = plugins or (Cpu(),)
     cycle = Cycle(Profile(pre_filter=used, filter=used, extenders=tuple(extenders)), pod.info(), snapshot)

@@ -8,7 +8,7 @@ from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec
 from kwhatif.preemption.budgets import Budgets, BudgetUse
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 from tests.builders import budget, cluster, pod, requirement, selector
 
 

@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 
 from kwhatif.preemption.ranking import RUNGS, by_importance, deciding_rung, oldest, rank
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 from tests.builders import pod
 
 EARLY, LATE = "2026-01-01T08:00:00Z", "2026-01-01T09:00:00Z"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kwhatif.framework.incremental import Selective
 from kwhatif.framework.plugin import Reads
 from kwhatif.framework.status import SUCCESS, Code, Verdict, error, unschedulable
 from kwhatif.model.cluster import KubernetesObject
@@ -11,9 +12,10 @@ from kwhatif.preemption.budgets import Budgets, BudgetUse
 from kwhatif.preemption.candidate import Candidate
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.victims import NO_VICTIMS, VictimSearch
-from kwhatif.snapshot.node_info import NodeInfo
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 from tests.builders import NodeBuilder, PodBuilder, budget, node, pod, selector, snapshot
-from tests.unit.preemption.fakes import Asked, Cpu, Rivals, cycle_of, told
+from tests.unit.preemption.fakes import Asked, AskedFilter, Cpu, Rivals, cycle_of, told
 
 Objects = KubernetesObject | PodBuilder | NodeBuilder
 
@@ -172,14 +174,18 @@ def test_filters_that_read_no_pods_are_asked_once() -> None:
     assert live.filter.asked == [[], ["a"], ["a", "b"]]
 
 
-def test_a_filter_is_not_asked_again_about_pods_that_it_does_not_heed() -> None:
-    heedless = Asked(reads=Reads.CLUSTER)
-    heedless.filter.heeds = lambda _: False  # type: ignore[method-assign]
+def test_a_filter_is_not_asked_again_about_pods_that_do_not_affect_it() -> None:
+    class Unaffected(Selective, AskedFilter):
+        def affected_by(self, pod: PodInfo) -> bool:
+            return False
+
+    plugin = Asked()
+    plugin.filter = Unaffected(lambda _: SUCCESS, Reads.CLUSTER)
     snap = snapshot(node("n1"), running("a", "2"), running("b", "2"))
-    cycle = cycle_of(snap, wants("2"), heedless, Cpu())
-    heedless.filter.asked.clear()
+    cycle = cycle_of(snap, wants("2"), plugin, Cpu())
+    plugin.filter.asked.clear()
     VictimSearch(cycle, Policy(), Budgets(snap.cluster)).on(snap.by_name["n1"])
-    assert heedless.filter.asked == [[]]
+    assert plugin.filter.asked == [[]]
 
 
 def test_filters_with_state_of_their_own_follow_every_pod() -> None:

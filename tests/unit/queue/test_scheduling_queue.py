@@ -15,7 +15,7 @@ from kwhatif.queue.nominator import pod_lister
 from kwhatif.queue.preempting import Preempting
 from kwhatif.queue.profiles import QueueOptions, QueueProfile
 from kwhatif.queue.scheduling_queue import SchedulingQueue
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod
 
 NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)

@@ -56,6 +56,7 @@ from kwhatif.model.caveat import (
     ServiceAccountsNotChecked,
     SomeNamespaces,
     StaleSnapshot,
+    TooManyPods,
     TwoMoments,
     UndatedSnapshot,
     UnjudgedKind,
@@ -250,6 +251,10 @@ SENTENCES: dict[Caveat, str] = {
     ReplicasKept(workload="Deployment a/b", replicas=4): (
         "Deployment a/b leaves spec.replicas out: it keeps the 4 that it has, as kubectl apply does unless the"
         " manifest applied before named a number"
+    ),
+    TooManyPods(workload="Deployment a/b", count=2147483647, judged=10000): (
+        "Deployment a/b asks for 2,147,483,647 pods, of which 10,000 were judged: the others count like the last of"
+        " these, or as not judged if it finds a node"
     ),
     WorkloadNotInDump(workload="Deployment a/b", count=2): (
         "Deployment a/b is not in the input, but 2 of its pods are: they count as made of another template"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from itertools import cycle
@@ -11,6 +14,7 @@ from msgspec.structs import replace
 
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.framework.reference import use_reference
 from kwhatif.model.caveat import Batching
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.preemption.victims import VictimSearch
@@ -130,6 +134,38 @@ def test_a_replica_with_a_claim_of_its_own_costs_an_attempt(monkeypatch: pytest.
     assert watched.attempts == 3
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_the_switch_on_every_pod_has_an_attempt_of_its_own(
+    kind: Callable[[int], PodBuilder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = Watched(monkeypatch, *nodes()[:4], *low_pods()[:16]).place_many(kind, 4)
+    use_reference(on=True)
+    try:
+        watched = Watched(monkeypatch, *nodes()[:4], *low_pods()[:16])
+        placed = watched.place_many(kind, 4)
+    finally:
+        use_reference(on=False)
+    assert watched.attempts == len(placed)
+    for one, other in zip(quick, placed, strict=True):
+        assert (one.outcome, one.ties, one.message) == (other.outcome, other.ties, other.message)
+        assert [each.pod.key for each in one.victims] == [each.pod.key for each in other.victims]
+
+
+def test_the_switch_is_in_the_environment() -> None:
+    asked = "from kwhatif.framework.reference import is_reference; print(is_reference())"
+    said = {
+        value: subprocess.run(
+            [sys.executable, "-c", asked],
+            env=os.environ | {"KWHATIF_REFERENCE": value},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for value in ("", "0", "1")
+    }
+    assert said == {"": "False", "0": "False", "1": "True"}
+
+
 def without_default_spreading() -> Profile:
     profile, bare = default_profile(), PodTopologySpread(PodTopologySpreadArgs(defaulting_type="List"))
     points = ("pre_filter", "filter", "pre_score", "score")
@@ -157,4 +193,4 @@ def test_it_is_said_where_equal_pods_may_be_batched(
     placing = Placer({DEFAULT_SCHEDULER: profile}, snap)
     for placement in placing.place_all(make(number).info() for number in range(3)):
         assert placement.outcome == "Placed"
-    assert (Batching() in placing.caveats) is is_said
+    assert any(isinstance(caveat, Batching) for caveat in placing.caveats) is is_said

@@ -17,10 +17,10 @@ from kwhatif.model.node import Node
 from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PriorityClass
-from kwhatif.snapshot.pod_info import PodInfo
 from kwhatif.sources.dump import read_cluster
 from kwhatif.sources.extender.objects import WholeObjects
 from kwhatif.sources.manifests import read_manifest_set
+from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod
 
 MANIFEST = """

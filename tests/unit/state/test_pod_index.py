@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.matching.affinity import AffinityTerms
-from kwhatif.snapshot.snapshot import Snapshot
+from kwhatif.model.pod import Pod
+from kwhatif.state.change import Bind, Delete, Evict
+from kwhatif.state.state import State
 from tests.builders import ZONE, PodBuilder, affinity_term, node, pod, selector, snapshot
 
 SHY = affinity_term(ZONE, selector(app="web"))
@@ -15,11 +17,11 @@ def web(name: str, namespace: str = "default") -> PodBuilder:
     return pod(name, namespace).labels(app="web")
 
 
-def counts(snap: Snapshot, namespace: str = "default") -> dict[str | None, dict[str, int]]:
+def counts(snap: State, namespace: str = "default") -> dict[str | None, dict[str, int]]:
     return {group.labels.get("app"): dict(group.pods) for group in snap.index.groups(namespace)}
 
 
-def terms(snap: Snapshot) -> dict[AffinityTerms, dict[str, int]]:
+def terms(snap: State) -> dict[AffinityTerms, dict[str, int]]:
     return {terms: dict(pods) for terms, pods in snap.index.terms_about("default") if pods}
 
 
@@ -33,7 +35,7 @@ def test_groups_are_pods_of_one_namespace_with_equal_labels() -> None:
         web("pending"),
         web("stray").on("gone"),
     )
-    assert counts(snap) == {"web": {"n1": 2, "n2": 1}, None: {"n2": 1}}
+    assert counts(snap) == {"web": {"n1": 2, "n2": 1, "gone": 1}, None: {"n2": 1}}
     assert counts(snap, "shop") == {"web": {"n1": 1}}
     assert counts(snap, "empty") == {}
     assert {"default", "shop"} <= set(snap.index.namespaces())
@@ -43,26 +45,27 @@ def test_pods_that_are_being_deleted_are_counted_apart() -> None:
     snap = snapshot(node("n1"), web("a").on("n1"), web("b").on("n1").terminating())
     (group,) = snap.index.groups("default")
     assert (group.pods, group.terminating) == ({"n1": 2}, {"n1": 1})
-    snap.forget(snap.pods["default/b"], "n1")
+    snap.apply(Evict("default/b"))
     assert (group.pods, group.terminating) == ({"n1": 1}, {})
 
 
 def test_it_keeps_up_with_pods_that_come_and_go() -> None:
     snap = snapshot(node("n1"), node("n2"), web("a").on("n1"), web("b").on("n1"))
     assert counts(snap) == {"web": {"n1": 2}}
-    snap.assume(web("c").info(), "n2")
-    snap.forget(snap.pods["default/a"], "n1")
+    snap.apply(Bind(web("c").build(), "n2"))
+    snap.apply(Evict("default/a"))
     assert counts(snap) == {"web": {"n1": 1, "n2": 1}}
-    with snap.without("default/b"):
-        assert counts(snap) == {"web": {"n2": 1}}
+    fork = snap.fork()
+    fork.apply(Delete(Pod, "default/b"))
+    assert counts(fork) == {"web": {"n2": 1}}
     assert counts(snap) == {"web": {"n1": 1, "n2": 1}}
 
 
 def test_it_keeps_up_with_namespaces_that_nobody_asked_about() -> None:
     snap = snapshot(node("n1"), web("a", "shop").on("n1"), web("b").on("n1"))
     assert counts(snap) == {"web": {"n1": 1}}
-    snap.assume(web("c", "shop").info(), "n1")
-    snap.forget(snap.pods["shop/a"], "n1")
+    snap.apply(Bind(web("c", "shop").build(), "n1"))
+    snap.apply(Evict("shop/a"))
     assert counts(snap, "shop") == {"web": {"n1": 1}}
 
 
@@ -73,8 +76,8 @@ def test_it_does_not_matter_how_many_namespaces_were_asked_about(asked: int) -> 
     for name in names[:asked]:
         assert counts(snap, name) == {"web": {"n1": 1}}
     for name in names[1:]:
-        snap.assume(web("b", name).info(), "n2")
-        snap.forget(snap.pods[f"{name}/a"], "n1")
+        snap.apply(Bind(web("b", name).build(), "n2"))
+        snap.apply(Evict(f"{name}/a"))
     assert set(snap.index.namespaces()) >= set(names)
     assert [counts(snap.fork(), name) for name in names] == [{"web": {"n1": 1}}, *[{"web": {"n2": 1}}] * 5]
     assert [counts(snap, name) for name in names] == [{"web": {"n1": 1}}, *[{"web": {"n2": 1}}] * 5]
@@ -92,14 +95,14 @@ def test_terms_are_found_by_the_namespaces_that_they_may_speak_of() -> None:
     snap = snapshot(node("n1"), *(built.on("n1") for name, built in pods.items() if name != "any"))
     known = {name: built.info().affinity_terms for name, built in pods.items()}
 
-    def about(snap: Snapshot, namespace: str) -> set[str]:
+    def about(snap: State, namespace: str) -> set[str]:
         found = {terms for terms, _ in snap.index.terms_about(namespace)}
         return {name for name, terms in known.items() if terms in found}
 
     assert about(snap, "default") == {"here", "both"}
     assert about(snap, "shop") == {"there", "both"}
     fork = snap.fork()
-    fork.assume(pods["any"].info(), "n1")
+    fork.apply(Bind(pods["any"].build(), "n1"))
     assert about(fork, "elsewhere") == {"any"}
     assert about(fork, "shop") == {"there", "both", "any"}
     assert about(snap, "elsewhere") == set()
@@ -111,9 +114,10 @@ def test_terms_are_counted_by_node() -> None:
     )
     same = pod("c").pod_anti_affinity(SHY).info()
     assert terms(snap) == {same.affinity_terms: {"n1": 2}}
-    snap.assume(same, "n2")
-    snap.forget(snap.pods["default/a"], "n1")
+    snap.apply(Bind(same.pod, "n2"))
+    snap.apply(Evict("default/a"))
     assert terms(snap) == {same.affinity_terms: {"n1": 1, "n2": 1}}
-    with snap.without("default/b"):
-        assert terms(snap) == {same.affinity_terms: {"n2": 1}}
+    fork = snap.fork()
+    fork.apply(Delete(Pod, "default/b"))
+    assert terms(fork) == {same.affinity_terms: {"n2": 1}}
     assert terms(snap) == {same.affinity_terms: {"n1": 1, "n2": 1}}

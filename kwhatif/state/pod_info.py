@@ -12,6 +12,8 @@ from kwhatif.matching.ports import HostPort, host_ports
 from kwhatif.model.meta import parse_time
 from kwhatif.model.pod import Pod
 
+#: How much is found out about a pod: its volumes, also for a fork or two where they are others.
+_MEMOS = 4
 T = TypeVar("T")
 
 
@@ -34,6 +36,10 @@ class PodInfo:
         # preemption asks for ports and terms of a hundred thousand pods.
         self._ports: tuple[HostPort, ...] | None = None
         self._affinity_terms: AffinityTerms | None = None
+        #: The budgets that count the pod, with the generation that this holds for: kept by `preemption.budgets`.
+        self.budgets: tuple[int, tuple[str, ...]] | None = None
+        #: What else was found out about the pod, by the generation of what that depends on.
+        self.memos: dict[int, Any] | None = None
         self._derived: dict[Callable[[Pod], Any], Any] | None = None
         start_time = pod.status.start_time
         #: When the kubelet acknowledged the pod, nanoseconds since the epoch.
@@ -102,6 +108,16 @@ class PodInfo:
             and affinity.pod_anti_affinity is not None
             and bool(affinity.pod_anti_affinity.required)
         )
+
+    def remember(self, generation: int, found: object) -> None:
+        """Keep what was found out in `memos`, and forget what is likely to be out of date."""
+        if self.memos is None or len(self.memos) >= _MEMOS:
+            self.memos = {}
+        self.memos[generation] = found
+
+    def __getstate__(self) -> dict[str, object]:
+        """What was found out stays behind."""
+        return self.__dict__ | {"budgets": None, "memos": None}
 
     def __repr__(self) -> str:
         """For people and failing tests."""

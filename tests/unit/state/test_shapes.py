@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.snapshot.shapes import Shapes, near_unique_keys
+from kwhatif.model.node import Node
+from kwhatif.state.shapes import Shapes, near_unique_keys
 from tests.builders import HOSTNAME, NodeBuilder, node
+
+
+def shapes_of(nodes: list[Node]) -> Shapes:
+    return Shapes(near_unique_keys(nodes))
 
 
 def numbers(*builders: NodeBuilder) -> list[int]:
     nodes = [builder.build() for builder in builders]
-    shapes = Shapes(nodes)
+    shapes = shapes_of(nodes)
     return [shapes.number(one) for one in nodes]
 
 
@@ -39,7 +44,7 @@ def test_taints_in_another_order_are_another_shape() -> None:
 
 def test_hostnames_are_no_part_of_the_shape_of_many_nodes() -> None:
     nodes = [node(f"n{index}").labels(pool="ab"[index % 2]).build() for index in range(8)]
-    shapes = Shapes(nodes)
+    shapes = shapes_of(nodes)
     assert shapes.unfixed == {HOSTNAME}
     assert [shapes.number(one) for one in nodes] == [0, 1] * 4
 
@@ -56,8 +61,16 @@ def test_a_label_is_near_unique_with_more_values_than_half_the_nodes() -> None:
     assert keys(6) == {"rack"}
 
 
-def test_every_shape_has_its_first_node_for_a_representative() -> None:
+def test_every_shape_that_some_node_has_has_a_representative() -> None:
     nodes = [node("a").build(), node("a").labels(disk="ssd").build(), node("a").cordoned().build()]
-    shapes = Shapes(nodes)
+    shapes = shapes_of(nodes)
     assert [shapes.number(one) for one in [*nodes, *nodes]] == [0, 1, 2] * 2
+    assert shapes.representatives == []
+    for number in (0, 1, 2, 2):
+        shapes.count(number, 1)
     assert shapes.representatives == nodes
+    copy = shapes.copy()
+    shapes.count(1, -1)
+    shapes.count(2, -1)
+    assert shapes.representatives == [nodes[0], nodes[2]]
+    assert copy.representatives == nodes

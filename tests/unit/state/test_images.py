@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.snapshot.images import image_states, images_on
+from kwhatif.model.node import Node
+from kwhatif.model.overlay import Overlay
+from kwhatif.state.images import ImageStates, add_images, images_on, remove_images
 from tests.builders import NodeBuilder, node, snapshot
+
+
+def image_states(nodes: Iterable[Node]) -> ImageStates:
+    states: ImageStates = Overlay()
+    for one in nodes:
+        add_images(states, one)
+    return states
 
 
 def test_counts_the_nodes_that_have_a_name() -> None:
@@ -18,7 +29,10 @@ def test_counts_the_nodes_that_have_a_name() -> None:
 
 def test_a_name_that_a_node_lists_twice_makes_it_one_node() -> None:
     twice = node("a").image(10, "web:1", "web:1").image(20, "web:1").build()
-    assert image_states([twice]) == {"web:1": (10, 1)}
+    states = image_states([twice])
+    assert states == {"web:1": (10, 1)}
+    remove_images(states, twice)
+    assert states == {}
 
 
 def test_the_size_is_the_first_nodes_in_the_servers_order_whatever_the_zones() -> None:
@@ -28,8 +42,18 @@ def test_the_size_is_the_first_nodes_in_the_servers_order_whatever_the_zones() -
     )
     assert [one.name for one in found.nodes] == ["a1", "b", "a2"]
     assert found.images == {"web:1": (20, 2)}
-    assert found.by_name["b"].images == {"web:1": (20, 2)}
-    assert found.by_name["a1"].images == {}
+    assert found.by_name["b"].images == {"web:1"}
+    assert found.by_name["a1"].images == set()
+
+
+def test_the_size_stays_until_no_node_has_the_image() -> None:
+    first, second = node("a").image(10, "web:1").build(), node("b").image(20, "web:1").build()
+    states = image_states([first, second])
+    remove_images(states, first)
+    assert states == {"web:1": (10, 1)}
+    remove_images(states, second)
+    add_images(states, second)
+    assert states == {"web:1": (20, 1)}
 
 
 def test_names_are_taken_as_they_stand() -> None:
@@ -57,4 +81,7 @@ def test_agrees_with_counting_naively(lists: list[list[tuple[int, list[str]]]]) 
         assert size == next(other for _, other, named in every if named == name)
         assert count == len({index for index, _, named in every if named == name})
     for index, one in enumerate(built):
-        assert images_on(one, states) == {name: states[name] for place, _, name in every if place == index}
+        assert images_on(one) == {name for place, _, name in every if place == index}
+    for one in built:
+        remove_images(states, one)
+    assert states == {}

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import cast
 
 from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY
-from kwhatif.snapshot.pod_info import PodInfo
+from kwhatif.state.pod_info import PodInfo
 
 _PLACES = {name: place for place, name in enumerate((CPU, MEMORY, EPHEMERAL_STORAGE))}
 

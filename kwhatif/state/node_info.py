@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
 
 from kwhatif.matching.ports import HostPort
 from kwhatif.matching.requests import PODS, Resources, stored_amounts, to_resources
 from kwhatif.model.node import Node, Taint
 from kwhatif.model.quantity import value
-from kwhatif.snapshot.pod_info import PodInfo
-
-
-class ImageState(NamedTuple):
-    """One image on a node: its size in bytes, and on how many nodes of the cluster it is."""
-
-    size: int
-    num_nodes: int
+from kwhatif.state.pod_info import PodInfo
 
 
 class NodeInfo:
     """A node with its pods and what they sum up to.
 
-    Mutable; a cycle never changes one that belongs to a snapshot, simulations work on a `clone`.
+    Mutable; only `State.apply` changes one that belongs to a state, simulations work on a `clone`.
     """
 
     __slots__ = (
@@ -33,15 +27,17 @@ class NodeInfo:
         "cpu",
         "declared_features",
         "ephemeral",
+        "generation",
         "images",
         "labels",
         "memory",
+        "memos",
         "name",
         "node",
         "nonzero_cpu",
         "nonzero_memory",
+        "owner",
         "pods",
-        "remembered",
         "scalars",
         "shape",
         "taints",
@@ -70,7 +66,8 @@ class NodeInfo:
         self.wide = self.allocatable.is_wide
         #: `allocatable.pods`; a node that does not state it takes none.
         self.allowed_pods = value(allocatable.get(PODS, 0))
-        self.images: Mapping[str, ImageState] = {}
+        #: Names of the images that it has, where a state counts them; the state knows their sizes.
+        self.images: AbstractSet[str] = frozenset()
         self.pods: list[PodInfo] = []
         self.with_affinity: list[PodInfo] = []
         self.with_required_anti_affinity: list[PodInfo] = []
@@ -86,8 +83,13 @@ class NodeInfo:
         self._used_ports: set[HostPort] | None = None
         #: The node that this is a copy of, and the pods that were left out: they have a say in which ports are free.
         self._cut_from: tuple[NodeInfo, Sequence[PodInfo]] | None = None
-        #: What preemption keeps of the node (`preemption.emptied`): forgotten as soon as a pod comes or goes.
-        self.remembered: dict[Hashable, object] | None = None
+        #: Another number whenever the node or its pods have changed; a clone has none before a state owns it.
+        self.generation = 0
+        #: Whose it is: nobody else may change it, and nobody at all once it is shared.
+        self.owner: object = None
+        #: What was found out about it as it is: forgotten as soon as a pod comes or goes. Keys say what else that
+        #: depends on, by its generation; a node may belong to several states.
+        self.memos: dict[Hashable, Any] | None = None
 
     def add_pod(self, pod: PodInfo) -> None:
         """Append the pod and count it."""
@@ -121,7 +123,7 @@ class NodeInfo:
         self._count(present, -1)
 
     def _count(self, pod: PodInfo, sign: int) -> None:
-        self.remembered = None
+        self.memos = None
         (cpu, memory, ephemeral, scalars), nonzero_cpu, nonzero_memory, wide = pod.resources
         if wide:
             self.wide = True
@@ -162,6 +164,13 @@ class NodeInfo:
         other._cut_from = self._cut_from
         return other
 
+    def with_pods(self, pods: Iterable[PodInfo]) -> NodeInfo:
+        """The node with these pods, as if no other had ever been there."""
+        other = self._bare()
+        for pod in pods:
+            other.add_pod(pod)
+        return other
+
     def clone_without(self, pods: Sequence[PodInfo]) -> NodeInfo:
         """A copy from which these pods of the node were removed; the others keep their order."""
         other = self._bare()
@@ -195,8 +204,20 @@ class NodeInfo:
         other.nonzero_cpu = other.nonzero_memory = 0
         other._used_ports = None
         other._cut_from = None
-        other.remembered = None
+        other.generation = 0
+        other.owner = None
+        other.memos = None
         return other
+
+    def __getstate__(self) -> dict[str, object]:
+        """What was found out stays behind; so does the node that this one was cut from, as the ports are known."""
+        if self._cut_from is not None:
+            self.used_ports()
+        return {name: getattr(self, name) for name in self.__slots__} | {"memos": None, "_cut_from": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, content in state.items():
+            setattr(self, name, content)
 
     def __repr__(self) -> str:
         """For people and failing tests."""

@@ -1,0 +1,222 @@
+"""What a compiled plugin may say besides the scheduler's extension points, so that fewer questions need be asked.
+
+Nothing here changes an answer. A `NodeFilter` or `NodeScorer` that also inherits from one of these is asked less often,
+or kept from one replica to the next; one that does not is asked again, or compiled anew: right, but slower. The
+functions at the end ask any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.framework.reference import is_reference
+from kwhatif.framework.status import SUCCESS, Status
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.pod_row import PodRow
+
+#: Nodes by label, as key and value.
+TopologyDomains = frozenset[tuple[str, str]]
+NO_DOMAINS: TopologyDomains = frozenset()
+
+# --- preemption ----------------------------------------------------------------------------------------
+
+
+class Relaxing(NodeFilter):
+    """A filter to which a pod less on the node never makes it object: what it said before can be relied on."""
+
+    #: False where that does not hold for the pod in question.
+    relaxing: bool = True
+
+
+class Selective(NodeFilter):
+    """A CLUSTER filter that can tell which pods matter to it: for others, `add_pod` and `remove_pod` are not called."""
+
+    def affected_by(self, pod: PodInfo) -> bool:
+        """Whether the answer can change when the pod comes to a node or leaves it."""
+        raise NotImplementedError
+
+    def affected_on(self, node: NodeInfo) -> bool:
+        """A quick look whether any pod that is on the node, or has been, may matter."""
+        del node
+        return True
+
+
+class Reprieved(NamedTuple):
+    """What came of putting pods back on a node."""
+
+    #: Those that cannot stay, in their order.
+    refused: Sequence[PodInfo]
+    #: For which other filters of the type the same comes of it, see `Reprieving.has_same_answer`.
+    scope: object
+
+
+class Reprieving(NodeFilter):
+    """A filter that looks at the node alone, and knows without trying which of the node's pods can stay."""
+
+    #: Filters of one plugin with equal signatures answer alike, whatever they are asked, and never change.
+    signature: Hashable
+
+    def reprieve_all(self, row: PodRow, node: NodeInfo) -> Reprieved | None:
+        """Put the pods on the node, which the pod fits, one after another, but for those beside which it does not fit.
+
+        The same as `add_pod` on the node and `filter` for each pod, and `remove_pod` where that is not successful. The
+        node itself stays as it is.
+
+        Returns:
+            Which pods cannot stay; None: it has to be tried out.
+        """
+        raise NotImplementedError
+
+    def has_same_answer(self, scope: object) -> bool:
+        """Whether the pod fits the same node, and the same pods cannot stay, as in a `Reprieved` of that scope."""
+        del scope
+        return False
+
+    def statuses_with(
+        self, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
+    ) -> dict[PodInfo, Status]:
+        """What `filter` says with each refused pod there, when all before it that are not have been put on the node."""
+        node = node.clone()
+        statuses = dict.fromkeys(refused, SUCCESS)
+        for pod in pods:
+            node.add_pod(pod)
+            if pod in statuses:
+                statuses[pod] = self.filter(node)
+                node.remove_pod(pod)
+        return statuses
+
+
+# --- replicas ------------------------------------------------------------------------------------------
+
+
+class Incremental:
+    """A CLUSTER filter or scorer that keeps up with the state, for the next pod of the same signature."""
+
+    def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
+        """A pod has come to the node for good (`amount` 1) or left it (-1): be what compiling anew would give.
+
+        `add_pod` and `remove_pod` are another matter: they try things out on a fork, with upstream's oddities.
+
+        Returns:
+            The nodes that may be in another `node_class` now, besides the node itself; None: compile anew, this one is
+            worthless.
+        """
+        raise NotImplementedError
+
+    def node_class(self, node: NodeInfo) -> Hashable:
+        """Nodes of one class get the same verdict, evidence aside, or the same raw score.
+
+        Few nodes should change their classes as pods come and go: so a class is made of labels, or of counts where
+        (almost) every node has its own label (`Shapes.unfixed`).
+        """
+        raise NotImplementedError
+
+    def class_state(self, node: NodeInfo) -> Hashable:
+        """Fingerprint of a filter's state as seen from the node's class; scorers are not asked.
+
+        While it is the same, evicting any set of pods from a node of that class yields the same verdict as before. It
+        does not cover pods that are added to or removed from the node itself.
+        """
+        del node
+        return object()
+
+    def update_feasible_count(self, node: NodeInfo, number: int) -> None:
+        """That many more nodes of this one's class, or of one that it was in, are feasible; a negative number: fewer.
+
+        Only scorers are asked. Classes are then to be made so that it does not matter which of their nodes these are.
+        """
+
+
+class ScoresByShape(NodeScorer):
+    """A scorer whose score depends on nothing but the node's shape: it is asked once per shape."""
+
+    #: False where that does not hold for the pod in question.
+    by_shape: bool = True
+
+
+class NormalizesByRange(NodeScorer):
+    """A scorer whose `normalize` looks at which scores there are, not at how many nodes have each.
+
+    It may be given one node of each.
+    """
+
+
+class Rebindable(NodeFilter):
+    """A filter whose pod may be exchanged for another one that differs in its claims alone."""
+
+    def rebind(self, other: NodeFilter) -> bool:
+        """Be the filter of another pod, that `other` was compiled for.
+
+        Returns:
+            Whether both say the same of every node, evidence aside, but for those to which a pod has come since this
+            one was asked, and neither depends on what the other reserves. If not, this one is worthless.
+        """
+        raise NotImplementedError
+
+
+class PostFilterKind(Enum):
+    """What a PostFilter may come to, as far as the next pod of the same signature is concerned.
+
+    A plugin says so in `post_filter_kind`, in the very class that has the `post_filter`: who overrides one does not
+    inherit the other.
+    """
+
+    #: The `preemption.evaluator`'s answer for the plugin's policy, and nothing else.
+    EVALUATES = 0
+    #: A message: it never makes a pod schedulable.
+    REPORTS = 1
+
+
+def post_filter_kind(plugin: object) -> PostFilterKind | None:
+    """The kind of the plugin's PostFilter; None: nothing is known about it."""
+    owner = next((kind for kind in type(plugin).__mro__ if "post_filter" in vars(kind)), object)
+    return vars(owner).get("post_filter_kind")
+
+
+# --- asking any filter or scorer -----------------------------------------------------------------------
+
+
+def is_relaxing(plugin: NodeFilter) -> bool:
+    """See `Relaxing`."""
+    return isinstance(plugin, Relaxing) and plugin.relaxing and not is_reference()
+
+
+def is_affected(plugin: NodeFilter, node: NodeInfo, pods: Iterable[PodInfo]) -> bool:
+    """Whether the filter, a CLUSTER one, may say otherwise when these pods leave the node."""
+    if is_reference() or not isinstance(plugin, Selective):
+        return True
+    return plugin.affected_on(node) and any(map(plugin.affected_by, pods))
+
+
+def tracks_pods(plugin: NodeFilter) -> bool:
+    """Whether the filter keeps count of pods that come and go: only these are forked for every candidate node."""
+    kind = type(plugin)
+    return kind.add_pod is not NodeFilter.add_pod or kind.remove_pod is not NodeFilter.remove_pod
+
+
+def apply_pod_change(
+    plugin: NodeFilter | NodeScorer, pod: PodInfo, node: NodeInfo, amount: int
+) -> TopologyDomains | None:
+    """See `Incremental`."""
+    if plugin.reads < Reads.CLUSTER:
+        return NO_DOMAINS
+    return plugin.apply_pod_change(pod, node, amount) if isinstance(plugin, Incremental) else None
+
+
+def node_class(plugin: NodeFilter | NodeScorer, node: NodeInfo) -> Hashable:
+    """See `Incremental`."""
+    return plugin.node_class(node) if isinstance(plugin, Incremental) else node.name
+
+
+def class_state(plugin: NodeFilter, node: NodeInfo) -> Hashable:
+    """See `Incremental`."""
+    return plugin.class_state(node) if isinstance(plugin, Incremental) else object()
+
+
+def scores_by_shape(scorer: NodeScorer) -> bool:
+    """See `ScoresByShape`."""
+    return isinstance(scorer, ScoresByShape) and scorer.by_shape and not is_reference()

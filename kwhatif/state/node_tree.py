@@ -1,0 +1,64 @@
+"""The order in which the scheduler walks nodes: round robin over zones (`backend/cache/node_tree.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain, zip_longest
+
+from kwhatif.model.node import Node
+
+_REGION = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
+_ZONE = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
+
+Zone = tuple[str, str]
+
+
+def _label(node: Node, keys: tuple[str, str]) -> str:
+    beta, stable = keys
+    labels = node.metadata.labels
+    return labels[beta] if beta in labels else labels.get(stable, "")
+
+
+def zone_of(node: Node) -> Zone:
+    """Region and zone; the beta labels win where they exist (`component-helpers/node/topology`)."""
+    return _label(node, _REGION), _label(node, _ZONE)
+
+
+class NodeTree:
+    """Names of nodes by zone. Zones stand in the order of their first node, nodes in the order in which they came."""
+
+    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+        self._zones: dict[Zone, list[str]] = {}
+        for node in nodes:
+            self.add(node)
+
+    def add(self, node: Node) -> None:
+        """The node comes last in its zone, and a new zone after all others."""
+        self._zones.setdefault(zone_of(node), []).append(node.metadata.name)
+
+    def remove(self, node: Node) -> None:
+        """The node leaves its zone; a zone without nodes is forgotten."""
+        zone = zone_of(node)
+        names = self._zones[zone]
+        names.remove(node.metadata.name)
+        if not names:
+            del self._zones[zone]
+
+    def update(self, before: Node, after: Node) -> bool:
+        """Another zone is the same as leaving and coming; whether it is another."""
+        if zone_of(before) == zone_of(after):
+            return False
+        self.remove(before)
+        self.add(after)
+        return True
+
+    def names(self) -> list[str]:
+        """The first node of every zone, then the second of every zone, and so on."""
+        rounds = zip_longest(*self._zones.values())
+        return [name for name in chain.from_iterable(rounds) if name is not None]
+
+    def copy(self) -> NodeTree:
+        """An independent tree."""
+        other = NodeTree()
+        other._zones = {zone: names.copy() for zone, names in self._zones.items()}
+        return other

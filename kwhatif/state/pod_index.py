@@ -1,0 +1,248 @@
+"""`PodIndex`: where pods are, by what label selectors and affinity terms can tell apart.
+
+Upstream matches every pod of the cluster in every cycle, on 16 threads. Here replicas are matched together: a cluster
+of 110,000 pods has a few thousand groups.
+
+Pods are counted by the name of the node that they are assigned to, whether or not there is such a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from kwhatif.matching.affinity import AffinityTerms
+from kwhatif.matching.labels import Labels
+from kwhatif.model.overlay import Overlay
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+
+#: Looking for the pods of one namespace among all is fast, but not for each of many: after this many, all are sorted.
+_FEW = 3
+
+
+class PodGroup:
+    """Pods of one namespace that have the same labels; how many are on each node, by node name."""
+
+    __slots__ = ("labels", "owner", "pods", "terminating")
+
+    def __init__(self, labels: Labels, owner: object) -> None:
+        self.labels = labels
+        #: The index that may change it; once that was forked, none may.
+        self.owner = owner
+        self.pods: dict[str, int] = {}
+        #: Those of `pods` that are being deleted.
+        self.terminating: dict[str, int] = {}
+
+    def copy(self, owner: object) -> PodGroup:
+        """An independent copy."""
+        other = PodGroup(self.labels, owner)
+        other.pods = self.pods.copy()
+        other.terminating = self.terminating.copy()
+        return other
+
+
+class _Term(NamedTuple):
+    """How many pods have the same terms, by node name."""
+
+    owner: object
+    pods: dict[str, int]
+
+
+class _Ungrouped(NamedTuple):
+    """Pods, and beside them the names of their nodes.
+
+    Two flat lists: a hundred thousand pairs would keep the garbage collector busy for longer than all the rest takes.
+    """
+
+    pods: list[PodInfo]
+    node_names: list[str]
+
+
+_Groups = dict[object, PodGroup]
+
+
+class PodIndex:
+    """Built as far as it is asked, and then kept up by `add` and `remove`. Forks share what is built."""
+
+    def __init__(self, nodes: Sequence[NodeInfo], strays: Mapping[str, Sequence[PodInfo]]) -> None:
+        #: Where the pods are that nobody has asked about yet: on nodes, or, by its name, on one that is not there.
+        self.nodes = nodes
+        self.strays = strays
+        #: The mark of what only this index has; after a fork, nothing.
+        self._mark = object()
+        #: The namespaces that nobody has asked about, once some were. Until then, what is on the nodes counts.
+        self._ungrouped: Overlay[str, _Ungrouped] | None = None
+        self._groups: Overlay[str, tuple[object, _Groups]] = Overlay()
+        #: By the terms; and by namespace those that may speak of its pods. None: nobody has asked yet.
+        self._by_terms: Overlay[AffinityTerms, _Term] | None = None
+        self._terms_about: Overlay[str, tuple[AffinityTerms, ...]] = Overlay()
+        #: Terms that choose namespaces by their labels: they may speak of any.
+        self._terms_about_any: tuple[AffinityTerms, ...] = ()
+        self._label_keys: frozenset[str] = frozenset()
+
+    def fork(self, nodes: Sequence[NodeInfo], strays: Mapping[str, Sequence[PodInfo]]) -> PodIndex:
+        """An independent index of the same pods, which are here now."""
+        other = PodIndex(nodes, strays)
+        self._mark = object()
+        other._ungrouped = None if self._ungrouped is None else self._ungrouped.fork()
+        other._groups = self._groups.fork()
+        if self._by_terms is not None:
+            other._by_terms = self._by_terms.fork()
+            other._terms_about = self._terms_about.fork()
+            other._terms_about_any = self._terms_about_any
+            other._label_keys = self._label_keys
+        return other
+
+    # --- asking --------------------------------------------------------------------------------------
+
+    def namespaces(self) -> Iterable[str]:
+        """The namespaces that have pods, or had some."""
+        if self._ungrouped is not None:
+            return [*self._groups, *self._ungrouped]
+        return dict.fromkeys(self._groups) | dict.fromkeys(
+            pod.namespace for where in self._assigned() for pod in where[1]
+        )
+
+    def groups(self, namespace: str) -> Iterable[PodGroup]:
+        """The pods of a namespace, grouped by labels."""
+        found = self._groups.get(namespace)
+        return (found[1] if found is not None else self._group(namespace)).values()
+
+    def terms_about(self, namespace: str) -> Iterator[tuple[AffinityTerms, Mapping[str, int]]]:
+        """Affinity terms that may speak of the namespace's pods, and how many pods have them, by node name."""
+        by_terms = self._terms()
+        for terms in (*self._terms_about.get(namespace, ()), *self._terms_about_any):
+            yield terms, by_terms[terms].pods
+
+    @property
+    def label_keys(self) -> AbstractSet[str]:
+        """The labels that any affinity term of a pod asks for, or has asked for since the index was made."""
+        self._terms()
+        return self._label_keys
+
+    # --- building ------------------------------------------------------------------------------------
+
+    def _assigned(self) -> Iterator[tuple[str, Sequence[PodInfo]]]:
+        for node in self.nodes:
+            yield node.name, node.pods
+        yield from self.strays.items()
+
+    def _terms(self) -> Overlay[AffinityTerms, _Term]:
+        if self._by_terms is None:
+            self._by_terms = Overlay()
+            for name, pods in self._assigned():
+                for pod in pods:
+                    if pod.affinity is not None and pod.has_affinity:
+                        self._count_terms(self._by_terms, pod.affinity_terms, name, 1)
+        return self._by_terms
+
+    def _group(self, namespace: str) -> _Groups:
+        groups: _Groups = {}
+        pods, node_names = self._found_in(namespace)
+        for pod, node_name in zip(pods, node_names, strict=True):
+            self._count_in_group(groups, pod, node_name, 1)
+        self._groups.put(namespace, (self._mark, groups))
+        return groups
+
+    def _found_in(self, namespace: str) -> _Ungrouped:
+        if self._ungrouped is None and len(self._groups) < _FEW:
+            found = [(pod, name) for name, pods in self._assigned() for pod in pods if pod.namespace == namespace]
+            return _Ungrouped([pod for pod, _ in found], [name for _, name in found])
+        if self._ungrouped is None:
+            self._ungrouped = self._by_namespace()
+        return self._ungrouped.pop(namespace) or _Ungrouped([], [])
+
+    def _by_namespace(self) -> Overlay[str, _Ungrouped]:
+        found: dict[str, _Ungrouped] = {}
+        for name, pods in self._assigned():
+            for pod in pods:
+                ungrouped = found.get(pod.namespace)
+                if ungrouped is None:
+                    ungrouped = found[pod.namespace] = _Ungrouped([], [])
+                ungrouped.pods.append(pod)
+                ungrouped.node_names.append(name)
+        return Overlay({namespace: pods for namespace, pods in found.items() if namespace not in self._groups})
+
+    # --- keeping up ----------------------------------------------------------------------------------
+
+    def add(self, pod: PodInfo, node_name: str) -> None:
+        """The pod was assigned to the node."""
+        self._change(pod, node_name, 1)
+
+    def remove(self, pod: PodInfo, node_name: str) -> None:
+        """The pod was taken off the node."""
+        self._change(pod, node_name, -1)
+
+    def _change(self, pod: PodInfo, node_name: str, amount: int) -> None:
+        namespace = pod.namespace
+        grouped = self._groups.get(namespace)
+        if grouped is not None or self._ungrouped is not None:
+            if grouped is None:
+                groups = self._group(namespace)
+            elif grouped[0] is self._mark:
+                groups = grouped[1]
+            else:
+                groups = grouped[1].copy()
+                self._groups.put(namespace, (self._mark, groups))
+            self._count_in_group(groups, pod, node_name, amount)
+        if self._by_terms is not None and pod.affinity is not None and pod.has_affinity:
+            self._count_terms(self._by_terms, pod.affinity_terms, node_name, amount)
+
+    def _count_in_group(self, groups: _Groups, pod: PodInfo, node_name: str, amount: int) -> None:
+        # Equal labels in another order would make a second group, which costs time but changes no count.
+        key = tuple(pod.labels.items())
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = PodGroup(pod.labels, self._mark)
+        elif group.owner is not self._mark:
+            group = groups[key] = group.copy(self._mark)
+        _count(group.pods, node_name, amount)
+        if pod.terminating:
+            _count(group.terminating, node_name, amount)
+
+    def _count_terms(
+        self, by_terms: Overlay[AffinityTerms, _Term], terms: AffinityTerms, node_name: str, amount: int
+    ) -> None:
+        found = by_terms.get(terms)
+        if found is None:
+            self._note(terms)
+        if found is None or found.owner is not self._mark:
+            found = _Term(self._mark, {} if found is None else found.pods.copy())
+            by_terms.put(terms, found)
+        _count(found.pods, node_name, amount)
+
+    def _note(self, terms: AffinityTerms) -> None:
+        """These terms have not been seen before."""
+        if not terms.label_keys <= self._label_keys:
+            self._label_keys |= terms.label_keys
+        namespaces = terms.namespaces
+        if namespaces is None:
+            self._terms_about_any += (terms,)
+        for namespace in namespaces or ():
+            self._terms_about.put(namespace, (*self._terms_about.get(namespace, ()), terms))
+
+    def build(self) -> None:
+        """Group the pods of all namespaces, and find all terms."""
+        for namespace in self.namespaces():
+            self.groups(namespace)
+        self._terms()
+
+    def contents(self) -> object:
+        """What the index says, with everything built, in a form that can be compared."""
+        groups = {
+            (namespace, frozenset(group.labels.items())): (group.pods, group.terminating)
+            for namespace in self.namespaces()
+            for group in self.groups(namespace)
+            if group.pods
+        }
+        return groups, {terms: found.pods for terms, found in self._terms().items() if found.pods}
+
+
+def _count(counts: dict[str, int], node_name: str, amount: int) -> None:
+    count = counts.get(node_name, 0) + amount
+    if count:
+        counts[node_name] = count
+    else:
+        del counts[node_name]

@@ -1,0 +1,98 @@
+"""Workloads that ask for more pods than are made one by one: as many as could ever fit are."""
+
+from __future__ import annotations
+
+from typing import TypeVar, cast
+
+from msgspec.structs import replace
+
+from kwhatif.matching.requests import PODS, stored_amounts
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.node import Node
+from kwhatif.model.quantity import value
+from kwhatif.model.workload import (
+    CronJob,
+    Deployment,
+    Job,
+    JobSpec,
+    ReplicaSet,
+    ReplicationController,
+    RollingUpdate,
+    StatefulSet,
+)
+from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.job import wanted_pods
+from kwhatif.workloads.rolling.update import resolved
+
+#: So many pods of a workload are always made one by one, and never more than that.
+FEW, MOST = 10_000, 100_000
+
+Kind = TypeVar("Kind")
+
+
+def most_pods(cluster: Cluster) -> int:
+    """How many pods of a workload are made one by one: one more than all nodes can take, from `FEW` up to `MOST`.
+
+    So the last of them finds no node, and no other that is like it does; unless the nodes take more than `MOST`.
+    """
+    return min(MOST, max(FEW, 1 + sum(map(_places, cluster.all(Node).values()))))
+
+
+def _places(node: Node) -> int:
+    """How many pods the node takes."""
+    listed = node.status.capacity if node.status.allocatable is None else node.status.allocatable
+    return value(stored_amounts(listed).get(PODS, 0))
+
+
+def wanted(workload: object) -> int:
+    """How many pods the workload asks for; 0 where that does not depend on a number."""
+    match workload:
+        case Deployment() | ReplicaSet() | ReplicationController() | StatefulSet():
+            return replicas_of(workload)
+        case Job():
+            return wanted_pods(workload.spec)
+        case CronJob():
+            return wanted_pods(workload.spec.job_template.spec)
+    return 0
+
+
+def beyond(workload: object, most: int) -> int:
+    """How many pods more than that it asks for."""
+    return max(0, wanted(workload) - most)
+
+
+def keeps_number(workload: object) -> bool:
+    """Whether it keeps the number of pods that it has: it names none."""
+    scaled = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
+    return isinstance(workload, scaled) and workload.spec.replicas is None
+
+
+def capped(workload: Kind, most: int) -> Kind:
+    """The workload with at most so many pods, and at most so many more in a rolling update."""
+    if isinstance(workload, Deployment):
+        workload = cast("Kind", _with_less_surge(workload, most))
+    if wanted(workload) <= most:
+        return workload
+    match workload:
+        case Deployment() | ReplicaSet() | ReplicationController() | StatefulSet():
+            return replace(workload, spec=replace(workload.spec, replicas=most))
+        case Job():
+            return replace(workload, spec=_less(workload.spec, most))
+        case CronJob():
+            template = workload.spec.job_template
+            template = replace(template, spec=_less(template.spec, most))
+            return replace(workload, spec=replace(workload.spec, job_template=template))
+    return workload
+
+
+def _less(spec: JobSpec, most: int) -> JobSpec:
+    return replace(spec, parallelism=most)
+
+
+def _with_less_surge(deployment: Deployment, most: int) -> Deployment:
+    strategy = deployment.spec.strategy
+    rolling = strategy.rolling_update or RollingUpdate()
+    if resolved(rolling.max_surge, replicas_of(deployment), default=0, round_up=True) <= most:
+        return deployment
+    strategy = replace(strategy, rolling_update=replace(rolling, max_surge=most))
+    return replace(deployment, spec=replace(deployment.spec, strategy=strategy))

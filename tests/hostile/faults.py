@@ -1,0 +1,55 @@
+"""What must never come out of a command, whatever goes in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from tests.hostile.asking import PROCESSOR_SECONDS, Answer
+
+_ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]")
+#: Exit codes of answers, and of refusals.
+_ANSWERS, _REFUSALS = (0, 1), (2, 3, 4)
+
+
+def faults(command: Sequence[str], files: Collection[str], answer: Answer) -> Iterator[str]:
+    """The kinds of what is wrong with an answer; nothing if it is an answer or a clean refusal."""
+    if answer.code is None:
+        yield "hang or out of memory"
+        return
+    if answer.code == 70 or "Traceback" in answer.stderr:
+        yield "crash"
+        return
+    if answer.seconds > PROCESSOR_SECONDS:
+        yield "slow"
+    if answer.code not in _ANSWERS + _REFUSALS:
+        yield f"exit code {answer.code}"
+    if _ACTING.search(answer.stdout) or _ACTING.search(answer.stderr):
+        yield "characters that act on a terminal"
+    yield from _refusal(command, files, answer) if answer.code in _REFUSALS else _answered(command, answer)
+
+
+def _refusal(command: Sequence[str], files: Collection[str], answer: Answer) -> Iterator[str]:
+    # A gate judges the manifests that are fine, and reports the problems of the others among its findings.
+    if answer.stdout and command[0] != "gate":
+        yield "standard output beside a refusal"
+    if not answer.stderr.strip():
+        yield "a refusal without a word"
+    for line in answer.stderr.splitlines() if answer.code == 3 else ():
+        if line.startswith("error: ") and not any(name in line for name in files):
+            yield "a message without a place"
+            return
+
+
+def _answered(command: Sequence[str], answer: Answer) -> Iterator[str]:
+    if not answer.stdout.strip() and "save" not in command:
+        yield "an answer without a word"
+    elif "json" in command:
+        try:
+            report = json.loads(answer.stdout)
+        except ValueError:
+            yield "JSON that is not JSON"
+        else:
+            if "kind" not in report and "nodes" not in report:
+                yield "JSON that is not a report"

@@ -1,0 +1,24 @@
+"""Some of `make fuzz-input` in every run, with another seed every day."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from tests.hostile.__main__ import Batch, try_batch
+
+CASES = 150
+
+
+def test_mutated_input_is_answered_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("KUBECONFIG", "FORCE_COLOR", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    seed = dt.datetime.now(dt.UTC).date().toordinal()
+    codes, found = try_batch(Batch(seed, 0, CASES))
+    faults = [f"{fault.kind}: case {fault.index}, {fault.done}: kwhatif {' '.join(fault.command)}" for fault in found]
+    assert not faults, f"make fuzz-input N={CASES} SEED={seed} shows:\n" + "\n".join(faults)
+    assert sum(codes.values()) == CASES
+    assert min(codes["answered"], codes["refused"]) > CASES // 10, f"seed {seed}: {codes}"

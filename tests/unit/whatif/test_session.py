@@ -1,0 +1,78 @@
+"""A session answers, and is as before."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kwhatif.catalog import default_profile
+from kwhatif.errors import PluginFailed
+from kwhatif.framework.guard import GuardedPlugin
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.framework.status import SKIP
+from kwhatif.whatif.placing import Placer
+from kwhatif.whatif.session import Session
+from tests.asking import each_alone
+from tests.builders import PodBuilder, budget, cluster, node, pod, selector
+
+
+class Raises:
+    """A plugin of somebody's own that cannot cope with one pod."""
+
+    name = "Raises"
+
+    def pre_filter(self, asking: Any, _: object) -> Any:
+        if asking.labels.get("odd"):
+            raise ZeroDivisionError("odd")
+        return SKIP
+
+
+def on_nodes(session: Session) -> dict[str, list[str]]:
+    return {info.name: [each.name for each in info.pods] for info in session.snapshot.nodes}
+
+
+@pytest.mark.parametrize("there", [pod("web").on("n1"), pod("web")], ids=["runs", "is pending"])
+def test_a_plugin_that_raises_leaves_the_session_as_it_was(there: PodBuilder) -> None:
+    """The pod in question replaces its namesake, but only for the answer, however that ends."""
+    guarded: Any = GuardedPlugin(Raises())
+    profiles = {DEFAULT_SCHEDULER: Profile(pre_filter=(guarded,), filter=(guarded,))}
+    session = Session(cluster(node("n1"), there, pod("other").on("n1")), profiles=profiles)
+    before, pods = on_nodes(session), dict(session.snapshot.pods)
+    with pytest.raises(PluginFailed):
+        each_alone(session, [pod("web").labels(odd="yes").build()])
+    assert (on_nodes(session), dict(session.snapshot.pods)) == (before, pods)
+    assert each_alone(session, [pod("web").build()]).decisions[0].node == "n1"
+
+
+def test_a_pod_is_judged_without_its_namesake() -> None:
+    session = Session(cluster(node("n1").allocatable(cpu="2"), pod("web").cpu("2").on("n1")))
+    assert each_alone(session, [pod("web").cpu("1").build()]).decisions[0].outcome == "Placed"
+    assert on_nodes(session) == {"n1": ["web"]}
+
+
+def test_a_session_gives_the_same_answers_in_another_process() -> None:
+    """Profiles are made again of their plugins' arguments; what was found out stays behind."""
+    guarded: Any = GuardedPlugin(Raises())
+    profile = default_profile()
+    with_own = replace(profile, pre_filter=(*profile.pre_filter, guarded), filter=(*profile.filter, guarded))
+    running = pod("a").labels(app="db").cpu("3").on("n1")
+    objects = node("n1"), node("n2").cordoned(), running, budget("db", 0, selector(app="db"))
+    session = Session(cluster(*objects), profiles={DEFAULT_SCHEDULER: with_own})
+    asking = [pod("small").cpu("1").build(), pod("large").cpu("3").priority(9).build()]
+    before = each_alone(session, asking)
+    there: Session = pickle.loads(pickle.dumps(session))
+    assert there.cluster is there.snapshot.cluster
+    assert each_alone(there, asking) == before
+    assert pickle.loads(pickle.dumps(before)) == before
+
+
+def test_what_preemption_found_out_can_be_pickled() -> None:
+    session = Session(cluster(node("n1"), pod("a").cpu("3").on("n1")))
+    asking = pod("large").cpu("3").priority(9).info()
+    placement = Placer(session.profiles, session.snapshot.fork()).place(asking)
+    there = pickle.loads(pickle.dumps(placement))
+    assert there.ties == placement.ties == ("n1",)
+    assert [each.pod.key for each in there.candidate.reprieves] == ["default/a"]
