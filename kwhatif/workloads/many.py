@@ -25,7 +25,7 @@ from kwhatif.workloads.job import wanted_pods
 from kwhatif.workloads.rolling.update import resolved
 
 #: So many pods of a workload are always made one by one, and never more than that.
-FEW, MOST = 10_000, 100_000
+FEW, MOST = 2_000, 100_000
 
 Kind = TypeVar("Kind")
 
