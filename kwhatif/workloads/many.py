@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -25,7 +25,7 @@ from kwhatif.workloads.job import wanted_pods
 from kwhatif.workloads.rolling.update import resolved
 
 #: So many pods of a workload are always made one by one, and never more than that.
-FEW, MOST = 10_000, 100_000
+FEW, MOST = 2_000, 100_000
 
 Kind = TypeVar("Kind")
 
@@ -69,8 +69,13 @@ def keeps_number(workload: object) -> bool:
 
 def capped(workload: Kind, most: int) -> Kind:
     """The workload with at most so many pods, and at most so many more in a rolling update."""
-    if isinstance(workload, Deployment):
-        workload = cast("Kind", _with_less_surge(workload, most))
+    if isinstance(workload, Deployment) and _surge(workload) > most:
+        strategy = workload.spec.strategy
+        rolling = replace(strategy.rolling_update or RollingUpdate(), max_surge=most)
+        spec = replace(workload.spec, strategy=replace(strategy, rolling_update=rolling))
+        return replace(
+            workload, spec=replace(spec, replicas=None if spec.replicas is None else min(spec.replicas, most))
+        )
     if wanted(workload) <= most:
         return workload
     match workload:
@@ -89,10 +94,6 @@ def _less(spec: JobSpec, most: int) -> JobSpec:
     return replace(spec, parallelism=most)
 
 
-def _with_less_surge(deployment: Deployment, most: int) -> Deployment:
-    strategy = deployment.spec.strategy
-    rolling = strategy.rolling_update or RollingUpdate()
-    if resolved(rolling.max_surge, replicas_of(deployment), default=0, round_up=True) <= most:
-        return deployment
-    strategy = replace(strategy, rolling_update=replace(rolling, max_surge=most))
-    return replace(deployment, spec=replace(deployment.spec, strategy=strategy))
+def _surge(deployment: Deployment) -> int:
+    rolling = deployment.spec.strategy.rolling_update or RollingUpdate()
+    return resolved(rolling.max_surge, replicas_of(deployment), default=0, round_up=True)

@@ -84,7 +84,7 @@ def test_changed_template(kind: str, rollout: str) -> None:
     report = ask(session(*known), manifest(kind, image="two"), rollout=rollout, full=False)
     found = row(report)
     assert found.replicas + 2 >= HUGE - FEW
-    assert found.unschedulable + found.waiting > HUGE - 10
+    assert found.unschedulable + found.waiting > HUGE - FEW - 10
     if found.rollout is not None:
         assert (found.rollout.wanted, found.rollout.completed) == (HUGE, False)
 
@@ -106,7 +106,7 @@ def test_what_comes_after_a_pod_that_fits_is_not_judged(monkeypatch: pytest.Monk
     assert found.message == f"20 of {HUGE} pods fit, {HUGE - 20} are not judged"
 
 
-@pytest.mark.parametrize(("pods", "most"), [("110", FEW), ("9999", FEW), ("12k", 12001), ("200k", MOST)])
+@pytest.mark.parametrize(("pods", "most"), [("110", FEW), ("1999", FEW), ("12k", 12001), ("200k", MOST)])
 def test_as_many_are_made_as_could_ever_fit(pods: str, most: int) -> None:
     assert most_pods(cluster(node("a").allocatable(pods=pods))) == most
     assert most_pods(cluster(node("a").status(allocatable=None, capacity={"pods": pods}))) == most
