@@ -108,8 +108,8 @@ def completed(shell: str, line: str) -> list[str]:
         ("kwhatif gate -o j", {"json", "junit"}),
         ("kwhatif gate --rollout f", {"final"}),
         ("kwhatif gate --report js", {"json=gate.json"}),
-        ("kwhatif schedule --fail-on preemption,u", {"preemption,unschedulable"}),
-        ("kwhatif schedule --fail-on n", {"none"}),
+        ("kwhatif schedule --fail-on preemption,uns", {"preemption,unschedulable"}),
+        ("kwhatif schedule --fail-on non", {"none"}),
         ("kwhatif snapshot ", {"save", "info"}),
         ("kwhatif completion ", {"bash", "zsh", "fish", "powershell"}),
         ("kwhatif gate --from clu", {""}),  # nothing: the shell completes files
