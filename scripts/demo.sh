@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # What kwhatif does, step by step, on the dump of a small cluster: 12 nodes, 49 pods, 5 disruption budgets.
 set -euo pipefail
+# The demo's dump is of 2026-11-21, 07:20 UTC: it is shown as of that time, not as a stale one.
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-1795245600}
 cd "$(dirname "$0")/.."
 kwhatif=${1:-kwhatif}
 dump=fixtures/demo/cluster.yaml
