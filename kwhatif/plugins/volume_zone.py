@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import VolumeConflict
 from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, queue_if
+from kwhatif.framework.incremental import Rebindable
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
 from kwhatif.matching.volumes import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_not_found
@@ -129,12 +130,12 @@ def _topologies(claim: str, volume: PersistentVolume) -> list[_Topology]:
     return found
 
 
-class _ZoneFilter(NodeFilter):
+class _ZoneFilter(Rebindable):
     def __init__(self, topologies: list[_Topology], snapshot: State) -> None:
         self._topologies = topologies
         self.reads = Reads.SHAPE if snapshot.shapes.unfixed.isdisjoint(_TOPOLOGY_LABELS) else Reads.NODE
 
-    def turn_to(self, other: NodeFilter) -> bool:
+    def rebind(self, other: NodeFilter) -> bool:
         """Only the volumes' labels count."""
         return isinstance(other, _ZoneFilter) and [topology[2:] for topology in self._topologies] == [
             topology[2:] for topology in other._topologies

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.framework.evidence import VolumeConflict
+from kwhatif.framework.incremental import Rebindable
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Code, Status
 from kwhatif.model.storage import PersistentVolumeClaim
@@ -139,3 +140,18 @@ def test_reads(zones: int, reads: Reads) -> None:
     )
     assert isinstance(check, NodeFilter)
     assert check.reads is reads
+
+
+@pytest.mark.parametrize(("zone", "is_same"), [("a", True), ("b", False)])
+def test_numbered_pods_with_volumes_of_one_zone_are_replicas(zone: str, *, is_same: bool) -> None:
+    """So that the pods of a StatefulSet, each with a claim of its own, are not compiled and tried anew."""
+    found = snapshot(
+        claim("data-0", volume="pv-0"),
+        claim("data-1", volume="pv-1"),
+        volume("pv-0", labels={ZONE: "a"}),
+        volume("pv-1", labels={ZONE: zone}),
+    )
+    first, second = (pre_filter(pod(f"db-{number}").claim(f"data-{number}"), found) for number in (0, 1))
+    assert isinstance(first, Rebindable)
+    assert isinstance(second, NodeFilter)
+    assert first.rebind(second) is is_same
