@@ -203,10 +203,25 @@ class PodCondition(Model):
     last_transition_time: str | None = None
 
 
+class ContainerStateTerminated(Model):
+    """`state.terminated` of a container."""
+
+    exit_code: int = 0
+    finished_at: str | None = None
+
+
+class ContainerState(Model):
+    """`state` of a container."""
+
+    terminated: ContainerStateTerminated | None = None
+
+
 class ContainerStatus(Model):
-    """`status.containerStatuses[]`: what an in-place resize has actually granted."""
+    """`status.containerStatuses[]`: how it runs, or ended, and what an in-place resize has actually granted."""
 
     name: str = ""
+    restart_count: int = 0
+    state: ContainerState | None = None
     resources: ResourceRequirements | None = None
     allocated_resources: ResourceList | None = None
 
