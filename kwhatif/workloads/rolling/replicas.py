@@ -202,9 +202,9 @@ class DeploymentRoll:
         related = self.pods()
         removed: list[Pod] = []
         added: list[Group] = []
-        for name, size, _ in map(msgspec.structs.astuple, sized):
-            removed += self._resize(self._sets[name], size, related)
-            added += self._missing(name).groups
+        for each in sized:
+            removed += self._resize(self._sets[each.name], each.size, related)
+            added += self._missing(each.name).groups
         return Step(tuple(removed), Expansion(tuple(added)))
 
     def _resize(self, owned: _Set, size: int, related: Sequence[Pod]) -> list[Pod]:
