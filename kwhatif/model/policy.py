@@ -23,6 +23,8 @@ class PodDisruptionBudgetSpec(Model):
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
     selector: LabelSelector | None = None
+    #: `AlwaysAllow`, or (also "") `IfHealthyBudget`: whether pods that are not ready may always be evicted.
+    unhealthy_pod_eviction_policy: str = ""
 
 
 class PodDisruptionBudgetStatus(Model):

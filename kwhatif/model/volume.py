@@ -39,6 +39,10 @@ class ImageVolume(Model):
     reference: str = ""
 
 
+class EmptyDirVolume(Model):
+    """`emptyDir`, of any medium: its content goes with the pod."""
+
+
 class Volume(InTreeDisks):
     """`spec.volumes[]`: at most one source is set; sources that no rule reads are absent."""
 
@@ -47,3 +51,4 @@ class Volume(InTreeDisks):
     ephemeral: EphemeralVolumeSource | None = None
     csi: CSIVolume | None = None
     image: ImageVolume | None = None
+    empty_dir: EmptyDirVolume | None = None
