@@ -23,6 +23,7 @@ from kwhatif.model.pod import (
     Pod,
     PodAffinity,
     PodAffinityTerm,
+    PodMeta,
     PodSchedulingGate,
     PodSpec,
     PodStatus,
@@ -253,7 +254,7 @@ class PodBuilder(_Builder):
             spec["affinity"] = Affinity(**{part: kinds[part](**fields) for part, fields in self._affinity.items()})
         spec.setdefault("containers", tuple(Container(**fields) for fields in self._containers))
         spec.setdefault("init_containers", tuple(Container(**fields) for fields in self._init_containers))
-        return Pod(metadata=ObjectMeta(**self._meta), spec=PodSpec(**spec), status=PodStatus(**self._status))
+        return Pod(metadata=PodMeta(**self._meta), spec=PodSpec(**spec), status=PodStatus(**self._status))
 
     def info(self) -> PodInfo:
         """The pod as plugins see it."""

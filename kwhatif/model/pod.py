@@ -43,6 +43,14 @@ class RestartPolicyRule(Model):
     action: str = ""
 
 
+class Probe(Model):
+    """`readinessProbe` or `startupProbe` of a container: how long it takes at least, in seconds."""
+
+    initial_delay_seconds: int = 0
+    period_seconds: int = 10
+    success_threshold: int = 1
+
+
 class Container(Model):
     """A container or init container; `restart_policy: Always` makes an init container a sidecar."""
 
@@ -52,6 +60,8 @@ class Container(Model):
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str = ""
     restart_policy_rules: tuple[RestartPolicyRule, ...] = ()
+    readiness_probe: Probe | None = None
+    startup_probe: Probe | None = None
 
 
 class Toleration(Model):
@@ -181,6 +191,7 @@ class PodSpec(Model):
     host_users: bool | None = None
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
+    termination_grace_period_seconds: int = 30
 
 
 class PodCondition(Model):
@@ -189,6 +200,7 @@ class PodCondition(Model):
     type: str = ""
     status: str = ""
     reason: str = ""
+    last_transition_time: str | None = None
 
 
 class ContainerStatus(Model):
@@ -236,11 +248,39 @@ class PodStatus(Model):
     extended_resource_claim_status: ExtendedResourceClaimStatus | None = None
 
 
+class PodAnnotations(Model):
+    """The annotations of pods that are rules; all others are dropped as they are read."""
+
+    #: How long the simulation takes this pod to start, to stop, to run until it ends by itself; and "false" for one
+    #: that never gets ready.
+    start_seconds: str = field(name="kwhatif.dev/start-seconds", default="")
+    stop_seconds: str = field(name="kwhatif.dev/stop-seconds", default="")
+    run_seconds: str = field(name="kwhatif.dev/run-seconds", default="")
+    ready: str = field(name="kwhatif.dev/ready", default="")
+    deletion_cost: str = field(name="controller.kubernetes.io/pod-deletion-cost", default="")
+    completion_index: str = field(name="batch.kubernetes.io/job-completion-index", default="")
+    #: Given, perhaps as "", for a static pod.
+    mirror: str | None = field(name="kubernetes.io/config.mirror", default=None)
+    restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
+
+
+NO_ANNOTATIONS = PodAnnotations()
+#: The finalizer that the Job controller lifts once it has counted the pod.
+JOB_TRACKING = "batch.kubernetes.io/job-tracking"
+
+
+class PodMeta(ObjectMeta):
+    """The metadata of pods and their templates."""
+
+    annotations: PodAnnotations = NO_ANNOTATIONS
+    finalizers: tuple[str, ...] = ()
+
+
 class Pod(Model, tag_field="kind", tag="Pod"):
     """`v1.Pod`."""
 
     api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: PodMeta = PodMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
@@ -248,7 +288,7 @@ class Pod(Model, tag_field="kind", tag="Pod"):
 class PodTemplateSpec(Model):
     """`spec.template` of a workload."""
 
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: PodMeta = PodMeta()
     spec: PodSpec = PodSpec()
 
 
