@@ -22,9 +22,7 @@ class Disruption:
 
     name = "PodDisruptionBudget"
 
-    def concerns(
-        self, before: KubernetesObject | None, after: KubernetesObject | None, view: View
-    ) -> Iterable[str]:
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """The budget itself, or one that selects the pod.
 
         QUIRK: (getPdbForPod) of several budgets that select a pod only one is recounted. Upstream takes any; here it
