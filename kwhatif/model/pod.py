@@ -203,10 +203,32 @@ class PodCondition(Model):
     last_transition_time: str | None = None
 
 
+class ContainerStateWaiting(Model):
+    """`state.waiting` of a container."""
+
+    reason: str = ""
+
+
+class ContainerStateTerminated(Model):
+    """`state.terminated` of a container."""
+
+    exit_code: int = 0
+    reason: str = ""
+
+
+class ContainerState(Model):
+    """`state` of a container; that it runs is neither of these."""
+
+    waiting: ContainerStateWaiting | None = None
+    terminated: ContainerStateTerminated | None = None
+
+
 class ContainerStatus(Model):
-    """`status.containerStatuses[]`: what an in-place resize has actually granted."""
+    """`status.containerStatuses[]`: how it is, and what an in-place resize has actually granted."""
 
     name: str = ""
+    restart_count: int = 0
+    state: ContainerState | None = None
     resources: ResourceRequirements | None = None
     allocated_resources: ResourceList | None = None
 
@@ -237,11 +259,14 @@ class PodStatus(Model):
     """`status` of a pod."""
 
     phase: str = ""
+    reason: str = ""
+    qos_class: str = ""
     start_time: str | None = None
     nominated_node_name: str = ""
     conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
+    ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
     resources: ResourceRequirements | None = None
     allocated_resources: ResourceList | None = None
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
@@ -261,6 +286,10 @@ class PodAnnotations(Model):
     completion_index: str = field(name="batch.kubernetes.io/job-completion-index", default="")
     #: Given, perhaps as "", for a static pod.
     mirror: str | None = field(name="kubernetes.io/config.mirror", default=None)
+    config_source: str | None = field(name="kubernetes.io/config.source", default=None)
+    #: Whether the descheduler may evict the pod whatever it is, or rather would not; they count if they are given.
+    evict: str | None = field(name="descheduler.alpha.kubernetes.io/evict", default=None)
+    prefer_no_eviction: str | None = field(name="descheduler.alpha.kubernetes.io/prefer-no-eviction", default=None)
     restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
 
 

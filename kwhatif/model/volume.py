@@ -39,8 +39,8 @@ class ImageVolume(Model):
     reference: str = ""
 
 
-class EmptyDirVolume(Model):
-    """`emptyDir`, of any medium: its content goes with the pod."""
+class LocalVolume(Model):
+    """`emptyDir` or `hostPath`: that it is there is all that counts."""
 
 
 class Volume(InTreeDisks):
@@ -51,4 +51,5 @@ class Volume(InTreeDisks):
     ephemeral: EphemeralVolumeSource | None = None
     csi: CSIVolume | None = None
     image: ImageVolume | None = None
-    empty_dir: EmptyDirVolume | None = None
+    empty_dir: LocalVolume | None = None
+    host_path: LocalVolume | None = None
