@@ -80,6 +80,7 @@ def counted_status(
         expected_pods=expected,
         disruptions_allowed=max(healthy - desired, 0) if expected > 0 else 0,
         disrupted_pods=dict(disrupted),
+        observed_generation=budget.metadata.generation,
     )
 
 

@@ -83,7 +83,10 @@ class EvictionApi:
         return Granted((*writes, DeletePod(key, "Evicted", grace, EVICTED)))
 
     def _refused(self, budget: PodDisruptionBudget, key: str, status: PodDisruptionBudgetStatus) -> Refused | None:
-        """What `checkAndDecrement` says; that the controller has seen the budget's spec is taken for granted."""
+        """What `checkAndDecrement` says."""
+        if status.observed_generation < budget.metadata.generation:
+            still = f"The disruption budget {budget.metadata.name} is still being processed by the server."
+            return Refused(TOO_MANY_REQUESTS, WOULD_VIOLATE, still, (key,))
         forbidden = f'poddisruptionbudget.policy "{budget.metadata.name}" is forbidden: '
         if status.disruptions_allowed < 0:
             return Refused(FORBIDDEN, f"{forbidden}pdb disruptions allowed is negative", budgets=(key,))

@@ -66,6 +66,12 @@ def test_a_budget_without_pods_has_a_status_too() -> None:
     assert status(at) == PodDisruptionBudgetStatus(desired_healthy=1)
 
 
+def test_a_changed_spec_has_been_seen() -> None:
+    at = world(web("a"))
+    at.change(replace(budget(min_available=0), metadata=ObjectMeta(name="web", namespace="shop", generation=2)))
+    assert (status(at).disruptions_allowed, status(at).observed_generation) == (1, 2)
+
+
 def test_only_the_first_of_several_budgets_is_recounted() -> None:
     at = world(web("a"), budget("all", LabelSelector(), min_available=0), budget(min_available=0))
     at.change(web("b").build())

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kwhatif.controllers.contract import DeletePod, Update
 from kwhatif.controllers.eviction import EVICTED, EvictionApi, Granted, Refused
-from kwhatif.model.meta import LabelSelector
+from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.policy import PodDisruptionBudget
 from tests.builders import PodBuilder, pod
 from tests.unit.controllers.test_disruption import budget, web, world
@@ -19,6 +20,7 @@ NONE_LEFT = {"current_healthy": 2, "desired_healthy": 2, "expected_pods": 2}
 SPARE = {"current_healthy": 3, "desired_healthy": 2, "expected_pods": 3}
 SHORT = {"current_healthy": 1, "desired_healthy": 2, "expected_pods": 2}
 NOBODY = {"expected_pods": 1}
+CHANGED = ObjectMeta(name="web", namespace="shop", generation=2)
 
 # What goes although the budget allows nothing, and does not count.
 FREE: dict[str, tuple[PodBuilder, list[PodDisruptionBudget]]] = {
@@ -103,6 +105,13 @@ REFUSED: dict[str, tuple[PodBuilder, list[PodDisruptionBudget], int, str, str]] 
         VIOLATES,
         "The disruption budget web does not allow evicting pods currently because it failed sync: "
         "jobs.batch does not implement the scale subresource",
+    ),
+    "a spec that the controller has not seen": (
+        web("a"),
+        [replace(budget(status=SPARE | {"disruptions_allowed": 1}), metadata=CHANGED)],
+        429,
+        VIOLATES,
+        "The disruption budget web is still being processed by the server.",
     ),
     "a negative number": (
         web("a"),
