@@ -23,6 +23,7 @@ from kwhatif.model.pod import (
     Pod,
     PodAffinity,
     PodAffinityTerm,
+    PodCondition,
     PodMeta,
     PodSchedulingGate,
     PodSpec,
@@ -161,6 +162,10 @@ class PodBuilder(_Builder):
     def nominated(self, node: str) -> Self:
         """Pending, and nominated to the node."""
         return self.status(nominated_node_name=node)
+
+    def tried(self) -> Self:
+        """`PodScheduled` says that the scheduler found no node for it."""
+        return self.status(conditions=(PodCondition(type="PodScheduled", status="False", reason="Unschedulable"),))
 
     def started(self, time: str) -> Self:
         """`status.startTime`."""

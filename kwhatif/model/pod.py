@@ -203,21 +203,29 @@ class PodCondition(Model):
     last_transition_time: str | None = None
 
 
+class ContainerStateWaiting(Model):
+    """`state.waiting` of a container."""
+
+    reason: str = ""
+
+
 class ContainerStateTerminated(Model):
     """`state.terminated` of a container."""
 
     exit_code: int = 0
+    reason: str = ""
     finished_at: str | None = None
 
 
 class ContainerState(Model):
-    """`state` of a container."""
+    """`state` of a container; that it runs is neither of these."""
 
+    waiting: ContainerStateWaiting | None = None
     terminated: ContainerStateTerminated | None = None
 
 
 class ContainerStatus(Model):
-    """`status.containerStatuses[]`: how it runs, or ended, and what an in-place resize has actually granted."""
+    """`status.containerStatuses[]`: how it is, and what an in-place resize has actually granted."""
 
     name: str = ""
     restart_count: int = 0
@@ -252,11 +260,14 @@ class PodStatus(Model):
     """`status` of a pod."""
 
     phase: str = ""
+    reason: str = ""
+    qos_class: str = ""
     start_time: str | None = None
     nominated_node_name: str = ""
     conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
+    ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
     resources: ResourceRequirements | None = None
     allocated_resources: ResourceList | None = None
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
@@ -276,6 +287,10 @@ class PodAnnotations(Model):
     completion_index: str = field(name="batch.kubernetes.io/job-completion-index", default="")
     #: Given, perhaps as "", for a static pod.
     mirror: str | None = field(name="kubernetes.io/config.mirror", default=None)
+    config_source: str | None = field(name="kubernetes.io/config.source", default=None)
+    #: Whether the descheduler may evict the pod whatever it is, or rather would not; they count if they are given.
+    evict: str | None = field(name="descheduler.alpha.kubernetes.io/evict", default=None)
+    prefer_no_eviction: str | None = field(name="descheduler.alpha.kubernetes.io/prefer-no-eviction", default=None)
     restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
 
 
@@ -321,3 +336,9 @@ def pod_condition(pod: Pod, type_: str) -> PodCondition | None:
 def is_terminal(pod: Pod) -> bool:
     """Succeeded or failed: such a pod is not part of the scheduler's world."""
     return pod.status.phase in ("Succeeded", "Failed")
+
+
+def is_ready(pod: Pod) -> bool:
+    """Whether the pod's condition Ready is True (`IsPodReady` in `pkg/api/v1/pod/util.go`)."""
+    ready = pod_condition(pod, "Ready")
+    return ready is not None and ready.status == "True"

@@ -50,6 +50,12 @@ def victims_by_owner(victims: Sequence[VictimRow]) -> str:
     return "".join(said) if len(said) < _A_LIST else f"{', '.join(said[:-1])} and {said[-1]}"
 
 
+def after(decisions: Sequence[Decision]) -> str:
+    """` after shop/debug, which was pending`: who came first and took the room; "" if nobody did."""
+    names = list(dict.fromkeys(name for decision in decisions for name in decision.after))
+    return f" after {few(names)}, which {'was' if len(names) == 1 else 'were'} pending" if names else ""
+
+
 def hang(row: RolloutRow, blocking: Sequence[Decision]) -> str:
     """`hangs after 2 of 6 new pods: the 3rd fits nowhere while 5 old pods stay (maxUnavailable 0)`.
 

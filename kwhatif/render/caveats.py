@@ -46,6 +46,7 @@ from kwhatif.model.caveat import (
     OneOfEqualPods,
     OrderedPodPending,
     OtherVersion,
+    PendingAsleep,
     PluginNotModelled,
     PodSecurityNotChecked,
     PreemptionSampling,
@@ -305,6 +306,13 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
                 "where spreading by default is off, kube-scheduler may place equal pods by the ranking that it made for"
                 " the first of them (OpportunisticBatching, on by default); kwhatif ranks the nodes for each, so"
                 " another one may be taken"
+            )
+        case PendingAsleep(pods=pods):
+            are, them, they = ("is", "it", "it") if len(pods) == 1 else ("are", "them", "they")
+            return (
+                f"{plural(len(pods), 'pending pod')} ({some(list(pods))}) {are} not tried again here: the scheduler"
+                f" found no node for {them}, and tries {them} again after an event that may help, or after five"
+                f" minutes; {they} may then take room that is free now"
             )
         case OneOfEqualPods(workload=workload, count=count):
             return f"{workload} makes {count} equal pods, of which one is judged alone"

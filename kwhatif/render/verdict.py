@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from kwhatif.model.caveat import NoBudgets
-from kwhatif.policy.words import victims_by_owner
+from kwhatif.policy.words import after, victims_by_owner
 from kwhatif.render.amounts import plural, some
 from kwhatif.render.node_names import WHOLE, NodeNames
 from kwhatif.render.outcomes import SIGNS, sign_of
@@ -86,11 +86,11 @@ def _preempts(decision: Decision, report: Report) -> str:
     preemption = decision.preemption
     chosen = preemption.chosen if preemption else None
     if preemption is None or chosen is None:
-        return f"fits on no node; it would be nominated to {decision.node}"
+        return f"fits on no node{after([decision])}; it would be nominated to {decision.node}"
     others = [node for node in preemption.ties if node != chosen.node]
     tied = f" (or equally well {some(others)})" if others else ""
     evicted = f"would evict {victims_by_owner(chosen.victims)} on {chosen.node}{tied}"
-    return f"fits only by preemption: {evicted}, {_cost(chosen, report)}"
+    return f"fits only by preemption{after([decision])}: {evicted}, {_cost(chosen, report)}"
 
 
 def _cost(chosen: CandidateRow, report: Report) -> str:
@@ -107,4 +107,4 @@ def _cost(chosen: CandidateRow, report: Report) -> str:
 def _stuck(decision: Decision, report: Report) -> str:
     if report.snapshot.nodes == 0:
         return "stays pending: the cluster has no nodes"
-    return f"stays pending: {why(decision)}"
+    return f"stays pending{after([decision])}: {why(decision)}"
