@@ -214,6 +214,7 @@ class ContainerStateTerminated(Model):
 
     exit_code: int = 0
     reason: str = ""
+    finished_at: str | None = None
 
 
 class ContainerState(Model):
