@@ -21,6 +21,8 @@ from kwhatif.model.pod import Pod
 
 #: Seconds until a pod that was refused is asked for again, and between two looks whether one is gone.
 RETRY, POLL = 5.0, 1.0
+#: Sums of fractions of seconds are not exact: what is this near is now.
+_NOW = 1e-6
 
 
 class _Asked(msgspec.Struct):
@@ -59,7 +61,7 @@ class Drain:
         #: The last refusal of each pod that was ever refused.
         self.refusals: dict[str, Refused] = {}
         #: By node: what stopped it.
-        self.failures: dict[str, str] = {}
+        self.failures: dict[str, list[str]] = {}
         self._started = False
         self._left = list(nodes)
         self._begun = 0.0
@@ -113,8 +115,8 @@ class Drain:
         if self.failures:
             self.output.append("There are pending nodes to be drained:")
             self.output += [f" {name}" for name in self.failures]
-            only = len(self.failures) == 1
-            self.output += [_final(failure) if only else failure for failure in self.failures.values()]
+            failures = list(self.failures.values())
+            self.output += failures[0] if len(failures) == 1 else map(joined, failures)
 
     # --- one node ------------------------------------------------------------------------------------
 
@@ -122,7 +124,7 @@ class Drain:
         self._begun, self._pods, self._errors = view.now, [], []
         listed = list_pods(name, self.options, view)
         if listed.errors:
-            self._fail(name, joined(listed.errors))
+            self._fail(name, listed.errors)
             return []
         if listed.warnings:
             self.output.append(f"Warning: {listed.warnings}")
@@ -147,10 +149,11 @@ class Drain:
         if left:
             self.output.append(f'There are pending pods in node "{name}" when an error occurred: {error}')
             self.output += [f"pod/{pod.metadata.name}" for pod in left]
-        self._fail(name, error)
+        self._fail(name, self._errors)
 
-    def _fail(self, name: str, error: str) -> None:
-        self.failures[name] = error
+    def _fail(self, name: str, errors: list[str]) -> None:
+        self.failures[name] = errors
+        error = joined(errors)
         self.output.append(f'error: unable to drain node "{name}" due to error: {error}, continuing command...')
 
     # --- its pods ------------------------------------------------------------------------------------
@@ -160,7 +163,8 @@ class Drain:
 
     def _ask(self, view: View) -> list[Write]:
         """Ask for the pods that are due."""
-        api, writes = EvictionApi(view), []
+        api = EvictionApi(view)
+        writes: list[Write] = []
         for pod in [pod for pod in self._pods or () if pod.next is not None and pod.next <= view.now]:
             self.output.append(f"evicting pod {pod.key}")
             if self._is_over(view):
@@ -194,14 +198,13 @@ class Drain:
     def _look(self, view: View) -> None:
         """Whether those that were granted are gone: every second; or whether it takes too long."""
         for pod in [pod for pod in self._pods or () if pod.next is None]:
-            if view.now == _next_look(pod, view.now) and self._has_gone(pod, view):
+            if _next_look(pod, view.now) <= view.now and self._has_gone(pod, view):
                 assert self._pods is not None
                 self._pods.remove(pod)
             elif self._is_over(view):
-                late = "context deadline exceeded"
                 where = f'"{pod.name}" in namespace "{pod.key.partition("/")[0]}"'
-                evicting = f"error when waiting for pod {where} to terminate: {late}"
-                self._give_up(pod, late if self.options.disable_eviction else evicting)
+                waiting = "" if self.options.disable_eviction else f"error when waiting for pod {where} to terminate: "
+                self._give_up(pod, f"{waiting}context deadline exceeded")
 
     def _has_gone(self, pod: _Asked, view: View) -> bool:
         if _is_gone(pod, view):
@@ -238,12 +241,8 @@ def _is_gone(pod: _Asked, view: View) -> bool:
 
 
 def _next_look(pod: _Asked, now: float) -> float:
-    return pod.granted + POLL * ceil((now - pod.granted) / POLL)
-
-
-def _final(error: str) -> str:
-    """The last line of a command that has failed for one node: one error stands for itself, several for theirs."""
-    return error
+    looks = ceil(round((now - pod.granted) / POLL, 6))
+    return now if abs(pod.granted + POLL * looks - now) < _NOW else pod.granted + POLL * looks
 
 
 def go_duration(seconds: float) -> str:

@@ -103,7 +103,7 @@ def is_left_out(pod: Pod, options: DrainOptions, view: View) -> bool:
 def _verdict(pod: Pod, options: DrainOptions, view: View) -> Verdict:
     """Of the first filter that keeps the pod; else of the last one.
 
-    QUIRK: (makeFilters) the warnings of filters before the last one are lost, such as `deleting Pods with local storage`.
+    QUIRK: (makeFilters) warnings of filters before the last one are lost, such as `deleting Pods with local storage`.
     """
     if is_left_out(pod, options, view):
         return _STAYS
