@@ -20,13 +20,25 @@ from typing import TYPE_CHECKING
 from kwhatif._version import __version__
 
 if TYPE_CHECKING:
-    from kwhatif.api import SchedulerOptions, Source, find_policy, gate, load, load_live, preempt, schedule, text
+    from kwhatif.api import (
+        SchedulerOptions,
+        Source,
+        edited,
+        find_policy,
+        gate,
+        load,
+        load_live,
+        preempt,
+        schedule,
+        text,
+    )
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
     from kwhatif.report import (
         BudgetRow,
         CandidateRow,
         ChangeRow,
         Decision,
+        EditRow,
         FeasibleRow,
         FindingRow,
         MissRow,
@@ -48,6 +60,7 @@ if TYPE_CHECKING:
         SnapshotInfo,
         SourceRow,
         TooLargeRow,
+        TouchedRow,
         UnknownNameRow,
         VictimRow,
         WorkloadRow,
@@ -62,6 +75,7 @@ __all__ = [
     "ChangeRow",
     "ClusterUnreadable",
     "Decision",
+    "EditRow",
     "ExitCode",
     "FeasibleRow",
     "FindingRow",
@@ -92,11 +106,13 @@ __all__ = [
     "Source",
     "SourceRow",
     "TooLargeRow",
+    "TouchedRow",
     "UnknownNameRow",
     "VictimRow",
     "WorkloadRow",
     "__version__",
     "describe",
+    "edited",
     "find_policy",
     "gate",
     "load",
@@ -115,6 +131,7 @@ _HOMES = {
         "CandidateRow",
         "ChangeRow",
         "Decision",
+        "EditRow",
         "FeasibleRow",
         "FindingRow",
         "MissRow",
@@ -136,6 +153,7 @@ _HOMES = {
         "SnapshotInfo",
         "SourceRow",
         "TooLargeRow",
+        "TouchedRow",
         "UnknownNameRow",
         "VictimRow",
         "WorkloadRow",

@@ -10,6 +10,7 @@ from itertools import islice
 from kwhatif.render.amounts import plural
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.detail import MANY
+from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
@@ -48,7 +49,12 @@ _ZERO_WIDTH_SPACE = "\u200b"
 def to_markdown(report: Report) -> str:
     """A heading with the verdict, a table, the findings; everything from manifests and cluster is inert."""
     parts = _gate(report) if report.command == "gate" else _decisions(report)
-    return "\n".join([*parts, *_caveats(report)]) + "\n"
+    return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"
+
+
+def _edits(report: Report) -> Iterator[str]:
+    if report.changes:
+        yield from (*(f"- {prose(line)}" for line in edit_lines(report)), "")
 
 
 def prose(text: str) -> str:
