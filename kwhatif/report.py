@@ -280,6 +280,8 @@ class Decision(_Row, kw_only=True):
     pre_enqueue: PreEnqueueRow | None = None
     #: Of a pod that is not even created (outcome `Waits`): the pod whose controller waits until it runs.
     waits_for: str | None = None
+    #: Pods that were pending already and came first: without them it would fit, or fit by evicting others.
+    after: tuple[str, ...] = ()
     feasible: tuple[FeasibleRow, ...] = ()
     rejected: tuple[RejectedRow, ...] = ()
     near: NearRow | None = None

@@ -6,7 +6,7 @@ A controller is a set of functions from what there is to what it writes. It keep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
@@ -33,7 +33,11 @@ How = Literal[
 
 
 class Create(msgspec.Struct, frozen=True):
-    """POST: the object is new. Admission completes it, or refuses it (`Controller.refused`)."""
+    """POST: the object is new. Admission completes it, or refuses it (`Maker.refused`).
+
+    Whoever makes it gives it what the API server does: `creationTimestamp`, a UID where it has none (another one than
+    earlier objects of its name had), and a pod the phase Pending.
+    """
 
     obj: Any
 
@@ -97,11 +101,15 @@ class View(Protocol):
     def now(self) -> float:
         """Seconds since the start."""
 
+    @property
+    def silent(self) -> Mapping[str, float]:
+        """The names of nodes whose kubelet is silent, and since when: seconds since the start."""
+
     def pods_of(self, owner: KubernetesObject) -> Sequence[Pod]:
         """The pods that the object controls, in the order of their creation.
 
         Terminating ones and those with a final phase are among them, until they are gone. The controller's UID decides
-        where both sides have one, else its kind and name.
+        where both sides have one, else its kind and name. Whether one is ready is its condition Ready.
         """
 
     def owned(self, owner: KubernetesObject, kind: type[T]) -> Sequence[T]:

@@ -417,6 +417,10 @@ class OrderedPodPending(_Caveat, tag="ordered-pod-pending", kw_only=True):
     pod: str
 
 
+class PendingAsleep(_Caveat, tag="pending-asleep", kw_only=True):
+    """Pending pods that the scheduler has tried in vain: they are not tried again until something wakes them."""
+
+
 class OneOfEqualPods(_Caveat, tag="one-of-equal-pods", kw_only=True):
     """Of equal pods one was judged."""
 
@@ -537,6 +541,7 @@ Caveat = (
     | WorkloadNotInDump
     | UnknownController
     | OrderedPodPending
+    | PendingAsleep
     | OneOfEqualPods
     | FieldIgnored
     | VersionNotDefault

@@ -12,8 +12,7 @@ from typing import Protocol
 from kwhatif.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, ClusterEvent, pod_events
 from kwhatif.framework.status import Code
 from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import Pod
+from kwhatif.model.pod import Pod, PodMeta
 from kwhatif.queue.active_queue import ActiveQueue, InFlightEvent
 from kwhatif.queue.backoff_queue import BackoffQueue
 from kwhatif.queue.hinting import Answers, Occurrence, QueueingHints, QueueingStrategy
@@ -106,7 +105,7 @@ class SchedulingQueue:
         if info is not None:
             return info.pod_info
         namespace, _, name = key.partition("/")
-        return PodInfo(Pod(metadata=ObjectMeta(namespace=namespace, name=name, uid=uid)))
+        return PodInfo(Pod(metadata=PodMeta(namespace=namespace, name=name, uid=uid)))
 
     def get(self, key: str) -> QueuedPodInfo | None:
         """The record of the pod with that key, if it waits in any part of the queue."""

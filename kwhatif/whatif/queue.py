@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from heapq import heappop, heappush
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.framework.attempt import Attempt
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
 from kwhatif.report import Decision, Outcome, UpdateKind
@@ -20,6 +22,7 @@ from kwhatif.whatif.placing import Placement, Placer, in_short
 from kwhatif.whatif.placing.placer import Describe
 from kwhatif.whatif.rollouts import Rollouts
 from kwhatif.whatif.rows import decision_about
+from kwhatif.whatif.taken_room import took_room
 from kwhatif.workloads.expansion import Group
 from kwhatif.workloads.restart import is_waiting
 from kwhatif.workloads.rolling.roll import Roll
@@ -84,13 +87,16 @@ class Queue:
     run. It does not go to the end of the queue: how long a pod takes to be ready is not known.
     """
 
-    def __init__(self, planner: Planner, explain: Explain) -> None:
+    def __init__(self, planner: Planner, explain: Explain, profiles: Mapping[str, Profile]) -> None:
         self._planner = planner
         self._explain = explain
+        self._profiles = profiles
         #: By the order of the manifests.
         self.workloads: list[Planned] = []
         #: What became of the pods that were pending already, in the order in which they were taken.
         self.earlier: dict[str, Decision] = {}
+        #: Those of them that are not asked for, and have got a node.
+        self._before: list[Placement] = []
         #: How many pods are in the queue whose decisions are asked for.
         self._asked = 0
         #: Pending pods that are asked for -> the outcomes that are explained of its like.
@@ -188,8 +194,10 @@ class Queue:
     def _place(self, entry: _Entry, placer: Placer, explained: list[Outcome] | None) -> Decision:
         if explained is None:
             placement = placer.place(entry.info)
+            if placement.node is not None:
+                self._before.append(placement)
         else:
-            placement = placer.place(entry.info, lambda placement: self._explain(placement, explained))
+            placement = placer.place(entry.info, lambda placement: self._describe(placement, explained, placer))
             if placement.outcome not in explained:
                 explained.append(placement.outcome)
         if self._rollouts:
@@ -197,6 +205,18 @@ class Queue:
             if placement.outcome == "Unschedulable":
                 self._unplaced.append(entry)
         return in_short(placement)
+
+    def _describe(self, placement: Placement, explained: Collection[Outcome], placer: Placer) -> Describe | None:
+        describe = self._explain(placement, explained)
+        if describe is None or not self._before or placement.outcome not in ("Preempts", "Unschedulable"):
+            return describe
+
+        def with_others(result: Attempt) -> Decision:
+            profile = self._profiles[placement.pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+            after = took_room(placement, self._before, profile, placer.snapshot)
+            return replace(describe(result), after=after)
+
+        return with_others
 
     def _place_earlier(self, entry: _Entry, placer: Placer) -> None:
         key = entry.info.key

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from kwhatif.policy.words import hang, victims_by_owner
+from kwhatif.policy.words import after, hang, victims_by_owner
 from kwhatif.report import Decision, Outcome, RolloutRow, SourceRow, UpdateKind, WorkloadRow
 
 _MOST_RUNS = 3
@@ -140,5 +140,5 @@ def _fate(alike: Sequence[Decision], which: str) -> str:
     said = f"{which} {one if len(alike) == 1 else many}".strip()
     victims = [victim for decision in alike for victim in decision.victims]
     if alike[0].outcome == "Preempts" and not victims:
-        return f"{which} would be nominated".strip()
-    return f"{said} {victims_by_owner(victims)}" if victims else said
+        said = f"{which} would be nominated".strip()
+    return said + (f" {victims_by_owner(victims)}" if victims else "") + after(alike)

@@ -58,6 +58,7 @@ def _indexed(pod: Pod, job: str, index: int, cluster: Cluster) -> Group:
         pod.metadata,
         generate_name=job[: _MAX_PREFIX - len(end)] + end,
         labels={**pod.metadata.labels, INDEX_LABEL: str(index)},
+        annotations=replace(pod.metadata.annotations, completion_index=str(index)),
     )
     numbered = replace(pod, metadata=meta, spec=replace(pod.spec, hostname=f"{job}-{index}"))
     return Group(numbered, free_names(numbered, 1, cluster))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kwhatif.matching.default_selector import default_selector
 from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod, PodSpec
+from kwhatif.model.pod import Pod, PodSpec, PodStatus
 from kwhatif.model.workload import Service
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -41,7 +41,7 @@ def difference(one: Pod, other: Pod) -> Difference | None:
         one.metadata.namespace != other.metadata.namespace
         or one.metadata.owner_references != other.metadata.owner_references
         or one.metadata.deletion_timestamp != other.metadata.deletion_timestamp
-        or one.status != other.status
+        or (one.status != other.status and _undated(one.status) != _undated(other.status))
         or one.status.nominated_node_name
         or one.spec.resource_claims
         or any(volume.ephemeral is not None for volume in one.spec.volumes)
@@ -54,6 +54,11 @@ def difference(one: Pod, other: Pod) -> Difference | None:
     if same_spec and mine == others:
         return SAME
     return Difference(frozenset([key for key, _ in mine.items() ^ others.items()]), not same_spec)
+
+
+def _undated(status: PodStatus) -> PodStatus:
+    """Since when a condition holds matters to no rule."""
+    return replace(status, conditions=tuple(replace(row, last_transition_time=None) for row in status.conditions))
 
 
 def _without_claims(spec: PodSpec) -> PodSpec:

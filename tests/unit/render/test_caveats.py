@@ -45,6 +45,7 @@ from kwhatif.model.caveat import (
     OneOfEqualPods,
     OrderedPodPending,
     OtherVersion,
+    PendingAsleep,
     PluginNotModelled,
     PodSecurityNotChecked,
     PreemptionSampling,
@@ -304,6 +305,10 @@ SENTENCES: dict[Caveat, str] = {
         "where spreading by default is off, kube-scheduler may place equal pods by the ranking that it made for the"
         " first of them (OpportunisticBatching, on by default); kwhatif ranks the nodes for each, so another one may be"
         " taken"
+    ),
+    PendingAsleep(pods=("a/x", "a/y")): (
+        "2 pending pods (a/x, a/y) are not tried again here: the scheduler found no node for them, and tries them again"
+        " after an event that may help, or after five minutes; they may then take room that is free now"
     ),
     OneOfEqualPods(workload="Deployment a/b", count=3): (
         "Deployment a/b makes 3 equal pods, of which one is judged alone"
