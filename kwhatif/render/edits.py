@@ -41,7 +41,7 @@ def _changed(objects: Sequence[TouchedRow]) -> str:
     if len(counts) > 1:
         return f"{_named(kind, objects)} changed"
     fields = [_field(field) for field in objects[0].fields]
-    more = f" and {len(fields) - _MOST_FIELDS} more fields" if len(fields) > _MOST_FIELDS else ""
+    more = f" and {plural(len(fields) - _MOST_FIELDS, 'more field')}" if len(fields) > _MOST_FIELDS else ""
     return f"{_named(kind, objects)} {', '.join(fields[:_MOST_FIELDS])}{more}"
 
 

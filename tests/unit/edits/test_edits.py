@@ -101,7 +101,9 @@ CHANGES: list[tuple[Said, list[str]]] = [
     ),
     (
         "set pod/shop/db-0 spec.priorityClassName=high",
-        ["Pod shop/db-0 changed spec.priority=1000 spec.priorityClassName=high spec.preemptionPolicy=PreemptLowerPriority"],
+        [
+            "Pod shop/db-0 changed spec.priority=1000 spec.priorityClassName=high spec.preemptionPolicy=PreemptLowerPriority"
+        ],
     ),
     (
         {"patch": {"object": "deployment/shop/web", "merge": {"spec": {"paused": True}}}},
