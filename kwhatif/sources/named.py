@@ -14,7 +14,7 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import Namespace
 from kwhatif.report import SourceRow
 from kwhatif.sources.files import Given
-from kwhatif.sources.kinds import PODBY_WORD
+from kwhatif.sources.kinds import POD_KINDS
 from kwhatif.whatif.applied import Applied
 
 
@@ -48,7 +48,7 @@ def parse_reference(text: str, default_namespace: str) -> Reference | None:
 def find_named(reference: Reference, cluster: Cluster) -> Applied | Problem:
     """The object of the cluster that is asked for, to be judged anew; or why there is none."""
     resource = reference.resource
-    if not issubclass(resource.type, PODBY_WORD):
+    if not issubclass(resource.type, POD_KINDS):
         return Problem(reference.text, f"a {resource.kind} is not a pod, and no pods are made of it")
     objects: Mapping[str, KubernetesObject] = cluster.all(resource.type)  # type: ignore[arg-type]
     found = objects.get(reference.key)
