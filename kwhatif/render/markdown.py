@@ -16,13 +16,13 @@ from kwhatif.render.issues import Issue, grouped, issues, place
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
 from kwhatif.render.qualifiers import qualifier
-from kwhatif.render.queue import STATES, headline, now, worth_saying
+from kwhatif.render.queue import STATES, headline, headline_after, now, still_waits, then, woken_by, worth_saying
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
 from kwhatif.render.wakeups import wake_up_sentence
-from kwhatif.report import Decision, Outcome, QueueRow, Report, WorkloadRow
+from kwhatif.report import AfterEditsRow, Decision, Outcome, QueuedPodRow, QueueRow, Report, WorkloadRow
 
 #: A comment may hold 65,536 characters; what is left out is counted.
 MAX_ROWS = 100
@@ -127,25 +127,37 @@ def _finding(alike: Sequence[Issue]) -> str:
 
 
 def _queue(row: QueueRow) -> Iterator[str]:
-    yield f"### {prose(headline(row)) if row.pods else 'No pod is pending'}"
+    edited = any(pod.after is not None for pod in row.pods)
+    head = headline_after(row) if edited else headline(row)
+    yield f"### {prose(head) if row.pods else 'No pod is pending'}"
     yield ""
-    cells = (
-        (
-            _SIGNS[pod.outcome],
-            "" if pod.position is None else str(pod.position),
-            _cell(pod.pod),
-            str(pod.priority),
-            STATES[pod.state],
-            prose(", ".join(pod.rejected_by)),
-            prose(now(pod)),
-        )
-        for pod in row.pods
-    )
-    yield from _table(("", "#", "Pod", "Priority", "State", "Rejected by", "Now"), cells)
+    header = ("", "Turn", "Pod", "Priority", "Before", "Woken by", "Then")
+    header = header if edited else ("", "#", "Pod", "Priority", "State", "Rejected by", "Now")
+    yield from _table(header, (_queued_after(pod, pod.after) if pod.after else _queued(pod) for pod in row.pods))
     for pod in row.pods[:MAX_ROWS]:
-        if pod.wake_ups:
+        if pod.wake_ups and still_waits(pod):
             yield from ("", f"What would wake {code(pod.pod)}, the most likely first:", "")
             yield from (f"- {prose(wake_up_sentence(wake_up))}" for wake_up in worth_saying(pod.wake_ups))
+
+
+def _queued(pod: QueuedPodRow) -> tuple[str, ...]:
+    place = "" if pod.position is None else str(pod.position)
+    rejectors = prose(", ".join(pod.rejected_by))
+    return (
+        _SIGNS[pod.outcome],
+        place,
+        _cell(pod.pod),
+        str(pod.priority),
+        STATES[pod.state],
+        rejectors,
+        prose(now(pod)),
+    )
+
+
+def _queued_after(pod: QueuedPodRow, after: AfterEditsRow) -> tuple[str, ...]:
+    turn, before = str(after.turn or ""), "new" if pod.state == "New" else now(pod)
+    said = (prose(text) for text in (before, woken_by(after), then(after)))
+    return (_SIGNS[after.outcome], turn, _cell(pod.pod), str(pod.priority), *said)
 
 
 def _decisions(report: Report) -> Iterator[str]:
