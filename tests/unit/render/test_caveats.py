@@ -104,9 +104,9 @@ SENTENCES: dict[Caveat, str] = {
     NoLimits(kinds=("LimitRange",), reason=FORBIDDEN): (
         "no permission to list limitranges in the core group: these count as if there were none"
     ),
-    NoStorage(kinds=("CSINode",)): "the dump has no CSINodes: what is said of pods with volumes cannot be trusted",
+    NoStorage(kinds=("CSINode",)): "the dump has no CSINodes: answers about pods with volumes cannot be trusted",
     NoDevices(kinds=("DeviceClass",), reason=FORBIDDEN): (
-        "no permission to list deviceclasses in resource.k8s.io: what is said of pods that claim devices cannot be"
+        "no permission to list deviceclasses in resource.k8s.io: answers about pods that claim devices cannot be"
         " trusted"
     ),
     DanglingReference(kind="Node", example="n1", count=1, user="Pod shop/web"): (
@@ -198,7 +198,7 @@ SENTENCES: dict[Caveat, str] = {
         " that it names, or has"
     ),
     DevicesNotModelled(features=("DeviceTaintRule", "nodeAllocatableResourceMappings")): (
-        "devices have DeviceTaintRule and nodeAllocatableResourceMappings, not modelled: what is said of pods that claim"
+        "devices have DeviceTaintRule and nodeAllocatableResourceMappings, not modelled: answers about pods that claim"
         " devices may be wrong"
     ),
     MissingServiceAccounts(names=("a/robot",)): (
@@ -235,7 +235,7 @@ SENTENCES: dict[Caveat, str] = {
         f"extender {URL}, asked to prioritize for shop/web, gave scores outside 0 to 10, which count as they are: a"
     ),
     ExtenderOddity(extender=URL, verb="preempt", oddity="no victims", nodes=("a",), pods=PODS): (
-        f"extender {URL}, asked to preempt for shop/web, left nodes without victims, which are no candidates then: a"
+        f"extender {URL}, asked to preempt for shop/web, left nodes without victims, so they are not candidates: a"
     ),
     OtherVersion(version="1.35"): (
         "the cluster's API server is version 1.35: judged by the rules of 1.36, from which its scheduler may differ"
