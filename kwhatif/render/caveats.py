@@ -332,8 +332,8 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case VolumeProvisioned(claim=claim, storage_class=storage_class, provisioner=provisioner):
             reach = "within reach of every node" if caveat.everywhere else "where its allowedTopologies let it be"
             return (
-                f"PersistentVolumeClaim {claim} is bound at once, as StorageClass {storage_class} says: {provisioner}"
-                f" is taken to provision its volume, {reach}"
+                f"PersistentVolumeClaim {claim} is bound at once, as StorageClass {storage_class} says: it is assumed"
+                f" that {provisioner} provisions its volume, {reach}"
             )
         case QueueNotSeen():
             return (

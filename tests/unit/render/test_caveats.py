@@ -287,12 +287,12 @@ SENTENCES: dict[Caveat, str] = {
         " age, and whom it has rejected is taken from the condition PodScheduled"
     ),
     VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io"): (
-        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: x.io is taken to provision its volume,"
-        " within reach of every node"
+        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: it is assumed that x.io provisions its"
+        " volume, within reach of every node"
     ),
     VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io", everywhere=False): (
-        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: x.io is taken to provision its volume,"
-        " where its allowedTopologies let it be"
+        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: it is assumed that x.io provisions its"
+        " volume, where its allowedTopologies let it be"
     ),
     FieldIgnored(where="a.yaml, document 1", problem='unknown field "spec.node"', hint="did you mean nodeName?"): (
         'a.yaml, document 1: unknown field "spec.node" (did you mean nodeName?)'
