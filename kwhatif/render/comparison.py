@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.render.amounts import plural, some
+from kwhatif.render.data import to_json, to_yaml
 from kwhatif.render.edits import edit_lines
+from kwhatif.render.markdown import cell, limited, prose, rows_of
 from kwhatif.render.outcomes import SIGNS, verb
 from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, table, text
 from kwhatif.report import FindingRow
@@ -47,15 +49,23 @@ def comparison_tables(comparison: Comparison, *, quiet: bool = False) -> Iterato
 
 
 def headline(comparison: Comparison) -> str:
-    """`With these edits, 1 of 6 pods has another outcome: 1 would evict others -> fits`."""
+    """`With these edits, of 6 pods 2 have another outcome (1 stays pending → fits, 1 would evict → fits)`."""
     counts = Counter(row.difference for row in comparison.difference.pods)
     total = sum(counts.values()) + comparison.difference.unchanged
-    said = [f"{count:,} {_WORDS[kind][count > 1]}" for kind, count in counts.items()]
+    said = [f"{count:,} {_WORDS[kind][count > 1]}{_flips(comparison, kind)}" for kind, count in counts.items()]
     verdict = verdicts(comparison)
     if not said:
         same = "the answer is the same" if total == 1 else f"the answers for all {total:,} pods are the same"
         return f"With these edits, {verdict or same}"
     return f"With these edits, of {plural(total, 'pod')} {'; '.join([', '.join(said), *filter(None, [verdict])])}"
+
+
+def _flips(comparison: Comparison, kind: Difference) -> str:
+    """From which outcomes to which."""
+    rows = [row for row in comparison.difference.pods if row.difference == kind == "flipped"]
+    pairs = Counter((row.before.outcome, row.after.outcome) for row in rows if row.before and row.after)
+    said = [f"{count:,} {verb(was, count)} → {verb(now, count)}" for (was, now), count in pairs.items()]
+    return f" ({', '.join(said)})" if said else ""
 
 
 def verdicts(comparison: Comparison) -> str:
@@ -101,3 +111,18 @@ def _cell(row: FateRow | None) -> Text:
         return text("-", FAINT)
     sign, style = SIGNS[row.outcome]
     return Text.assemble((sign, style), " ", text(fate(row)))
+
+
+def to_markdown(comparison: Comparison) -> str:
+    """The edits, the headline, and a table."""
+    parts = [f"- {prose(line)}" for line in edit_lines(comparison.after)]
+    parts += ["", f"### {prose(headline(comparison))}", ""]
+    if comparison.difference.pods:
+        rows = ((cell(row.pod), prose(fate(row.before)), prose(fate(row.after))) for row in comparison.difference.pods)
+        parts += rows_of(("Pod", "Without", "With"), rows)
+    for title, items in details(comparison):
+        parts += ["", f"#### {title}", "", *limited((f"- {prose(item)}" for item in items), len(items))]
+    return "\n".join(parts) + "\n"
+
+
+FORMATS: Mapping[str, Callable[[Comparison], str]] = {"json": to_json, "yaml": to_yaml, "markdown": to_markdown}

@@ -92,7 +92,7 @@ def compare(before: Report, after: Report) -> Comparison:
 
 
 def _difference(pod: str, was: Decision | None, now: Decision | None) -> PodDifferenceRow | None:
-    before, after = was and _fate(was), now and _fate(now)
+    before, after = _fate(was), _fate(now)
     if before == after:
         return None
     kind: Difference
@@ -105,7 +105,9 @@ def _difference(pod: str, was: Decision | None, now: Decision | None) -> PodDiff
     return PodDifferenceRow(pod=pod, difference=kind, before=before, after=after)
 
 
-def _fate(decision: Decision) -> FateRow:
+def _fate(decision: Decision | None) -> FateRow | None:
+    if decision is None:
+        return None
     victims = tuple(victim.pod for victim in decision.victims)
     return FateRow(outcome=decision.outcome, node=decision.node, victims=victims)
 
