@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kwhatif.api import (
         SchedulerOptions,
         Source,
+        compare,
         edited,
         find_policy,
         gate,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
         WorkloadRow,
     )
     from kwhatif.sharing import describe, save_snapshot
+    from kwhatif.whatif.compare import Comparison, DifferenceRow, FateRow, PodDifferenceRow
     from kwhatif.whatif.inventory import Inventory
     from kwhatif.whatif.session import Session
 
@@ -78,9 +80,12 @@ __all__ = [
     "CandidateRow",
     "ChangeRow",
     "ClusterUnreadable",
+    "Comparison",
     "Decision",
+    "DifferenceRow",
     "EditRow",
     "ExitCode",
+    "FateRow",
     "FeasibleRow",
     "FindingRow",
     "InputError",
@@ -93,6 +98,7 @@ __all__ = [
     "ObstacleRow",
     "Outcome",
     "PluginFailed",
+    "PodDifferenceRow",
     "PolicyRow",
     "PreEnqueueRow",
     "PreemptionRow",
@@ -118,6 +124,7 @@ __all__ = [
     "WakeUpRow",
     "WorkloadRow",
     "__version__",
+    "compare",
     "describe",
     "edited",
     "find_policy",
@@ -170,6 +177,7 @@ _HOMES = {
         "WorkloadRow",
     ),
     "kwhatif.sharing": ("describe", "save_snapshot"),
+    "kwhatif.whatif.compare": ("Comparison", "DifferenceRow", "FateRow", "PodDifferenceRow"),
     "kwhatif.whatif.inventory": ("Inventory",),
     "kwhatif.whatif.session": ("Session",),
 }
