@@ -12,11 +12,12 @@ from kwhatif.render.detail import MANY
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
 from kwhatif.render.markdown_queue import queue_parts
-from kwhatif.render.markdown_text import SIGNS, cell, code, limited, prose, rows_of
+from kwhatif.render.markdown_text import SIGNS, ZERO_WIDTH_SPACE, cell, code, limited, prose, rows_of
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
+from kwhatif.render.safe import safe
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
 from kwhatif.report import Decision, Report, WorkloadRow
@@ -127,7 +128,7 @@ def _all_evidence(decisions: Iterable[Decision | None], report: Report) -> Itera
 
 
 def _evidence(decision: Decision, names: NodeNames) -> Iterator[str]:
-    summary = html.escape(safe(decision.pod)).replace("@", f"@{_ZERO_WIDTH_SPACE}")
+    summary = html.escape(safe(decision.pod)).replace("@", f"@{ZERO_WIDTH_SPACE}")
     yield from ("", f"<details><summary>Evidence: {summary}</summary>", "")
     groups = rejected_groups(decision.rejected, may_evict=may_evict(decision))
     yield from rows_of(("Nodes", "Reason", "Evidence"), (_group(group, names) for group in groups))

@@ -27,14 +27,14 @@ SIGNS: dict[Outcome, str] = {
 _PUNCTUATION = re.compile(r"([\\`*_\[\]<>|~&$^])")
 #: What becomes a mention, a reference, an emoji or a link by itself, however it is escaped.
 _REFERENCES = re.compile(r"@(?=\w)|[#!&$](?=\d)|[~%](?=[\w\"])|:(?=//)|:(?=\w+:)|www(?=\.)", re.IGNORECASE)
-_ZERO_WIDTH_SPACE = "\u200b"
+ZERO_WIDTH_SPACE = "\u200b"
 
 
 def prose(text: str) -> str:
     """The text as nothing but text: no markup, no mention, no link."""
     text = safe(text)
     shown = text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
-    return _PUNCTUATION.sub(r"\\\1", _REFERENCES.sub(lambda found: found[0] + _ZERO_WIDTH_SPACE, shown))
+    return _PUNCTUATION.sub(r"\\\1", _REFERENCES.sub(lambda found: found[0] + ZERO_WIDTH_SPACE, shown))
 
 
 def code(text: str) -> str:
