@@ -90,7 +90,10 @@ def _lacks(cluster: Cluster, kind: type[Model]) -> bool:
     """Whether there is none of the kind, and nobody knows whether there should be; unread kinds are said elsewhere."""
     if kind.__name__ in cluster.unread:
         return False
-    return not (has_read_classes(cluster) if kind is PriorityClass else cluster.all(kind))
+    if kind is PriorityClass:
+        return not has_read_classes(cluster)
+    found: Mapping[str, Any] = cluster.all(kind)
+    return not found
 
 
 def has_read_classes(cluster: Cluster) -> bool:
