@@ -302,7 +302,7 @@ def _answer(
     _check(session, manifests, command)
     inputs = named_inputs(manifests, "manifest")
     asked, paths = _read(session, inputs, options)
-    asked.require_pods(inputs)
+    asked.require_sound()
     question = Question(
         applied=asked.applied,
         template_paths=paths,

@@ -33,7 +33,11 @@ How = Literal[
 
 
 class Create(msgspec.Struct, frozen=True):
-    """POST: the object is new. Admission completes it, or refuses it (`Controller.refused`)."""
+    """POST: the object is new. Admission completes it, or refuses it (`Maker.refused`).
+
+    Whoever makes it gives it what the API server does: `creationTimestamp`, a UID where it has none (another one than
+    earlier objects of its name had), and a pod the phase Pending.
+    """
 
     obj: Any
 
@@ -101,7 +105,7 @@ class View(Protocol):
         """The pods that the object controls, in the order of their creation.
 
         Terminating ones and those with a final phase are among them, until they are gone. The controller's UID decides
-        where both sides have one, else its kind and name.
+        where both sides have one, else its kind and name. Whether one is ready is its condition Ready.
         """
 
     def owned(self, owner: KubernetesObject, kind: type[T]) -> Sequence[T]:

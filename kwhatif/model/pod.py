@@ -214,6 +214,7 @@ class ContainerStateTerminated(Model):
 
     exit_code: int = 0
     reason: str = ""
+    finished_at: str | None = None
 
 
 class ContainerState(Model):
@@ -335,3 +336,9 @@ def pod_condition(pod: Pod, type_: str) -> PodCondition | None:
 def is_terminal(pod: Pod) -> bool:
     """Succeeded or failed: such a pod is not part of the scheduler's world."""
     return pod.status.phase in ("Succeeded", "Failed")
+
+
+def is_ready(pod: Pod) -> bool:
+    """Whether the pod's condition Ready is True (`IsPodReady` in `pkg/api/v1/pod/util.go`)."""
+    ready = pod_condition(pod, "Ready")
+    return ready is not None and ready.status == "True"

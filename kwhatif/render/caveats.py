@@ -70,6 +70,7 @@ from kwhatif.model.caveat import (
     VolumeProvisioned,
     WorkloadNotInDump,
 )
+from kwhatif.policy.words import listed
 from kwhatif.render.amounts import duration, plural, some
 from kwhatif.report import KUBERNETES_VERSION, FindingRow, Report
 from kwhatif.sources.resources import by_group
@@ -85,6 +86,9 @@ _DANGLING = {
     "ResourceClaim": "pods that use it cannot be judged",
 }
 _NOT_SPREAD = "its pods are not spread by default"
+
+
+NOTHING_JUDGED = "nothing was judged: the manifests hold no pod, and nothing that makes pods"
 
 
 def worded(report: Report) -> Report:
@@ -137,7 +141,7 @@ def sentences(caveats: Sequence[Caveat]) -> tuple[str, ...]:
 
 def _absent(caveats: Sequence[Lacking]) -> str:
     kinds = [f"{kind}es" if kind.endswith("s") else f"{kind}s" for caveat in caveats for kind in caveat.kinds]
-    return f"the dump has no {_listed(kinds)}: {'; '.join(_CONSEQUENCES[type(caveat)] for caveat in caveats)}"
+    return f"the dump has no {listed(kinds)}: {'; '.join(_CONSEQUENCES[type(caveat)] for caveat in caveats)}"
 
 
 def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - one arm per kind of caveat, nothing else
@@ -209,7 +213,7 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case UndatedSnapshot():
             return "when the dump was taken is not known, so it may be older than the policy allows"
         case NothingJudged():
-            return "nothing was judged: the manifests hold no pod, and nothing that makes pods"
+            return NOTHING_JUDGED
         case NotBuilt(file=file):
             return f"{file} is not built, so what it would change is not judged: {BUILD}"
         case UnjudgedKind(object=name, kind=kind):
@@ -223,7 +227,7 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             return f"whether there is {accounts} {some(list(names))} is not checked: without it the pods are refused"
         case AdmissionNotAsked(kinds=kinds):
             have = [plural(count, kind, f"{kind[:-1]}ies" if kind[-1] == "y" else "") for kind, count in kinds]
-            return f"the cluster has {_listed(have)}, which are not asked: they may change pods, or refuse them"
+            return f"the cluster has {listed(have)}, which are not asked: they may change pods, or refuse them"
         case AutoscalerNotModelled():
             return _autoscaler(caveat)
         case AutoscalersNotRead(count=count):
@@ -409,8 +413,3 @@ def _deed(caveat: ExtenderOddity, oddity: Oddity) -> str:
         case Oddity.NO_VICTIMS:
             return f"left nodes without victims, which are no candidates then: {nodes}"
     assert_never(oddity)
-
-
-def _listed(words: Sequence[str]) -> str:
-    """`a, b and c`."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

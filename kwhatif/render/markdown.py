@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from kwhatif.model.caveat import NothingJudged
 from kwhatif.render.amounts import plural
-from kwhatif.render.caveats import besides_findings
+from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY
 from kwhatif.render.issues import Issue, grouped, issues, place
 from kwhatif.render.node_names import NodeNames, nodes_in
@@ -71,9 +72,10 @@ def _gate(report: Report) -> Iterator[str]:
     verdict = report.policy.verdict if report.policy else "pass"
     doubt = qualifier(report) if verdict == "warn" and not report.problems else ""
     yield f"### {_VERDICTS['fail' if report.problems else verdict]}{f', but {prose(doubt)}' if doubt else ''}"
-    yield ""
     rows = map(_workloads, workload_groups(report.workloads, many=MANY))
-    yield from _table(("", "Workload", "Manifest", "Placed", "Result"), rows)
+    if report.workloads:
+        yield ""
+        yield from _table(("", "Workload", "Manifest", "Placed", "Result"), rows)
     found = issues(report)
     counting = grouped(issue for issue in found if issue.suppressed is None)
     if counting:
@@ -115,6 +117,10 @@ def _finding(alike: Sequence[Issue]) -> str:
 
 def _decisions(report: Report) -> Iterator[str]:
     parts = parts_of(report)
+    if not parts:
+        is_wrong = any(isinstance(caveat, NothingJudged) for caveat in report.caveat_details)
+        yield f"⚠️ {NOTHING_JUDGED}" if is_wrong else "No pod is pending: nothing to decide."
+        return
     yield from _table(("", "Pod", "Node", "Result"), (_part(part, report) for part in parts))
     explained = (decision for _, decisions in parts for decision in decisions if decision.outcome != "Placed")
     yield from _all_evidence(explained, report)

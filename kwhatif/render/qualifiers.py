@@ -38,6 +38,7 @@ from kwhatif.model.caveat import (
     VersionNotRead,
 )
 from kwhatif.render.amounts import duration, plural, some
+from kwhatif.render.outcomes import Part
 from kwhatif.report import Decision, Report, WorkloadRow
 
 #: So many things are named; what is beyond them is counted.
@@ -57,6 +58,12 @@ def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: Tru
     if len(words) > _MOST:
         shown.append(plural(len(words) - _MOST, "more caveat"))
     return "; ".join(shown)
+
+
+def shared(report: Report, parts: Sequence[Part]) -> frozenset[Caveat]:
+    """What every one of the verdicts depends on: said once, below them."""
+    about = [about_pod(decisions[0]) if row is None else about_workload(row, decisions) for row, decisions in parts]
+    return frozenset(caveat for caveat in _that_count(report) if all(concerns(caveat) for concerns in about))
 
 
 def _urgency(caveat: Caveat) -> int:

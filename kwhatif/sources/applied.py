@@ -13,7 +13,7 @@ from kwhatif.model.originals import Originals
 from kwhatif.policy.words import ANNOTATION
 from kwhatif.report import ProblemRow, SourceRow
 from kwhatif.sources.kinds import KINDS
-from kwhatif.sources.manifests import no_pod, read_manifest_set
+from kwhatif.sources.manifests import read_manifest_set
 from kwhatif.sources.named import find_named, parse_reference
 from kwhatif.sources.origin import Manifest
 from kwhatif.sources.strict import Validation
@@ -26,19 +26,15 @@ class Asked(NamedTuple):
     applied: tuple[Applied, ...]
     problems: tuple[Problem, ...] = ()
     caveats: tuple[Caveat, ...] = ()
-    #: The kinds of all objects, also of those that are not read.
-    kinds: tuple[str, ...] = ()
 
-    def require_pods(self, paths: Sequence[str]) -> None:
-        """Where an answer is about pods, nothing may be wrong, and there must be some.
+    def require_sound(self) -> None:
+        """Nothing may be wrong.
 
         Raises:
             InputError: with every problem.
         """
         if self.problems:
             raise InputError(self.problems)
-        if not any(each.is_workload for each in self.applied):
-            raise InputError([no_pod(paths, self.kinds)])
 
 
 def read_applied(
@@ -76,7 +72,7 @@ def read_applied(
         custom_kinds=custom_kinds,
         validation=validation,
     )
-    return Asked((*map(as_applied, read.manifests), *applied), (*read.problems, *problems), read.caveats, read.kinds)
+    return Asked((*map(as_applied, read.manifests), *applied), (*read.problems, *problems), read.caveats)
 
 
 def as_applied(manifest: Manifest) -> Applied:

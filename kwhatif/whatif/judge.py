@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.caveat import Caveat, PendingAsleep, TooManyPods
+from kwhatif.model.caveat import Caveat, NothingJudged, PendingAsleep, TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
@@ -121,6 +121,8 @@ class _Judging:
         is_alone = question.alone or not question.admission
         judged, others, earlier = self._each_alone() if is_alone else self._one_after_another()
         self._caveats.update(self._planner.claims.caveats)
+        if question.pending_in is None and not (judged or others or self._problems):
+            self._caveats[NothingJudged()] = None
         decisions = [*(decision for each in judged for decision in each.decisions), *others]
         left_out = self._session.left_out(self._cluster, decisions)
         self._caveats.update(dict.fromkeys((*left_out, *self._session.stale(question.max_age))))

@@ -10,7 +10,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.workload import CronJob, Job
 from kwhatif.workloads.expand import expand
 from kwhatif.workloads.job import expand_job, is_finished, wanted_pods
-from kwhatif.workloads.rolling.removal import active, removed_first
+from kwhatif.workloads.removal import active, removed_first
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update
 from kwhatif.workloads.template import same_template
 

@@ -36,7 +36,7 @@ from kwhatif.model.workload import (
     UpdateStrategy,
 )
 from kwhatif.sources.saving.redact import redact
-from kwhatif.workloads.rolling.removal import removed_first
+from kwhatif.workloads.removal import removed_first
 from kwhatif.workloads.rolling.update import Update, resolved
 from kwhatif.workloads.rollout import plan_update
 from tests.builders import PodBuilder, node, pod

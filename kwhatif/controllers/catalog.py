@@ -1,0 +1,8 @@
+"""All controllers, in the order in which they react at one moment."""
+
+from __future__ import annotations
+
+from kwhatif.controllers import deployment, replica_set
+from kwhatif.controllers.contract import Controller
+
+CONTROLLERS: tuple[Controller, ...] = (*deployment.CONTROLLERS, *replica_set.CONTROLLERS)
