@@ -20,7 +20,18 @@ from typing import TYPE_CHECKING
 from kwhatif._version import __version__
 
 if TYPE_CHECKING:
-    from kwhatif.api import SchedulerOptions, Source, find_policy, gate, load, load_live, preempt, schedule, text
+    from kwhatif.api import (
+        SchedulerOptions,
+        Source,
+        find_policy,
+        gate,
+        load,
+        load_live,
+        pending,
+        preempt,
+        schedule,
+        text,
+    )
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
     from kwhatif.report import (
         BudgetRow,
@@ -39,7 +50,9 @@ if TYPE_CHECKING:
         PreemptionRow,
         PreEnqueueRow,
         ProblemRow,
+        QueuedPodRow,
         QueuedRow,
+        QueueRow,
         RejectedRow,
         Report,
         ReprieveRow,
@@ -50,6 +63,7 @@ if TYPE_CHECKING:
         TooLargeRow,
         UnknownNameRow,
         VictimRow,
+        WakeUpRow,
         WorkloadRow,
     )
     from kwhatif.sharing import describe, save_snapshot
@@ -80,6 +94,8 @@ __all__ = [
     "PreemptionRow",
     "Problem",
     "ProblemRow",
+    "QueueRow",
+    "QueuedPodRow",
     "QueuedRow",
     "RejectedRow",
     "Report",
@@ -94,6 +110,7 @@ __all__ = [
     "TooLargeRow",
     "UnknownNameRow",
     "VictimRow",
+    "WakeUpRow",
     "WorkloadRow",
     "__version__",
     "describe",
@@ -101,6 +118,7 @@ __all__ = [
     "gate",
     "load",
     "load_live",
+    "pending",
     "preempt",
     "save_snapshot",
     "schedule",
@@ -127,6 +145,8 @@ _HOMES = {
         "PreEnqueueRow",
         "PreemptionRow",
         "ProblemRow",
+        "QueueRow",
+        "QueuedPodRow",
         "QueuedRow",
         "RejectedRow",
         "Report",
@@ -138,6 +158,7 @@ _HOMES = {
         "TooLargeRow",
         "UnknownNameRow",
         "VictimRow",
+        "WakeUpRow",
         "WorkloadRow",
     ),
     "kwhatif.sharing": ("describe", "save_snapshot"),

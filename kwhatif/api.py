@@ -47,6 +47,7 @@ __all__ = [
     "gate",
     "load",
     "load_live",
+    "pending",
     "preempt",
     "schedule",
     "text",
@@ -211,7 +212,7 @@ def _check(session: object, manifests: Sequence[object], function: str) -> None:
             f"{function}() takes a cluster first, as kwhatif.load(...) returns it; this is of type"
             f" {type(session).__name__}"
         )
-    if function != "preempt" and not manifests:
+    if function not in ("preempt", "pending") and not manifests:
         raise TypeError(f"{function}() needs a manifest")
 
 
@@ -288,6 +289,29 @@ def preempt(
     with rare_garbage_collection():
         question = Question(pending_in=namespace, alone=alone, admission=admission, full=True)
         return worded(judge(session, question).report(session, "preempt"))
+
+
+def pending(session: Session, *pods: str, namespace: str | None = None, explain: bool = False) -> Report:
+    """Which pods are pending, in the order in which the scheduler takes them, what rejected each, what would wake it?
+
+    Args:
+        session: the cluster.
+        pods: the pods to explain, by name: "pod/shop/web-0", "shop/web-0", "web-0"; none: all that are pending.
+        namespace: where pods belong that name no namespace; without pods, leave out those of all others.
+        explain: say of every pod what would wake it.
+
+    Raises:
+        InputError: a pod is not there, or not pending; there is no such namespace.
+    """
+    _check(session, pods, "pending")
+    from kwhatif.sources.named import pending_keys
+    from kwhatif.whatif.pending.question import QueueQuestion, ask_queue
+
+    keys = pending_keys(pods, session.cluster, namespace or session.namespace)
+    within = "" if pods else namespace or ""
+    require_namespace(within, session.cluster)
+    with rare_garbage_collection():
+        return worded(ask_queue(session, QueueQuestion(pods=keys, namespace=within, explain=explain)))
 
 
 def _answer(

@@ -14,11 +14,13 @@ import msgspec
 from kwhatif.framework.evidence import Evidence
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.meta import FrozenMeta
+from kwhatif.queue.wakeup import Cause
 
 API_VERSION = "kwhatif.dev/v1"
 KUBERNETES_VERSION = "1.36"
 
 Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored", "Waits"]
+QueueState = Literal["Active", "BackingOff", "Unschedulable", "Gated", "OtherScheduler"]
 FindingLevel = Literal["fail", "warn"]
 PolicyVerdict = Literal["pass", "warn", "fail"]
 #: `restarted`: an object of the cluster that was asked for by name; all its pods start anew.
@@ -341,6 +343,49 @@ class WorkloadRow(_Row):
     rollout: RolloutRow | None = None
 
 
+class WakeUpRow(_Row):
+    """Something that would bring a pod back into the queue, or would help although the scheduler would not notice.
+
+    `plugin` is the one that waits for it, "" for the queue itself. `enough`: the pod then fits, as far as can be said.
+    `wakes`: no plugin's queueing hint leaves it out; otherwise only the flush after five minutes helps.
+    """
+
+    cause: Cause
+    plugin: str = ""
+    enough: bool = True
+    wakes: bool = True
+
+
+class QueuedPodRow(_Row, kw_only=True):
+    """A pending pod in the scheduling queue.
+
+    `position` counts from 1, in the order in which the scheduler takes them; null for pods that it does not take.
+    `state` is what the dump shows: a pod without a verdict of the scheduler is `Active`. `since` is when the scheduler
+    first rejected it, as its condition says. `outcome`, `node`, `message` and `rejected_by` come of trying it now,
+    after those before it; `wake_ups`, the most likely first, are null where they were not asked for.
+    """
+
+    position: int | None
+    pod: str
+    owner: str | None = None
+    priority: int = 0
+    created: str | None = None
+    state: QueueState
+    since: str | None = None
+    rejected_by: tuple[str, ...] = ()
+    outcome: Outcome
+    node: str | None = None
+    message: str = ""
+    wake_ups: tuple[WakeUpRow, ...] | None = None
+
+
+class QueueRow(_Row):
+    """The scheduling queue: the pods that were asked for, of so many that are pending."""
+
+    pending: int = 0
+    pods: tuple[QueuedPodRow, ...] = ()
+
+
 class FindingRow(_Row):
     """Something that a rule of the policy has to say about a workload: `pods` are those it concerns.
 
@@ -396,6 +441,8 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     #: The cluster's own pending pods that come before the last of these, in the order of the queue.
     queued_before: tuple[QueuedRow, ...] = ()
     policy: PolicyRow | None = None
+    #: Of the command `queue`: the pending pods, in the order of `decisions`.
+    queue: QueueRow | None = None
     problems: tuple[ProblemRow, ...] = ()
 
     def to_json(self, indent: int = 0) -> str:

@@ -25,6 +25,7 @@ class SmallWorld:
     def __init__(self, state: State, *controllers: Controller) -> None:
         self.state = state
         self.now = 0.0
+        self.silent: dict[str, float] = {}
         #: What happened to pods: seconds, how, key.
         self.gone: list[tuple[float, How | None, str]] = []
         self._controllers = controllers
@@ -118,11 +119,14 @@ class SmallWorld:
 
     def _delete_pod(self, write: DeletePod) -> None:
         pod = self.state.cluster.get(Pod, write.key)
-        if pod is None or pod.metadata.deletion_timestamp is not None:
+        if pod is None:
             return
-        self.gone.append((self.now, write.how, write.key))
+        if pod.metadata.deletion_timestamp is None:
+            self.gone.append((self.now, write.how, write.key))
         if is_terminal(pod) or not pod.spec.node_name or write.grace == 0:
             self._apply(pod, None, Delete(Pod, write.key))
+            return
+        if pod.metadata.deletion_timestamp is not None:
             return
         conditions = (*pod.status.conditions, *([write.condition] if write.condition else []))
         after = replace(

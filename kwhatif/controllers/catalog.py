@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from kwhatif.controllers import deployment, replica_set
+from kwhatif.controllers import deployment, replica_set, stateful_set
 from kwhatif.controllers.contract import Controller
 
-CONTROLLERS: tuple[Controller, ...] = (*deployment.CONTROLLERS, *replica_set.CONTROLLERS)
+CONTROLLERS: tuple[Controller, ...] = (
+    *deployment.CONTROLLERS,
+    *replica_set.CONTROLLERS,
+    *stateful_set.CONTROLLERS,
+)

@@ -6,7 +6,7 @@ A controller is a set of functions from what there is to what it writes. It keep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
@@ -100,6 +100,10 @@ class View(Protocol):
     @property
     def now(self) -> float:
         """Seconds since the start."""
+
+    @property
+    def silent(self) -> Mapping[str, float]:
+        """The names of nodes whose kubelet is silent, and since when: seconds since the start."""
 
     def pods_of(self, owner: KubernetesObject) -> Sequence[Pod]:
         """The pods that the object controls, in the order of their creation.

@@ -491,6 +491,10 @@ class VolumeProvisioned(_Caveat, tag="volume-provisioned", kw_only=True):
     everywhere: bool = True
 
 
+class QueueNotSeen(_Caveat, tag="queue-not-seen", kw_only=True):
+    """The scheduler keeps its queue in memory: order and states are taken from what the pods say of themselves."""
+
+
 Caveat = (
     NoNodes
     | NoPods
@@ -550,6 +554,7 @@ Caveat = (
     | Batching
     | ClaimUnbound
     | VolumeProvisioned
+    | QueueNotSeen
 )
 
 

@@ -50,6 +50,7 @@ from kwhatif.model.caveat import (
     PluginNotModelled,
     PodSecurityNotChecked,
     PreemptionSampling,
+    QueueNotSeen,
     RecordedChanges,
     Remembered,
     ReplicasKept,
@@ -327,6 +328,11 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             return (
                 f"PersistentVolumeClaim {claim} is bound at once, as StorageClass {storage_class} says: {provisioner}"
                 f" is taken to provision its volume, {reach}"
+            )
+        case QueueNotSeen():
+            return (
+                "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of"
+                " their age, and whom it has rejected is taken from the condition PodScheduled"
             )
     assert_never(caveat)
 

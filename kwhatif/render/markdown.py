@@ -15,11 +15,13 @@ from kwhatif.render.issues import Issue, grouped, issues, place
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
 from kwhatif.render.qualifiers import qualifier
+from kwhatif.render.queue import STATES, headline, now, worth_saying
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
-from kwhatif.report import Decision, Outcome, Report, WorkloadRow
+from kwhatif.render.wakeups import wake_up_sentence
+from kwhatif.report import Decision, Outcome, QueueRow, Report, WorkloadRow
 
 #: A comment may hold 65,536 characters; what is left out is counted.
 MAX_ROWS = 100
@@ -48,7 +50,10 @@ _ZERO_WIDTH_SPACE = "\u200b"
 
 def to_markdown(report: Report) -> str:
     """A heading with the verdict, a table, the findings; everything from manifests and cluster is inert."""
-    parts = _gate(report) if report.command == "gate" else _decisions(report)
+    if report.queue is not None:
+        parts = _queue(report.queue)
+    else:
+        parts = _gate(report) if report.command == "gate" else _decisions(report)
     return "\n".join([*parts, *_caveats(report)]) + "\n"
 
 
@@ -113,6 +118,28 @@ def _finding(alike: Sequence[Issue]) -> str:
     more = f" and {len(alike) - _MAX_SUBJECTS:,} more" if len(alike) > _MAX_SUBJECTS else ""
     reason = "" if issue.suppressed is None else f" — {prose(issue.suppressed)}"
     return f"- {sign} **{prose(issue.rule)}**{','.join(subjects)}{more}: {prose(issue.message)}{reason}"
+
+
+def _queue(row: QueueRow) -> Iterator[str]:
+    yield f"### {prose(headline(row)) if row.pods else 'No pod is pending'}"
+    yield ""
+    cells = (
+        (
+            _SIGNS[pod.outcome],
+            "" if pod.position is None else str(pod.position),
+            _cell(pod.pod),
+            str(pod.priority),
+            STATES[pod.state],
+            prose(", ".join(pod.rejected_by)),
+            prose(now(pod)),
+        )
+        for pod in row.pods
+    )
+    yield from _table(("", "#", "Pod", "Priority", "State", "Rejected by", "Now"), cells)
+    for pod in row.pods[:MAX_ROWS]:
+        if pod.wake_ups:
+            yield from ("", f"What would wake {code(pod.pod)}, the most likely first:", "")
+            yield from (f"- {prose(wake_up_sentence(wake_up))}" for wake_up in worth_saying(pod.wake_ups))
 
 
 def _decisions(report: Report) -> Iterator[str]:

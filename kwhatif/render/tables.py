@@ -19,6 +19,7 @@ from kwhatif.render.nodes import feasible_table, rejected_table
 from kwhatif.render.outcomes import SIGNS, Part, parts_of, severity, verb
 from kwhatif.render.preemption import candidates_table, story
 from kwhatif.render.qualifiers import qualifier, shared
+from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
 from kwhatif.render.verdict import verdict, workload_verdict
@@ -31,13 +32,19 @@ def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
     if not detail.quiet:
         now = seconds(report.snapshot.taken_at) if report.snapshot.taken_at else detail.now
         detail = replace(detail, names=NodeNames(nodes_in(report)), now=now)
-    first, *others = (_gate if report.command == "gate" else _judged)(report, detail)
+    first, *others = _answer(report, detail)
     yield first
     if detail.names.note:
         yield text(detail.names.note, FAINT)
     yield from others
     if not detail.quiet:
         yield from _caveats(report)
+
+
+def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
+    if report.queue is not None:
+        return queue(report, report.queue, detail)
+    return (_gate if report.command == "gate" else _judged)(report, detail)
 
 
 def _gate(report: Report, detail: Detail) -> Iterator[RenderableType]:

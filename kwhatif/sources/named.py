@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.kinds import RESOURCES, Resource
 from kwhatif.model.nearest import nearest
-from kwhatif.model.pod import Pod
+from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import Namespace
 from kwhatif.report import SourceRow
 from kwhatif.sources.files import Given
@@ -107,6 +107,48 @@ def _likely(reference: Reference, objects: Mapping[str, KubernetesObject]) -> It
     yield from (key_of(obj) for obj in objects.values() if obj.metadata.name == reference.name)
     beside = [obj.metadata.name for obj in objects.values() if obj.metadata.namespace == reference.namespace]
     yield from (f"{reference.namespace}/{name}" for name in nearest(reference.name, beside))
+
+
+def pending_keys(names: Sequence[str], cluster: Cluster, default_namespace: str) -> list[str]:
+    """The keys of pending pods, by name: `pod/NAMESPACE/NAME`, `NAMESPACE/NAME`, `pod/NAME` or `NAME`.
+
+    Raises:
+        InputError: with every name of which there is no pending pod.
+    """
+    keys, problems = [], []
+    for name in names:
+        key = _pod_key(name, default_namespace)
+        pod = cluster.get(Pod, key)
+        problem = _not_pending(name, key, pod, cluster)
+        if problem is None:
+            keys.append(key)
+        else:
+            problems.append(problem)
+    if problems:
+        raise InputError(problems)
+    return keys
+
+
+def _pod_key(name: str, default_namespace: str) -> str:
+    parts = name.split("/")
+    if len(parts) > 1 and _KINDS.get(parts[0].lower()) is RESOURCES[Pod] and len(parts) <= 3:
+        parts = parts[1:]
+    return "/".join(parts) if len(parts) > 1 else f"{default_namespace}/{parts[0]}"
+
+
+def _not_pending(name: str, key: str, pod: Pod | None, cluster: Cluster) -> Problem | None:
+    if pod is None:
+        namespace, _, own = key.partition("/")
+        reference = Reference(f"pod/{name}", RESOURCES[Pod], namespace, own)
+        hint = _hint(reference, cluster.all(Pod), cluster)
+        return Problem(name, f'pods "{own}" not found in namespace {namespace}', hint=hint)
+    if is_terminal(pod):
+        return Problem(name, f"it is not pending: its phase is {pod.status.phase}")
+    if pod.spec.node_name:
+        return Problem(name, f"it is not pending: it is on node {pod.spec.node_name}")
+    if pod.metadata.deletion_timestamp is not None:
+        return Problem(name, "it is not in the queue: it is being deleted")
+    return None
 
 
 def require_namespace(name: str, cluster: Cluster) -> None:

@@ -76,7 +76,7 @@ def decision_of(result: Attempt, choose: Choose = _all) -> Decision:
     To be made before the snapshot changes: nodes are asked for all their objections.
     """
     cycle = result.cycle
-    objections = _objections(result)
+    objections = objections_of(result)
     scores = result.scores
     preemption = _preemption(result)
     ties = tuple(scores.best()) if scores else _nominated(result, preemption)
@@ -97,7 +97,8 @@ def decision_of(result: Attempt, choose: Choose = _all) -> Decision:
     )
 
 
-def _objections(result: Attempt) -> dict[str, tuple[Verdict, ...]]:
+def objections_of(result: Attempt) -> dict[str, tuple[Verdict, ...]]:
+    """All objections to each node that is out, by its name; to be asked before the snapshot changes."""
     asking, nodes = Objections(result.cycle), result.cycle.snapshot.by_name
     return {name: asking.on(nodes[name], verdict) for name, verdict in verdicts_of(result).items()}
 

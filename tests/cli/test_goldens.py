@@ -13,6 +13,7 @@ from tests.cli.running import run
 
 GOLDENS = Path(__file__).parents[2] / "fixtures" / "cli"
 FROM = "--from fixtures/demo/cluster.yaml"
+QUEUE = f"{FROM} --from fixtures/demo/pending.yaml"
 CLOUD = "--from fixtures/cloud/cluster.yaml"
 GATE = "kwhatif gate fixtures/gate/manifests"
 POLICY = "--policy fixtures/gate/kwhatif.yaml"
@@ -30,6 +31,15 @@ COMMANDS = {
     "preempt-explain": f"kwhatif preempt fixtures/demo/pods/inference.yaml {FROM} --explain",
     "preempt-explain-never": f"kwhatif preempt fixtures/demo/pods/patient.yaml {FROM} --explain",
     "preempt-nothing-pending": f"kwhatif preempt {FROM}",
+    "queue": f"kwhatif queue {QUEUE}",
+    "queue-explain": f"kwhatif queue {QUEUE} --explain",
+    "queue-named": f"kwhatif queue report pod/batch/trainer {QUEUE} -n shop --fail-on unschedulable",
+    "queue-namespace": f"kwhatif queue {QUEUE} -n batch",
+    "queue-markdown": f"kwhatif queue {QUEUE} --explain -o markdown",
+    "queue-yaml": f"kwhatif queue shop/ledger {QUEUE} -o yaml",
+    "queue-quiet": f"kwhatif queue {QUEUE} -q",
+    "queue-nothing-pending": f"kwhatif queue {FROM}",
+    "queue-unknown": f"kwhatif queue shop/reprot default/x {QUEUE}",
     **{
         f"cloud-{command}-{name}": f"kwhatif {command} fixtures/cloud/{name}.yaml {CLOUD}"
         for command, name in (

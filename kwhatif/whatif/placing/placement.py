@@ -26,6 +26,8 @@ class Placement(msgspec.Struct, frozen=True):
     #: Of a placed pod: the node's scores by plugin, normalised and weighted, and their sum with extenders.
     score: int = 0
     scores: Mapping[str, int] = {}
+    #: Of a pod that was not placed: the plugins that rejected it, sorted.
+    rejectors: tuple[str, ...] = ()
     #: What keeps a gated pod out of the queue.
     gated: Verdict | None = None
     #: Of a preempting pod: whom it evicts, and which lower nominations fall.
@@ -51,7 +53,7 @@ def placement_of(result: Attempt) -> Placement:
     pod = result.cycle.pod
     scores = result.scores
     if result.gated is not None:
-        return Placement(pod, "Gated", gated=result.gated)
+        return Placement(pod, "Gated", rejectors=(result.gated.plugin,), gated=result.gated)
     if scores is not None:
         ties = tuple(scores.best())
         place = next(index for index, node in enumerate(scores.nodes) if node.name == ties[0])
@@ -63,6 +65,7 @@ def placement_of(result: Attempt) -> Placement:
             scores={name: column[place] for name, column in scores.by_plugin.items()},
             find_ties=partial(tuple, ties),
         )
+    rejectors = tuple(sorted(result.cycle.unschedulable_plugins))
     outcome = result.post_filter.outcome if result.post_filter else None
     if isinstance(outcome, Preemption) and outcome.node is not None:
         return Placement(
@@ -70,6 +73,7 @@ def placement_of(result: Attempt) -> Placement:
             "Preempts",
             outcome.node,
             result.message,
+            rejectors=rejectors,
             candidate=outcome.candidates[0],
             cleared_nominations=outcome.cleared_nominations,
             find_ties=partial(tuple, outcome.ties),
@@ -77,5 +81,7 @@ def placement_of(result: Attempt) -> Placement:
     found = result.post_filter
     if found is not None and found.nominated and found.status.code is Code.SUCCESS:
         # A PostFilter of your own, which need not evict anybody.
-        return Placement(pod, "Preempts", found.nominated, result.message, find_ties=partial(tuple, (found.nominated,)))
-    return Placement(pod, "Unschedulable", message=result.message)
+        nominated = found.nominated
+        find_ties = partial(tuple, (nominated,))
+        return Placement(pod, "Preempts", nominated, result.message, rejectors=rejectors, find_ties=find_ties)
+    return Placement(pod, "Unschedulable", message=result.message, rejectors=rejectors)

@@ -107,7 +107,7 @@ class Placer:
         if run is not None and differs is not None:
             gated = held_back(profile, pod, self.snapshot)
             if gated is not None:
-                return Placement(pod, "Gated", gated=gated), None
+                return Placement(pod, "Gated", rejectors=(gated.plugin,), gated=gated), None
             placement = run.place(pod, differs, self._moves)
             self._moves.clear()
             if placement is not None:

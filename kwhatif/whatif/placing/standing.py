@@ -46,6 +46,8 @@ class Standing:
         self._shared = [named for named in cycle.filters if named[1].reads is Reads.CLUSTER]
         self._cells: dict[Hashable, Cell] = {}
         self._cell_of: dict[str, Cell] = {}
+        #: Plugins that rejected the pod before any node was looked at.
+        self._before = cycle.unschedulable_plugins - {verdict.plugin for verdict in cycle.verdicts.values()}
         self._begin({candidate.node: candidate for candidate in found.candidates})
 
     def _begin(self, candidates: Mapping[str, Candidate]) -> None:
@@ -79,6 +81,7 @@ class Standing:
             "Preempts",
             best.node,
             fit_error(total, histogram(+reasons)),
+            rejectors=tuple(sorted({*self._before, *(plugin for each in current for plugin in each.plugins)})),
             candidate=best,
             cleared_nominations=cleared_nominations(cycle, best),
             find_ties=all_ties((findings.order, best.rank) for findings in current),

@@ -49,6 +49,7 @@ from kwhatif.model.caveat import (
     PluginNotModelled,
     PodSecurityNotChecked,
     PreemptionSampling,
+    QueueNotSeen,
     RecordedChanges,
     Remembered,
     ReplicasKept,
@@ -275,6 +276,10 @@ SENTENCES: dict[Caveat, str] = {
     ),
     ClaimUnbound(claim="a/c", storage_class="fats", is_known=False, near=("fast",)): (
         "PersistentVolumeClaim a/c stays unbound: there is no StorageClass fats (did you mean fast?)"
+    ),
+    QueueNotSeen(): (
+        "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of their"
+        " age, and whom it has rejected is taken from the condition PodScheduled"
     ),
     VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io"): (
         "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: x.io is taken to provision its volume,"
