@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         WorkloadRow,
     )
     from kwhatif.sharing import describe, save_snapshot
+    from kwhatif.stories import simulate
     from kwhatif.whatif.inventory import Inventory
     from kwhatif.whatif.session import Session
 
@@ -122,6 +123,7 @@ __all__ = [
     "preempt",
     "save_snapshot",
     "schedule",
+    "simulate",
     "text",
 ]
 
@@ -162,6 +164,7 @@ _HOMES = {
         "WorkloadRow",
     ),
     "kwhatif.sharing": ("describe", "save_snapshot"),
+    "kwhatif.stories": ("simulate",),
     "kwhatif.whatif.inventory": ("Inventory",),
     "kwhatif.whatif.session": ("Session",),
 }

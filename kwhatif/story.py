@@ -26,6 +26,8 @@ class EventRow(_Row):
     actor: str
     verb: str
     object: str
+    #: Of a pod: the workload that it belongs to.
+    workload: str | None = None
     node: str | None = None
     detail: str = ""
 

@@ -64,6 +64,7 @@ class Scheduler:
             if info.pod.spec.scheduler_name in profiles and info.pod.metadata.deletion_timestamp is None:
                 self._tick()
                 self.queue.add(info)
+        self.queue.woken = self._woken
         world.watchers.append(self._observe)
 
     def begin(self) -> None:
@@ -89,7 +90,12 @@ class Scheduler:
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         self._tick()
         self._event = event
+        if before is None and isinstance(after, Pod):
+            self._causes[after.metadata.uid] = event
         self._handlers.handle(before, after)
+
+    def _woken(self, info: QueuedPodInfo) -> None:
+        self._causes[info.uid] = self._event
 
     def waiting(self) -> set[str]:
         """UIDs of the pods that are to be tried now."""
@@ -122,7 +128,7 @@ class Scheduler:
             self.queue.done(info.uid)
             return info.uid
         self.attempts += 1
-        because = self._event
+        because = self._causes.pop(info.uid, None)
         profile = self._profiles[pod.spec.scheduler_name or DEFAULT_SCHEDULER]
         result = attempt(profile, info.pod_info, self._world.state)
         if result.scores is None:
