@@ -17,7 +17,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
@@ -43,6 +43,7 @@ __all__ = [
     "PathLike",
     "SchedulerOptions",
     "Source",
+    "edited",
     "find_policy",
     "gate",
     "load",
@@ -204,6 +205,53 @@ def _session(
 def _age(taken_at: str, now: datetime | None) -> int:
     """In seconds."""
     return int((now or datetime.now(UTC)).timestamp()) - parse_time(taken_at) // 1_000_000_000
+
+
+def edited(
+    session: Session,
+    *edits: str | Mapping[str, Any],
+    files: Sequence[PathLike] = (),
+    namespace: str | None = None,
+) -> Session:
+    """The cluster as it would be after these edits: `kwhatif.edited(cluster, "cordon a1", "scale deploy/shop/web=5")`.
+
+    Nobody reacts to them: evicted and deleted pods are not made anew, nothing is scheduled. `cluster` stays as it is.
+
+    Args:
+        session: the cluster.
+        edits: what holds, one after another; see `docs/edits.md`.
+        files: YAML lists of edits, made before the others; "-" is standard input.
+        namespace: of objects that name none; else that of the live cluster's context, or `default`.
+
+    Raises:
+        InputError: with everything that is wrong with any of them.
+    """
+    return edited_by(session, edits, files=files, namespace=namespace, option="edit")
+
+
+def edited_by(
+    session: Session,
+    edits: Sequence[str | Mapping[str, Any]],
+    *,
+    files: Sequence[PathLike],
+    namespace: str | None,
+    option: str,
+) -> Session:
+    """See `edited`; `option` is what an edit is called in errors."""
+    if not isinstance(session, Session):
+        raise TypeError(
+            f"edited() takes a cluster first, as kwhatif.load(...) returns it; this is of type {type(session).__name__}"
+        )
+    from kwhatif.sources.edits import read_edit_files, read_edits
+    from kwhatif.whatif.edited import edit_session
+
+    where, stdin = namespace or session.namespace, sys.stdin.buffer
+    first = read_edit_files(list(map(str, files)), namespace=where, stdin=stdin)
+    then = read_edits(edits, namespace=where, stdin=stdin, option=option)
+    with rare_garbage_collection():
+        return edit_session(
+            session, (*first.edits, *then.edits), namespace=namespace, problems=(*first.problems, *then.problems)
+        )
 
 
 def _check(session: object, manifests: Sequence[object], function: str) -> None:

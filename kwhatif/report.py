@@ -243,12 +243,28 @@ class SourceRow(_Row):
 
 
 class ChangeRow(_Row):
-    """A change by admission, or a what-if edit: which field, from what, to what, and who did it."""
+    """A change of an object by admission, or by an edit: which field, from what, to what, and who did it."""
 
     by: str
     field: str
     before: str | None = None
     after: str | None = None
+
+
+class TouchedRow(_Row):
+    """An object that an edit has created, changed or deleted: `Node a1`; and its fields that are different."""
+
+    object: str
+    change: Literal["created", "changed", "deleted"]
+    fields: tuple[ChangeRow, ...] = ()
+
+
+class EditRow(_Row):
+    """An edit of the cluster that holds before the question is asked, what it touched, and what to know about it."""
+
+    edit: str
+    touched: tuple[TouchedRow, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Decision(_Row, kw_only=True):
@@ -430,7 +446,8 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     command: str
     scheduler: SchedulerInfo = SchedulerInfo()
     snapshot: SnapshotInfo = SnapshotInfo()
-    changes: tuple[ChangeRow, ...] = ()
+    #: What-if edits, in the order in which they were made.
+    changes: tuple[EditRow, ...] = ()
     #: The sentences of `caveat_details`, some of them taken together.
     caveats: tuple[str, ...] = ()
     caveat_details: tuple[Caveat, ...] = ()

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from kwhatif.cli.completion import complete_edit
 from kwhatif.cli.run import now
 from kwhatif.cli.stages import Stages
-from kwhatif.cli.usage import CLUSTER, OTHER, SCHEDULER, check_not_swapped
+from kwhatif.cli.usage import CLUSTER, EDITS, OTHER, SCHEDULER, check_not_swapped
 from kwhatif.garbage import MANY, no_garbage_collection
 
 if TYPE_CHECKING:
@@ -97,6 +98,25 @@ Plugin = Annotated[
         rich_help_panel=SCHEDULER,
     ),
 ]
+If = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--if",
+        metavar="EDIT",
+        help="What would be so: cordon NODE, scale deploy/shop/web=5, add 3 nodes like NODE, … Repeatable, in order.",
+        rich_help_panel=EDITS,
+        autocompletion=complete_edit,
+    ),
+]
+Edits = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--edits",
+        metavar="FILE",
+        help="The same from a YAML list; made before those of --if. Repeatable.",
+        rich_help_panel=EDITS,
+    ),
+]
 Verbose = Annotated[
     bool,
     typer.Option(
@@ -170,24 +190,33 @@ class Source(NamedTuple):
     scheduler_config: str | None
     call_extenders: bool
     plugin: list[str] | None
+    if_: list[str] | None = None
+    edits: list[str] | None = None
 
     @property
     def strict(self) -> bool:
         """Whether missing information is an error."""
         return self.where.strict
 
-    def load(self, *, manifests: Sequence[str] = (), lenient: bool = False) -> Session:
-        """Read it; `lenient` for commands that have their own answer to missing information.
+    def load(self, *, manifests: Sequence[str] = (), lenient: bool = False, namespace: str | None = None) -> Session:
+        """Read it, and make the edits; `lenient` for commands that have their own answer to missing information.
+
+        `namespace` is that of objects which edits name without one.
 
         Raises:
             UsageError: this is no cluster, and one of the manifests is: the two are swapped.
+            InputError: an edit is wrong.
         """
         with no_garbage_collection():
             session = self._read(strict=self.strict and not lenient)
             if self.where.from_:
                 check_not_swapped(self.where.from_, manifests, session)
             _keep(session)
-        return session
+        if not (self.if_ or self.edits):
+            return session
+        from kwhatif.api import edited_by
+
+        return edited_by(session, self.if_ or (), files=self.edits or (), namespace=namespace, option="--if")
 
     def _read(self, *, strict: bool) -> Session:
         import kwhatif
@@ -237,13 +266,15 @@ def _source(
     scheduler_config: SchedulerConfig = None,
     call_extenders: CallExtenders = False,
     plugin: Plugin = None,
+    if_: If = None,
+    edits: Edits = None,
 ) -> Source:
     if call_extenders and scheduler_config is None:
         raise typer.BadParameter(
             "it needs the configuration that names the extenders: give --scheduler-config",
             param_hint="--call-extenders",
         )
-    return Source(where, scheduler_config, call_extenders, plugin)
+    return Source(where, scheduler_config, call_extenders, plugin, if_, edits)
 
 
 #: Parameters that stand for several options -> what makes their value of those.

@@ -103,7 +103,7 @@ def gate(
     files = parse_reports(report or ())
     with template_paths():
         answer = kwhatif.gate(
-            cluster.load(manifests=pods, lenient=True),
+            cluster.load(manifests=pods, lenient=True, namespace=namespace),
             *pods,
             policy=policy,
             rollout=rollout.value,

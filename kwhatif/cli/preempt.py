@@ -57,7 +57,7 @@ def preempt(
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     pods = [*(manifests or ()), *(filename or ())]
-    session = cluster.load(manifests=pods)
+    session = cluster.load(manifests=pods, namespace=namespace)
     with template_paths():
         report = kwhatif.preempt(
             session,

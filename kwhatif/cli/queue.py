@@ -37,6 +37,6 @@ def queue(
     import kwhatif
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    session = cluster.load(manifests=pods or ())
+    session = cluster.load(manifests=pods or (), namespace=namespace)
     report = kwhatif.pending(session, *(pods or ()), namespace=namespace, explain=explain)
     answer(report, Style(output.value, color, quiet, explain), conditions)

@@ -51,7 +51,7 @@ def schedule(
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     pods = named(manifests, filename)
-    session = cluster.load(manifests=pods)
+    session = cluster.load(manifests=pods, namespace=namespace)
     with template_paths():
         report = kwhatif.schedule(
             session,

@@ -11,7 +11,6 @@ from kwhatif.framework.extender import Oddity
 from kwhatif.model.caveat import (
     AdmissionNotAsked,
     AutoscalerNotModelled,
-    AutoscalersNotRead,
     Batching,
     BindingNotDated,
     BudgetComputed,
@@ -21,12 +20,14 @@ from kwhatif.model.caveat import (
     CollectionFailed,
     CustomKind,
     DanglingReference,
+    DevicesNotModelled,
     ExtenderBinds,
     ExtenderNotAsked,
     ExtenderOddity,
     FieldIgnored,
     ImagesNotCompared,
     Lacking,
+    MissingServiceAccounts,
     NoBudgets,
     NoDates,
     NodeNameSet,
@@ -226,14 +227,21 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case ServiceAccountsNotChecked(names=names):
             accounts = "ServiceAccount" if len(names) == 1 else f"{len(names)} ServiceAccounts"
             return f"whether there is {accounts} {some(list(names))} is not checked: without it the pods are refused"
+        case MissingServiceAccounts(names=names):
+            which = "ServiceAccount" if len(names) == 1 else "ServiceAccounts"
+            return (
+                f"the dump has no {which} {some(list(names))}, but others of that namespace: the API server refuses the"
+                " pods"
+            )
         case AdmissionNotAsked(kinds=kinds):
             have = [plural(count, kind, f"{kind[:-1]}ies" if kind[-1] == "y" else "") for kind, count in kinds]
             return f"the cluster has {listed(have)}, which are not asked: they may change pods, or refuse them"
         case AutoscalerNotModelled():
             return _autoscaler(caveat)
-        case AutoscalersNotRead(count=count):
-            scalers = plural(count, "HorizontalPodAutoscaler")
-            return f"the dump has {scalers}, not read: what they scale counts with the replicas that it has"
+        case DevicesNotModelled(features=features):
+            return (
+                f"devices have {listed(features)}, not modelled: what is said of pods that claim devices may be wrong"
+            )
         case UnknownQuotaScope(quota=quota, scope=scope):
             return f"ResourceQuota {quota} has scope {scope}, which is not known: the quota counts for no pod"
         case PluginNotModelled(plugin=plugin):

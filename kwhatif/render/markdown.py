@@ -11,6 +11,7 @@ from kwhatif.model.caveat import NothingJudged
 from kwhatif.render.amounts import plural
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY
+from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
@@ -54,7 +55,12 @@ def to_markdown(report: Report) -> str:
         parts = _queue(report.queue)
     else:
         parts = _gate(report) if report.command == "gate" else _decisions(report)
-    return "\n".join([*parts, *_caveats(report)]) + "\n"
+    return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"
+
+
+def _edits(report: Report) -> Iterator[str]:
+    if report.changes:
+        yield from (*(f"- {prose(line)}" for line in edit_lines(report)), "")
 
 
 def prose(text: str) -> str:

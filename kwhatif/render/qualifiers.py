@@ -9,8 +9,10 @@ from kwhatif.model.caveat import (
     AutoscalerNotModelled,
     Caveat,
     CollectionFailed,
+    DevicesNotModelled,
     ExtenderNotAsked,
     ImagesNotCompared,
+    MissingServiceAccounts,
     NoBudgets,
     NoDevices,
     NoImages,
@@ -132,6 +134,8 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of 
             return f"{name} is not judged"
         case PodSecurityNotChecked(namespaces=namespaces):
             return f"Pod Security of {some([name for name, _ in namespaces])} is not checked"
+        case MissingServiceAccounts(names=names):
+            return f"ServiceAccount {some(list(names), 1)} is missing"
         case AutoscalerNotModelled(target=target):
             return f"the autoscaler of {target} is not modelled"
         case UnknownQuotaScope(quota=quota):
@@ -160,6 +164,7 @@ _CONSTANT: Mapping[type, str] = {
     SomeNamespaces: "only some namespaces are known",
     ObjectsTwice: "some objects are there twice",
     SchedulerConfigLeftOut: "the scheduler's configuration is not applied",
+    DevicesNotModelled: "some features of devices are not modelled",
     RecordedChanges: "recorded changes are not applied",
     UndatedSnapshot: "the age of the dump is not known",
     NothingJudged: "nothing was judged",

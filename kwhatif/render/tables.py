@@ -13,6 +13,7 @@ from kwhatif.model.caveat import NothingJudged
 from kwhatif.render.amounts import plural, seconds
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY, Detail
+from kwhatif.render.edits import edit_lines
 from kwhatif.render.gate import gate, queued_before
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.nodes import feasible_table, rejected_table
@@ -29,10 +30,12 @@ from kwhatif.report import Decision, Report
 
 
 def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
-    """Everything that is printed, top to bottom; the verdict is the first line."""
+    """Everything that is printed, top to bottom; the verdict is the first line, but for edits that it rests on."""
     if not detail.quiet:
         now = seconds(report.snapshot.taken_at) if report.snapshot.taken_at else detail.now
         detail = replace(detail, names=NodeNames(nodes_in(report)), now=now)
+    for line in () if detail.quiet else edit_lines(report):
+        yield text(line, FAINT)
     first, *others = _answer(report, detail)
     yield first
     if detail.names.note:

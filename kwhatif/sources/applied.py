@@ -17,6 +17,7 @@ from kwhatif.sources.manifests import read_manifest_set
 from kwhatif.sources.named import find_named, parse_reference
 from kwhatif.sources.origin import Manifest
 from kwhatif.sources.strict import Validation
+from kwhatif.sources.unmodelled import in_cluster
 from kwhatif.whatif.applied import Applied
 
 
@@ -63,7 +64,7 @@ def read_applied(
     if not files and not applied:
         raise InputError(problems)
     if not files:
-        return Asked(tuple(applied), tuple(problems))
+        return Asked(tuple(applied), tuple(problems), tuple(in_cluster((), applied, cluster)))
     read = read_manifest_set(
         files,
         stdin=stdin,
@@ -72,7 +73,9 @@ def read_applied(
         custom_kinds=custom_kinds,
         validation=validation,
     )
-    return Asked((*map(as_applied, read.manifests), *applied), (*read.problems, *problems), read.caveats)
+    objects = (*map(as_applied, read.manifests), *applied)
+    caveats = tuple(in_cluster(read.caveats, objects, cluster))
+    return Asked(objects, (*read.problems, *problems), caveats)
 
 
 def as_applied(manifest: Manifest) -> Applied:

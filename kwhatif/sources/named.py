@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.kinds import RESOURCES, Resource
+from kwhatif.model.kinds import BY_WORD, RESOURCES, Resource
 from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import Namespace
@@ -16,25 +16,6 @@ from kwhatif.report import SourceRow
 from kwhatif.sources.files import Given
 from kwhatif.sources.kinds import POD_KINDS
 from kwhatif.whatif.applied import Applied
-
-_SHORT = {
-    "cj": "CronJob",
-    "deploy": "Deployment",
-    "ds": "DaemonSet",
-    "no": "Node",
-    "ns": "Namespace",
-    "pc": "PriorityClass",
-    "pdb": "PodDisruptionBudget",
-    "po": "Pod",
-    "pv": "PersistentVolume",
-    "pvc": "PersistentVolumeClaim",
-    "quota": "ResourceQuota",
-    "rc": "ReplicationController",
-    "rs": "ReplicaSet",
-    "sc": "StorageClass",
-    "sts": "StatefulSet",
-    "svc": "Service",
-}
 
 
 class Reference(NamedTuple):
@@ -51,27 +32,13 @@ class Reference(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
 
-def _by_word() -> Mapping[str, Resource]:
-    """Kinds by every name that kubectl has for them, in lower case."""
-    found: dict[str, Resource] = {}
-    for resource in RESOURCES.values():
-        for word in (resource.kind.lower(), resource.plural):
-            found[word] = resource
-            if resource.group:
-                found[f"{word}.{resource.group}"] = found[f"{word}.v1.{resource.group}"] = resource
-    return found | {short: found[kind.lower()] for short, kind in _SHORT.items()}
-
-
-_KINDS = _by_word()
-
-
 def parse_reference(text: str, default_namespace: str) -> Reference | None:
     """The reference that the text is; None for a path. A file or directory of that name is meant, where there is one.
 
     `KIND/NAME` and `KIND/NAMESPACE/NAME`; the kind may be singular, plural, short, or followed by its group.
     """
     word, *rest = text.split("/")
-    resource = _KINDS.get(word.lower())
+    resource = BY_WORD.get(word.lower())
     if isinstance(text, Given) or resource is None or len(rest) not in (1, 2) or not all(rest) or os.path.exists(text):  # noqa: PTH110 - unlike that of `Path`, it never raises
         return None
     namespace, name = rest if len(rest) == 2 else (default_namespace, *rest)
@@ -131,7 +98,7 @@ def pending_keys(names: Sequence[str], cluster: Cluster, default_namespace: str)
 
 def _pod_key(name: str, default_namespace: str) -> str:
     parts = name.split("/")
-    if len(parts) > 1 and _KINDS.get(parts[0].lower()) is RESOURCES[Pod] and len(parts) <= 3:
+    if len(parts) > 1 and BY_WORD.get(parts[0].lower()) is RESOURCES[Pod] and len(parts) <= 3:
         parts = parts[1:]
     return "/".join(parts) if len(parts) > 1 else f"{default_namespace}/{parts[0]}"
 

@@ -11,7 +11,6 @@ from kwhatif.model.caveat import (
     CODES,
     AdmissionNotAsked,
     AutoscalerNotModelled,
-    AutoscalersNotRead,
     Batching,
     BindingNotDated,
     BudgetComputed,
@@ -21,11 +20,13 @@ from kwhatif.model.caveat import (
     CollectionFailed,
     CustomKind,
     DanglingReference,
+    DevicesNotModelled,
     ExtenderBinds,
     ExtenderNotAsked,
     ExtenderOddity,
     FieldIgnored,
     ImagesNotCompared,
+    MissingServiceAccounts,
     NoBudgets,
     NoDates,
     NodeNameSet,
@@ -196,8 +197,12 @@ SENTENCES: dict[Caveat, str] = {
         "HorizontalPodAutoscaler a/web (1 to 9 replicas) is not modelled: Deployment a/web counts with the replicas"
         " that it names, or has"
     ),
-    AutoscalersNotRead(count=2): (
-        "the dump has 2 HorizontalPodAutoscalers, not read: what they scale counts with the replicas that it has"
+    DevicesNotModelled(features=("DeviceTaintRule", "nodeAllocatableResourceMappings")): (
+        "devices have DeviceTaintRule and nodeAllocatableResourceMappings, not modelled: what is said of pods that claim"
+        " devices may be wrong"
+    ),
+    MissingServiceAccounts(names=("a/robot",)): (
+        "the dump has no ServiceAccount a/robot, but others of that namespace: the API server refuses the pods"
     ),
     UnknownQuotaScope(quota="a/q", scope="Odd"): (
         "ResourceQuota a/q has scope Odd, which is not known: the quota counts for no pod"
