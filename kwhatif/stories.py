@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from msgspec.structs import replace
 
+from kwhatif.edits.edit import Apply
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.render.caveats import worded
@@ -18,6 +19,7 @@ from kwhatif.sources.edits import read_edits
 from kwhatif.sources.given import Source, named_inputs
 from kwhatif.sources.manifests import read_manifest_set
 from kwhatif.sources.scenario import parse_parameter, read_scenario
+from kwhatif.sources.strict import Validation
 from kwhatif.whatif.edited import Given
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.simulate import simulate as play
@@ -44,7 +46,7 @@ def simulate(
     then: Sequence[str | Mapping[str, Any]] = (),
     scenario: str | None = None,
     namespace: str | None = None,
-    validation: str = "strict",
+    validation: Validation = "strict",
     **times: Unpack[Times],
 ) -> Report:
     """What follows if this is applied, and these things are done, until nothing happens any more.
@@ -67,7 +69,7 @@ def simulate(
     steps: list[Given] = []
     problems: list[Problem] = []
     if manifests:
-        steps.append(_applied(named_inputs(manifests, "manifest"), where))
+        steps.append(_applied(named_inputs(manifests, "manifest"), where, validation))
     if scenario is not None:
         told = read_scenario(scenario, parameters, namespace=where, stdin=stdin)
         parameters = told.parameters
@@ -88,12 +90,9 @@ def _seconds(name: str, text: str) -> float | None:
         raise InputError([Problem(f"--{name}", str(wrong))]) from wrong
 
 
-def _applied(names: Sequence[str], namespace: str) -> Given:
-    from kwhatif.edits.edit import Apply
-
-    read = read_manifest_set(names, stdin=sys.stdin.buffer, default_namespace=namespace)
+def _applied(names: Sequence[str], namespace: str, validation: Validation) -> Given:
+    read = read_manifest_set(names, stdin=sys.stdin.buffer, default_namespace=namespace, validation=validation)
     if read.problems:
         raise InputError(read.problems)
-    return Given(
-        ", ".join(names), Apply(text=f"apply {' '.join(names)}", objects=tuple(m.object for m in read.manifests))
-    )
+    objects = tuple(manifest.object for manifest in read.manifests)
+    return Given(", ".join(names), Apply(text=f"apply {' '.join(names)}", objects=objects))

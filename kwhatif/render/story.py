@@ -79,9 +79,7 @@ def headline(story: Story) -> str:
         case "pending":
             return f"settled after {_seconds(story.seconds)}, {pods} pending: {_owners(story.pending)}"
         case "terminating":
-            return (
-                f"settled after {_seconds(story.seconds)}, but some pods stay terminating for good: {_summary(story)}"
-            )
+            return f"settled after {_seconds(story.seconds)}, but pods stay terminating for good: {_summary(story)}"
         case "stalled":
             return f"a drain comes to no end: {_summary(story)}"
         case "rollout-stuck":
@@ -154,7 +152,7 @@ def _workloads(story: Story) -> Iterator[RenderableType]:
 
 
 def _nodes(counts: dict[str, int]) -> str:
-    return some([f"{node} ×{count}" if count > 1 else node for node, count in counts.items()], 4) or "-"
+    return some([f"{node} ({count})" if count > 1 else node for node, count in counts.items()], 4) or "-"
 
 
 def _gone(story: Story) -> Iterator[RenderableType]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -110,14 +110,11 @@ class _Reading:
             if name not in _PARAMETERS:
                 self._unknown(str(name), list(_PARAMETERS), "parameter")
                 continue
-            self._try(lambda name=name, value=value: found.update({_PARAMETERS[name]: _seconds(name, value)}), name)
+            try:
+                found[_PARAMETERS[name]] = _seconds(name, value)
+            except ValueError as wrong:
+                self._problems.add(self._where, f"parameters.{name}: {wrong}")
         return replace(parameters, **found)
-
-    def _try(self, read: Callable[[], None], name: str) -> None:
-        try:
-            read()
-        except ValueError as wrong:
-            self._problems.add(self._where, f"parameters.{name}: {wrong}")
 
     def _steps(self, given: Any) -> tuple[Given, ...]:
         if not isinstance(given, list) or not given:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
@@ -35,7 +35,7 @@ def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
     pending = tuple(_pending(engine))
     owners = _owners(engine)
     return Story(
-        settled=_settled(engine, bool(pending)),
+        settled=_settled(engine),
         seconds=round(max((event.at for event in engine.world.history.events), default=0.0), 3),
         assumptions=(),
         parameters=_parameters(engine.parameters),
@@ -143,7 +143,7 @@ def _pending(engine: Engine) -> Iterator[PendingRow]:
 # --- the end -----------------------------------------------------------------------------------------
 
 
-def _settled(engine: Engine, pending: bool) -> Settled:
+def _settled(engine: Engine) -> Settled:
     """The worst that can be said."""
     if engine.is_over_horizon:
         return "horizon"
@@ -156,7 +156,7 @@ def _settled(engine: Engine, pending: bool) -> Settled:
     pods = engine.world.state.cluster.all(Pod).values()
     if any(pod.metadata.deletion_timestamp is not None for pod in pods):
         return "terminating"
-    return "pending" if pending else "settled"
+    return "pending" if any(_pending(engine)) else "settled"
 
 
 def _is_stuck(engine: Engine) -> bool:
@@ -169,7 +169,8 @@ def _is_stuck(engine: Engine) -> bool:
             if len(sets) > 1:
                 return True
     for kind in (StatefulSet, DaemonSet):
-        for workload in world.state.cluster.all(kind).values():
+        workloads: Mapping[str, StatefulSet | DaemonSet] = world.state.cluster.all(kind)
+        for workload in workloads.values():
             if f"{kind.__name__} {key_of(workload)}" not in changed or workload.spec.update_strategy.type == "OnDelete":
                 continue
             pods = [pod for pod in world.pods_of(workload) if not is_terminal(pod)]
