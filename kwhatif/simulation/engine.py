@@ -12,6 +12,7 @@ from typing import Protocol
 
 from kwhatif.controllers.contract import Controller, View
 from kwhatif.controllers.contract import Outcome as Writes
+from kwhatif.controllers.node_lifecycle import returned
 from kwhatif.framework.profile import Profile
 from kwhatif.model.node import Node
 from kwhatif.simulation.clock import Clock
@@ -43,6 +44,9 @@ class Evictor(Protocol):
 
     def attempt(self, view: View) -> Writes:
         """What it does now; `again`: when it tries again."""
+
+    def is_waiting_for(self, view: View) -> bool:
+        """Whether what it waits for has happened, so that it goes on now."""
 
 
 class _Evicting:
@@ -77,6 +81,8 @@ class Engine:
         self.loops = Loops(self.world)
         self.tally = Tally(self.world)
         self.evicting: list[_Evicting] = []
+        #: When which evictor has come to its end.
+        self.ended: dict[str, float] = {}
         #: Found a round that comes back for ever.
         self.cycle: Cycle | None = None
         self.is_over_horizon = False
@@ -97,9 +103,10 @@ class Engine:
         command(self.world)
         self._moment()
 
-    def evict(self, evictor: Evictor, because: int | None) -> None:
+    def evict(self, evictor: Evictor) -> None:
         """Somebody begins to evict."""
         self.loops.forget()
+        because = self.world.note(None, "user", "ran", evictor.name)
         self.evicting.append(_Evicting(evictor, self.clock.now, because))
         self._moment()
 
@@ -119,6 +126,8 @@ class Engine:
         def recovered(world: World) -> None:
             event = world.note(None, "user", "recovered", f"Node {node}")
             self.kubelets.wake(node)
+            for write in returned(node, world):
+                world.write(write, f"kubelet {node}", event)
             self.reactions.look_at(world.state.cluster.get(Node, node), event)
 
         self.perform(recovered)
@@ -202,13 +211,16 @@ class Engine:
 
     def _evict(self) -> None:
         for each in self.evicting:
-            if each.due is None or each.due > self.clock.now:
+            is_due = each.due is not None and each.due <= self.clock.now
+            if not (is_due or each.evictor.is_waiting_for(self.world)):
                 continue
             outcome = each.evictor.attempt(self.world)
             for write in outcome.writes:
                 self.world.write(write, each.evictor.name, each.because)
             each.due = None if each.evictor.done else outcome.again
             each.seen = self._marker()
+            if each.evictor.done:
+                self.ended[each.evictor.name] = self.clock.now
         self.evicting = [each for each in self.evicting if not each.evictor.done]
         self.reactions.react()
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.catalog import CONTROLLERS
+from kwhatif.controllers.catalog import all_controllers
 from kwhatif.controllers.contract import Create, DeletePod, Remove, Update, Write
-from kwhatif.edits.edit import Apply, DeleteObjects, Drain, Edit, Fail, Recover, Settle, Wait
+from kwhatif.controllers.drain import Drain
+from kwhatif.edits import edit as edits
+from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Settle, Wait
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
@@ -23,6 +26,7 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.story import CommandRow
+from kwhatif.whatif.drain_flags import drain_options
 from kwhatif.whatif.edited import Given
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.story_rows import story_of
@@ -37,7 +41,7 @@ def simulate(session: Session, steps: Sequence[Given], parameters: Parameters, n
         InputError: a step names what is not there when its turn comes, or is refused.
     """
     playing = _Playing(session, parameters, namespace or session.namespace)
-    for step, after in zip(steps, (*steps[1:], None), strict=True):
+    for step, after in zip_longest(steps, steps[1:]):
         playing.perform(step)
         if not _goes_on_at_once(step.edit, None if after is None else after.edit):
             playing.engine.settle()
@@ -50,7 +54,7 @@ def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
     """Whether the next step comes without waiting for this one to settle."""
     if isinstance(step, Wait):
         return after is not None
-    return isinstance(after, Wait) or (isinstance(step, Drain) and not step.wait)
+    return isinstance(after, Wait) or (isinstance(step, edits.Drain) and not step.wait)
 
 
 class _Playing:
@@ -58,8 +62,9 @@ class _Playing:
 
     def __init__(self, session: Session, parameters: Parameters, namespace: str) -> None:
         state = session.snapshot.fork()
-        self.engine = Engine(state, session.profiles, CONTROLLERS, Clock(start_of(state.cluster)), parameters)
-        self.commands: list[CommandRow] = []
+        controllers = all_controllers(parameters.node_monitor_grace_period)
+        self.engine = Engine(state, session.profiles, controllers, Clock(start_of(state.cluster)), parameters)
+        self._drains: list[tuple[str, Drain, float]] = []
         self._namespace = namespace
         self.engine.begin()
 
@@ -76,8 +81,27 @@ class _Playing:
             case Recover():
                 for name in self._nodes(step, edit.nodes):
                     engine.recover(name)
+            case edits.Drain():
+                self._drain(step, edit)
             case _:
                 self._write(step)
+
+    def _drain(self, step: Given, edit: edits.Drain) -> None:
+        try:
+            options = drain_options(edit.args, edit.timeout)
+        except ValueError as wrong:
+            raise InputError([Problem(step.where, str(wrong))]) from wrong
+        drain = Drain(tuple(self._nodes(step, edit.nodes)), options)
+        self._drains.append((f"drain {' '.join(drain.nodes)}", drain, self.engine.clock.now))
+        self.engine.evict(drain)
+
+    @property
+    def commands(self) -> Iterator[CommandRow]:
+        """What was run, and how it ended."""
+        for text, drain, start in self._drains:
+            end = self.engine.ended.get(drain.name, self.engine.clock.now)
+            ok = drain.ok if drain.done else None
+            yield CommandRow(command=text, ok=ok, seconds=round(end - start, 3), output=tuple(drain.output))
 
     def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:
         lookup = Lookup(self.engine.world.state.cluster, self._namespace)
