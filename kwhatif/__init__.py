@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kwhatif.api import (
         SchedulerOptions,
         Source,
+        compare,
         edited,
         find_policy,
         gate,
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     )
     from kwhatif.sharing import describe, save_snapshot
     from kwhatif.stories import simulate
+    from kwhatif.whatif.compare import Comparison, DifferenceRow, FateRow, PodDifferenceRow
     from kwhatif.whatif.inventory import Inventory
     from kwhatif.whatif.session import Session
 
@@ -79,9 +81,12 @@ __all__ = [
     "CandidateRow",
     "ChangeRow",
     "ClusterUnreadable",
+    "Comparison",
     "Decision",
+    "DifferenceRow",
     "EditRow",
     "ExitCode",
+    "FateRow",
     "FeasibleRow",
     "FindingRow",
     "InputError",
@@ -94,6 +99,7 @@ __all__ = [
     "ObstacleRow",
     "Outcome",
     "PluginFailed",
+    "PodDifferenceRow",
     "PolicyRow",
     "PreEnqueueRow",
     "PreemptionRow",
@@ -119,6 +125,7 @@ __all__ = [
     "WakeUpRow",
     "WorkloadRow",
     "__version__",
+    "compare",
     "describe",
     "edited",
     "find_policy",
@@ -173,6 +180,7 @@ _HOMES = {
     ),
     "kwhatif.sharing": ("describe", "save_snapshot"),
     "kwhatif.stories": ("simulate",),
+    "kwhatif.whatif.compare": ("Comparison", "DifferenceRow", "FateRow", "PodDifferenceRow"),
     "kwhatif.whatif.inventory": ("Inventory",),
     "kwhatif.whatif.session": ("Session",),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.controllers import daemon_set, deployment, replica_set, stateful_set
+from kwhatif.controllers import daemon_set, deployment, job, replica_set, stateful_set
 from kwhatif.controllers.contract import Controller
 from kwhatif.controllers.disruption import Disruption
 from kwhatif.controllers.node_lifecycle import NodeLifecycle
@@ -15,6 +15,7 @@ CONTROLLERS: tuple[Controller, ...] = (
     *replica_set.CONTROLLERS,
     *stateful_set.CONTROLLERS,
     *daemon_set.CONTROLLERS,
+    *job.CONTROLLERS,
 )
 
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import NOTHING, Outcome, Update, View, Write
 from kwhatif.controllers.finished_pods import pods_assigned_to
+from kwhatif.controllers.node_health import NodeHealth
 from kwhatif.controllers.node_taints import ready_status, with_no_schedule_taints
 from kwhatif.controllers.zones import Zones
 from kwhatif.model.cluster import KubernetesObject
@@ -57,19 +58,23 @@ class NodeLifecycle:
 
     def _monitor(self, view: View) -> Outcome:
         """`monitorNodeHealth`, and the NoExecute taints that the zones allow now."""
-        before = view.state.cluster.all(Node)
-        nodes = dict(before)
-        zones = Zones(view.memory(self.name, MONITOR), nodes.values(), view.now)
+        cluster = view.state.cluster
+        before = cluster.all(Node)
+        health = cluster.derived(NodeHealth, Node)
+        zones = Zones(view.memory(self.name, MONITOR), health.counts, view.now)
         silent = {
             name: max(since, zones.probed) + self._grace_period
             for name, since in view.silent.items()
-            if name in nodes and ready_status(nodes[name]) != "Unknown"
+            if name in before and ready_status(before[name]) != "Unknown"
         }
+        lost = sorted(name for name, due in silent.items() if due <= view.now)
+        counts = health.after_losing([before[name] for name in lost if ready_status(before[name]) == "True"])
+        nodes = {name: before[name] for name in sorted({*health.unwell, *lost})}
         pods: list[Write] = []
-        for name in sorted(name for name, due in silent.items() if due <= view.now):
+        for name in lost:
             pods += _pods_not_ready(name, view)
             nodes[name] = with_no_schedule_taints(_lost(nodes[name]))
-        again = zones.taint(nodes)
+        again = zones.taint(nodes, counts)
         due = [due for due in silent.values() if due > view.now] + ([] if again is None else [again])
         changed = [Update(node) for name, node in nodes.items() if node is not before[name]]
         return Outcome((*changed, *pods), min(due, default=None))

@@ -5,11 +5,12 @@ Follows `handleDisruption`, `ComputeZoneState` and `SwapLimiter` of `pkg/control
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 
+from kwhatif.controllers.node_health import ZoneCounts
 from kwhatif.controllers.node_taints import (
     is_evicting,
     ready_status,
@@ -25,9 +26,9 @@ RATE, SECONDARY_RATE = 0.1, 0.01
 UNHEALTHY_ZONE, LARGE_ZONE = 0.55, 50
 #: At most so many lost nodes are no disruption of a zone that has others.
 _FEW_LOST = 2
-_EXCLUDED = "node.kubernetes.io/exclude-disruption"
 
 Disruption = Literal["Normal", "PartialDisruption", "FullDisruption"]
+#: Of every zone, and its number of nodes.
 _States = Mapping[Zone, tuple[Disruption, int]]
 
 
@@ -44,17 +45,17 @@ class _Limiter(msgspec.Struct, frozen=True):
 class Zones:
     """The zones' limiters, and what becomes of them and of the nodes at one look."""
 
-    def __init__(self, memory: dict[Any, Any], nodes: Iterable[Node], now: float) -> None:
+    def __init__(self, memory: dict[Any, Any], counts: ZoneCounts, now: float) -> None:
         """Set up.
 
         Args:
             memory: what is kept from one look to the next.
-            nodes: all nodes as they were before anything was lost now: zones never looked at begin with their state.
+            counts: what there was before anything was lost now: zones never looked at begin with that state.
             now: seconds since the start.
         """
         self._memory = memory
         self._now = now
-        states = _states(nodes)
+        states = _states(counts)
         everywhere = _is_everywhere(states)
         for zone, (state, size) in states.items():
             if zone not in memory:
@@ -66,13 +67,18 @@ class Zones:
         probed: float = self._memory.get("probed", float("-inf"))
         return probed
 
-    def taint(self, nodes: dict[str, Node]) -> float | None:
+    def taint(self, nodes: dict[str, Node], counts: ZoneCounts) -> float | None:
         """Give nodes their NoExecute taints, or take them off, in place.
 
         Of nodes that are lost at one moment the first of a zone gets its taint before the zone's state is found out: in
         truth that is a race, which the first one mostly wins.
 
-        Returns when there is more to do, in seconds since the start.
+        Args:
+            nodes: all that are not well.
+            counts: how many there are of each zone now.
+
+        Returns:
+            When there is more to do, in seconds since the start.
         """
         lost = []
         for name, node in nodes.items():
@@ -82,18 +88,18 @@ class Zones:
                 nodes[name] = with_no_execute_taint(node)
             else:
                 lost.append(name)
-        waiting = self._next(sorted(lost), nodes)
-        self._look(nodes)
+        waiting = self._next(lost, nodes)
+        self._look(nodes, counts)
         waiting = self._next([name for name in waiting if not is_evicting(nodes[name])], nodes)
         zones = {zone_of(nodes[name]) for name in waiting}
-        return min((self._memory[zone].free_at for zone in zones if self._memory[zone].rate > 0), default=None)
+        return min((self._memory[zone].free_at for zone in zones if self._limiter(zone).rate > 0), default=None)
 
     def _next(self, lost: list[str], nodes: dict[str, Node]) -> list[str]:
         """Taint the nodes for which there is a token; returns the others."""
         waiting = []
         for name in lost:
             zone = zone_of(nodes[name])
-            limiter: _Limiter = self._memory[zone]
+            limiter = self._limiter(zone)
             if limiter.rate <= 0 or limiter.free_at > self._now:
                 waiting.append(name)
                 continue
@@ -101,9 +107,14 @@ class Zones:
             self._memory[zone] = msgspec.structs.replace(limiter, free_at=self._now + 1 / limiter.rate)
         return waiting
 
-    def _look(self, nodes: dict[str, Node]) -> None:
+    def _limiter(self, zone: Zone) -> _Limiter:
+        """That of the zone; one whose nodes are all left out of the counts is as good as it can be."""
+        limiter: _Limiter = self._memory.setdefault(zone, _Limiter("Normal", RATE, self._now))
+        return limiter
+
+    def _look(self, nodes: dict[str, Node], counts: ZoneCounts) -> None:
         """Find out the states of the zones, and set the rates."""
-        states = _states(nodes.values())
+        states = _states(counts)
         memory = self._memory
         known = [zone for zone in memory if zone != "probed"]
         is_everywhere = _is_everywhere(states)
@@ -119,7 +130,7 @@ class Zones:
 
     def _swap(self, zone: Zone, state: Disruption, rate: float) -> None:
         """Another rate; the new bucket is as empty as the old one was."""
-        before: _Limiter = self._memory.get(zone) or _Limiter(state, rate, self._now)
+        before = self._limiter(zone)
         free_at = before.free_at
         if before.rate != rate and rate > 0:
             was_empty = before.rate == 0 or before.free_at > self._now
@@ -127,12 +138,7 @@ class Zones:
         self._memory[zone] = _Limiter(state, rate, free_at)
 
 
-def _states(nodes: Iterable[Node]) -> _States:
-    """State and size of every zone."""
-    counts: dict[Zone, list[int]] = {}
-    for node in nodes:
-        if _EXCLUDED not in node.metadata.labels:
-            counts.setdefault(zone_of(node), [0, 0])[ready_status(node) == "True"] += 1
+def _states(counts: ZoneCounts) -> _States:
     return {zone: (_state(lost, ready), lost + ready) for zone, (lost, ready) in counts.items()}
 
 

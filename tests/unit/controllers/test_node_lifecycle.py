@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kwhatif.controllers.node_health import NodeHealth
 from kwhatif.controllers.node_lifecycle import NodeLifecycle, returned
 from kwhatif.controllers.node_taints import registered
 from kwhatif.model.node import Node, NodeCondition
@@ -206,3 +207,14 @@ def test_a_lost_node_that_is_not_ready_changes_its_taint_at_once() -> None:
     at = world(with_ready("n", "Unknown").taint(UNREACHABLE, effect="NoExecute"), with_ready("other"))
     at.change(with_ready("n", "False").taint(UNREACHABLE, effect="NoExecute").build())
     assert sorted(taints(at, "n")) == [f"{NOT_READY}:NoExecute", f"{NOT_READY}:NoSchedule"]
+
+
+def test_the_health_that_is_kept_up_is_what_would_be_found() -> None:
+    at = world(*(with_ready(f"{zone}{index}").zone(zone) for zone in "ab" for index in range(3)))
+    health = at.state.cluster.derived(NodeHealth, Node)
+    assert (dict(health.counts), list(health.unwell)) == ({("", "a"): (0, 3), ("", "b"): (0, 3)}, [])
+    at.change(with_ready("a0", "False").zone("a").build(), with_ready("b0", "Unknown").zone("c").build())
+    at.delete(with_ready("a1").zone("a").build())
+    kept, fresh = at.state.cluster.derived(NodeHealth, Node), NodeHealth(at.state.cluster)
+    assert (kept.counts, set(kept.unwell)) == (fresh.counts, set(fresh.unwell))
+    assert (set(kept.unwell), health.unwell) == ({"a0", "b0"}, {})
