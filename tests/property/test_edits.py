@@ -11,14 +11,19 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import kwhatif
+from kwhatif.edits.parse import VERBS as PARSED
+from tests import edit_cases
 from tests.differential.dice import Dice
 from tests.differential.generate import FAMILIES, generate
 from tests.differential.scene import HOSTNAME, Case, Object
 
 SEED = 31
 CASES = int(os.environ.get("KWHATIF_EDITS", "60"))
+SMALL = edit_cases.load()
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 
 Objects = list[Object]
@@ -287,3 +292,65 @@ def test_by_hand_or_by_edit(family: str) -> None:
     for index in range(-(-CASES // len(FAMILIES))):
         tried += holds(generate(family, SEED, index), Dice(f"edits/{family}/{index}"))
     assert tried
+
+
+def test_order_matters_only_where_edits_touch_the_same() -> None:
+    for family in FAMILIES:
+        case, dice = generate(family, SEED, 1), Dice(f"order/{family}")
+        made = [edit for verb in VERBS if verb not in (delete, add) and (edit := verb(case.cluster, dice)) is not None]
+        by_object = {words(edit.said): edit.said for edit in made}
+        said = list(by_object.values())
+        try:
+            session = load(case.cluster)
+            one = kwhatif.edited(session, *said)
+            other = kwhatif.edited(session, *reversed(said))
+        except kwhatif.InputError:
+            continue
+        assert outcome(one, case.pod) == outcome(other, case.pod), said
+
+
+def words(said: str) -> str:
+    """The object that the edit is about."""
+    return said.split()[1].removeprefix("node/")
+
+
+def mistakes(said: str | dict[str, Any]) -> list[str]:
+    try:
+        kwhatif.edited(SMALL, said)
+    except kwhatif.InputError as wrong:
+        return [problem.message for problem in wrong.problems]
+    return []
+
+
+TEXT = st.text(st.sampled_from("abc12=:-/*.,[]{}'\" \\\n%()") | st.characters(max_codepoint=300), max_size=30)
+VERB = st.sampled_from(PARSED)
+
+
+@settings(max_examples=300)
+@given(
+    VERB,
+    st.lists(TEXT | st.sampled_from(["node/a1", "a1", "pod/shop/db-0", "x=y", "x-", "like", "nodes", "3"]), max_size=5),
+)
+def test_no_text_is_anything_but_an_edit_or_a_mistake(verb: str, rest: list[str]) -> None:
+    assert all(mistakes(" ".join([verb, *rest])))
+
+
+DATA = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["nodes", "objects", "labels", "object", "values", "merge", "name", "count", "spec"])
+            | TEXT,
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300)
+@given(VERB, DATA)
+def test_no_data_is_anything_but_an_edit_or_a_mistake(verb: str, content: Any) -> None:
+    assert all(mistakes({verb: content}))
