@@ -26,7 +26,7 @@ def queue(
     ] = None,
     namespace: Namespace = None,
     output: OutputOption = Output.TABLE,
-    explain: Annotated[bool, typer.Option("--explain", help="Say of every pod what would wake it.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show for every pod what would wake it.")] = False,
     fail_on: FailOn = "none",
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
