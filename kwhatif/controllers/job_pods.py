@@ -81,6 +81,8 @@ class JobPods:
             stopping = sum(pod.metadata.deletion_timestamp is not None and not is_terminal(pod) for pod in self._pods)
             missing = wanted - active - (stopping if replaces_only_failed(self._job) else 0)
             fresh = list(self._new_pods(min(missing, _BURST), made)) if missing > 0 else []
+            if missing > _BURST:
+                self._wait_until(self._view.now)
         is_left = bool(fresh) or self._again is not None or active > len(gone)
         return Managed(
             (*(DeletePod(key_of(pod), "ScaledDown") for pod in gone), *map(Create, fresh)),

@@ -86,6 +86,14 @@ COMMANDS = {
     "edits-gate": f"kwhatif gate fixtures/gate/updates {FROM} --if 'delete node/general-a1'",
     "edits-json": f"kwhatif schedule fixtures/demo/pods/patient.yaml {FROM} --if 'taint general-b1 maint=now:NoExecute' -o json",
     "edits-refused": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --if 'cordon general-a9' --if 'cordn x' --if 'drain general-a1'",
+    "simulate": f"kwhatif simulate fixtures/demo/pods/checkout.yaml {FROM}",
+    "simulate-explain": f"kwhatif simulate fixtures/demo/pods/checkout.yaml {FROM} --explain",
+    "simulate-then": f"kwhatif simulate {FROM} --then 'drain general-a1 --ignore-daemonsets' --then 'scale deploy/shop/web=7' --termination 3s",
+    "simulate-nothing": f"kwhatif simulate {FROM}",
+    "simulate-json": f"kwhatif simulate fixtures/demo/pods/small.yaml {FROM} -o json",
+    "simulate-endless": "kwhatif simulate --from fixtures/stories/073-anti-affinity-preempts/cluster.yaml --scenario fixtures/simulate/endless.yaml",
+    "simulate-wrong": f"kwhatif simulate --scenario fixtures/simulate/wrong.yaml {FROM}",
+    "simulate-refused": f"kwhatif simulate {FROM} --then 'cordon general-a1' --then 'cordon general-a1'",
     "edits-compare": f"kwhatif schedule fixtures/demo/pods {FROM} --if 'add 1 node like general-a1' --compare",
     "edits-compare-preempt": f"kwhatif preempt fixtures/demo/pods/checkout.yaml {FROM} --if 'delete node/general-b2' --compare",
     "edits-compare-gate": f"kwhatif gate fixtures/gate/updates {FROM} --if 'cordon general-*' --compare",
@@ -93,6 +101,10 @@ COMMANDS = {
     "edits-compare-same": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --if 'cordon batch-a1' --compare",
     "edits-compare-junit": f"kwhatif gate fixtures/gate/updates {FROM} --if 'cordon batch-a1' --compare -o junit",
     "edits-compare-nothing": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --compare",
+    **{
+        f"edits-{output}": f"kwhatif gate fixtures/gate/updates {FROM} --if 'cordon general-a1' --if 'scale deploy/shop/web=9' -o {output}"
+        for output in ("junit", "sarif", "github", "gitlab")
+    },
     "edits-file": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --edits fixtures/edits/edits.yaml",
     "missing-file": f"kwhatif schedule nowhere.yaml {FROM}",
     "version": "kwhatif --version",
