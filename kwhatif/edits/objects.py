@@ -22,8 +22,11 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.state.change import Upsert
+from kwhatif.workloads.expand import named
+from kwhatif.workloads.replicas import free_names
 
 _SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
 
@@ -176,11 +179,16 @@ def _merge(data: dict[str, Any], patch: Mapping[str, Any]) -> None:
 
 
 def apply(edit: Apply, lookup: Lookup) -> Resolved:
-    """Objects as manifests have them. Controllers then make the pods of workloads that are new or changed."""
+    """Objects as manifests have them. Controllers then make the pods of workloads, and volumes of new claims."""
     written: list[Any] = []
     made: list[Any] = []
-    for obj in edit.objects:
-        if isinstance(obj, Pod | Workload):
+    for given in edit.objects:
+        obj = _with_name(given, lookup.cluster)
+        if isinstance(obj, PersistentVolumeClaim):
+            if lookup.cluster.get(PersistentVolumeClaim, key_of(obj)) is None:  # nothing that matters can change
+                made.append(obj)
+                written.append(default_object(obj))
+        elif isinstance(obj, Pod | Workload):
             denied = None if isinstance(obj, Pod) else check_workload(obj, lookup.cluster)
             if denied is not None:
                 lookup.mistakes.append(Wrong(denied.message))
@@ -189,3 +197,11 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
         else:
             written.append(updated(default_object(obj), lookup.cluster))
     return Resolved(tuple(map(Upsert, written)), workloads=tuple(made))
+
+
+def _with_name(obj: Any, cluster: Cluster) -> Any:
+    """Under the name that the API server might make, where the manifest leaves that to it (`generateName`)."""
+    if isinstance(obj, Pod) and not obj.metadata.name:
+        (name,) = free_names(obj, 1, cluster)
+        return replace(obj, metadata=replace(obj.metadata, name=name))
+    return named(obj, cluster) if isinstance(obj, Workload) else obj

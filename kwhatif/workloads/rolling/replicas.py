@@ -8,7 +8,7 @@ from itertools import islice
 import msgspec
 
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import OwnerReference, controller_of
+from kwhatif.model.meta import OwnerReference, controller_of, parse_time
 from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
 from kwhatif.workloads.controllers.deployment import Sized, bounds_of, scale, settle, sync, sync_recreate
@@ -40,7 +40,7 @@ def update_deployment(
     if known is not None and (new.spec.paused or same_template(known.spec.template, new.spec.template)):
         # A paused Deployment scales what it has.
         template = known if new.spec.paused else new
-        return scaled(pods, before, count, expand_deployment(template, count - before, cluster), pods)
+        return scaled(pods, before, count, expand_deployment(template, count - before, cluster), pods, _moment(cluster))
     if rollout == "end":
         return Update("changed", roll=DeploymentRoll(new, known, pods, count, cluster))
     if rollout == "final" or new.spec.strategy.type == "Recreate":
@@ -107,7 +107,8 @@ def update_replicas(new: Replicated, known: Replicated | None, pods: Sequence[Po
     """Only the number of pods changes: a changed template is for pods to come."""
     before = len(active(pods)) if known is None else replicas_of(known)
     count = before if new.spec.replicas is None else replicas_of(new)
-    return scaled(pods, before, count, expand_replicas(new, count - before, cluster), _related(new, pods, cluster))
+    added = expand_replicas(new, count - before, cluster)
+    return scaled(pods, before, count, added, _related(new, pods, cluster), _moment(cluster))
 
 
 def _related(controller: Replicated, pods: Sequence[Pod], cluster: Cluster) -> Sequence[Pod]:
@@ -120,11 +121,23 @@ def _related(controller: Replicated, pods: Sequence[Pod], cluster: Cluster) -> S
     return pods_of(deployment, cluster) if deployment is not None and owner.kind == "Deployment" else pods
 
 
-def scaled(pods: Sequence[Pod], before: int, count: int, added: Expansion, related: Sequence[Pod] = ()) -> Update:
+def _moment(cluster: Cluster) -> int | None:
+    """What the ages of pods are counted to, in nanoseconds since the epoch; None: nobody knows."""
+    return parse_time(cluster.taken_at) if cluster.taken_at else None
+
+
+def scaled(
+    pods: Sequence[Pod],
+    before: int,
+    count: int,
+    added: Expansion,
+    related: Sequence[Pod] = (),
+    now: int | None = None,
+) -> Update:
     """From `before` pods to `count`: some are added, or the first to go are removed; see `removed_first`."""
     if count == before:
         return UNCHANGED
-    removed = removed_first(active(pods), related)[: max(0, before - count)]
+    removed = removed_first(active(pods), related, now)[: max(0, before - count)]
     return Update("scaled", tuple(removed), added)
 
 

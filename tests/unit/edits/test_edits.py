@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +16,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
 from kwhatif.model.storage import CSINode
 from kwhatif.model.workload import Deployment, ReplicaSet
-from tests.edit_cases import load
+from tests.edit_cases import OBJECTS, load
 
 Said = str | Mapping[str, Any]
 
@@ -323,6 +325,63 @@ def test_a_workload_that_is_scaled_has_so_many_pods_whatever_there_was() -> None
     assert edited.cluster.all(Deployment)["shop/web"].spec.replicas == 4
 
 
+def test_budgets_that_still_count_pods_that_are_gone_are_named() -> None:
+    stale = "the status of PodDisruptionBudget shop/db still counts pods that are gone (`budget` counts it anew)"
+    assert kwhatif.edited(load(), "delete pod/shop/db-0").changes[0].notes[-1] == stale
+    assert kwhatif.edited(load(), "scale sts/shop/db=1").changes[0].notes == (stale,)
+    assert kwhatif.edited(load(), "scale deploy/shop/web=1").changes[0].notes == ()
+
+
+def test_apply_makes_names_and_volumes() -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"generateName": "job-", "namespace": "shop"},
+        "spec": {
+            "containers": [{"name": "c", "image": "x"}],
+            "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}],
+        },
+    }
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "shop"},
+        "spec": {
+            "storageClassName": "fast",
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    fast = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "fast"},
+        "provisioner": "x.io",
+    }
+    edited = kwhatif.edited(load(fast), {"apply": [pod, claim]})
+    created = [each.object.split("-")[0] for each in edited.changes[0].touched]
+    assert created == ["PersistentVolume pvc", "PersistentVolumeClaim shop/data", "Pod shop/job"]
+    assert "volume-provisioned" in {caveat.code for caveat in kwhatif.preempt(edited).caveat_details}
+
+
+def test_what_is_applied_and_refused_is_a_mistake() -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "nowhere"},
+        "spec": {"containers": [{"name": "c", "image": "x"}]},
+    }
+    with pytest.raises(kwhatif.InputError, match='namespaces "nowhere" not found'):
+        kwhatif.edited(load(), {"apply": pod})
+
+
+def test_edits_and_their_sessions_are_picklable() -> None:
+    edited = kwhatif.edited(load(), "scale deploy/shop/web=5", "add 1 node like a1")
+    again = pickle.loads(pickle.dumps(edited))
+    assert again.changes == edited.changes
+    assert list(again.snapshot.pending) == list(edited.snapshot.pending)
+
+
 def test_pods_keep_the_priority_that_they_have() -> None:
     edited = kwhatif.edited(load(), "set pod/shop/db-0 spec.priorityClassName=high", "priority high=7")
     assert edited.cluster.all(Pod)["shop/db-0"].spec.priority == 1000
@@ -406,3 +465,18 @@ def test_apply_makes_the_pods_of_a_workload() -> None:
     edited = kwhatif.edited(load(), {"apply": [new, klass]})
     assert [info.priority for info in edited.snapshot.pending.values()] == [9, 9]
     assert "blog/new" in edited.cluster.all(Deployment)
+
+
+def test_ages_count_by_their_magnitude_where_the_moment_is_known() -> None:
+    """Of pods about as old as each other the UID decides (`ActivePodsWithRanks`)."""
+    names = {"web-1-0": "u3", "web-1-1": "u2", "web-1-2": "u1"}
+    more = [copy.deepcopy(obj) for obj in OBJECTS if obj["metadata"]["name"] in names]
+    for pod in more:
+        pod["metadata"] |= {"uid": names[pod["metadata"]["name"]]}
+        pod["spec"]["nodeName"] = "a1"
+    others = [obj for obj in OBJECTS if obj["metadata"]["name"] not in names]
+    session = kwhatif.load([*others, *more])
+    session.cluster.taken_at = "2027-01-01T00:00:00Z"
+    gone = [each.object for each in kwhatif.edited(session, "scale deploy/shop/web=2").changes[0].touched]
+    assert gone == ["Deployment shop/web", "Pod shop/web-1-2"]
+    assert touched("scale deploy/shop/web=2")[1] == "Pod shop/web-1-1 deleted"
