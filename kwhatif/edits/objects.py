@@ -43,8 +43,8 @@ def label(edit: Label, lookup: Lookup) -> Resolved:
             hint = f"did you mean {' or '.join(near)}?" if near else ""
             lookup.mistakes.append(Wrong(f"no object of these has the label {key}", hint))
     changed = [(obj, _labelled(obj, edit)) for obj in objects]
-    if objects and not lookup.mistakes and all(obj == new for obj, new in changed):
-        raise Wrong("nothing changes: the labels are so already")
+    if all(obj == new for obj, new in changed):
+        return Resolved((), notes=("nothing changes: the labels are so already",))
     notes = ("its pods keep their labels: those are in its template",) if any(map(_has_template, objects)) else ()
     return Resolved(tuple(Upsert(new) for obj, new in changed if obj != new), notes=notes)
 
@@ -90,7 +90,7 @@ def _changed(reference: Reference, change: Callable[[dict[str, Any]], None], loo
         raise Wrong("an object cannot be renamed or moved", "delete it, and apply another one")
     stored = _stored(new, known, lookup.cluster)
     if stored == known:
-        raise Wrong("nothing changes: what scheduling reads of it is so already")
+        return Resolved((), notes=("nothing changes: it is so already",))
     if isinstance(stored, PodDisruptionBudget) and stored.spec != known.spec and stored.status == known.status:
         return counted(stored, lookup.cluster)
     return Resolved((Upsert(stored),), notes=tuple(_notes(stored, known)))
