@@ -10,6 +10,15 @@ from itertools import islice
 from kwhatif.model.caveat import NothingJudged
 from kwhatif.render.amounts import plural
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
+from kwhatif.render.descheduling import (
+    REFUSALS,
+    Quality,
+    landing_sentence,
+    rounds_sentence,
+    spared_rules,
+)
+from kwhatif.render.descheduling import headline as headline_of_evictions
+from kwhatif.render.descheduling import why as why_evicted
 from kwhatif.render.detail import MANY
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
@@ -22,7 +31,7 @@ from kwhatif.render.safe import safe
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
 from kwhatif.render.wakeups import wake_up_sentence
-from kwhatif.report import Decision, Outcome, QueueRow, Report, WorkloadRow
+from kwhatif.report import Decision, DescheduleRow, Outcome, QueueRow, Report, WorkloadRow
 
 #: A comment may hold 65,536 characters; what is left out is counted.
 MAX_ROWS = 100
@@ -40,6 +49,7 @@ _SIGNS: dict[Outcome, str] = {
     "Ignored": "⏭️",
     "Waits": "⏳",
 }
+_QUALITIES: dict[Quality, str] = {"good": "✅", "doubtful": "⚠️", "bad": "❌"}
 _VERDICTS = {"pass": "✅ The gate passes", "warn": "⚠️ The gate passes, with warnings", "fail": "❌ The gate fails"}
 
 #: What means something within a line; text never begins one here.
@@ -53,6 +63,8 @@ def to_markdown(report: Report) -> str:
     """A heading with the verdict, a table, the findings; everything from manifests and cluster is inert."""
     if report.queue is not None:
         parts = _queue(report.queue)
+    elif report.deschedule is not None:
+        parts = _deschedule(report.deschedule)
     else:
         parts = _gate(report) if report.command == "gate" else _decisions(report)
     return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"
@@ -146,6 +158,38 @@ def _queue(row: QueueRow) -> Iterator[str]:
         if pod.wake_ups:
             yield from ("", f"What would wake {code(pod.pod)}, the most likely first:", "")
             yield from (f"- {prose(wake_up_sentence(wake_up))}" for wake_up in worth_saying(pod.wake_ups))
+
+
+def _deschedule(row: DescheduleRow) -> Iterator[str]:
+    quality, said = headline_of_evictions(row)
+    yield f"### {_QUALITIES[quality]} {prose(said)}"
+    later = rounds_sentence(row)
+    yield from ("", prose(later[:1].upper() + later[1:])) if later else ()
+    if row.evicted:
+        cells = (
+            (
+                str(each.order),
+                cell(each.pod),
+                cell(each.node),
+                each.plugin,
+                prose(why_evicted(each.why)),
+                prose(landing_sentence(each.replacement)) if each.replacement else "",
+            )
+            for each in row.evicted
+        )
+        yield from ("", *rows_of(("#", "Pod", "Node", "Strategy", "Why", "Then"), cells))
+    if row.refused:
+        refused = (
+            (str(each.order), cell(each.pod), each.plugin, prose(", ".join((REFUSALS[each.by], *each.budgets))))
+            for each in row.refused
+        )
+        yield from ("", "Not evicted, although a strategy wants to:", "")
+        yield from rows_of(("#", "Pod", "Strategy", "Kept by"), refused)
+    rules = spared_rules(row)
+    if rules:
+        yield from ("", "<details><summary>Spared by the evictor</summary>", "")
+        yield from rows_of(("Pods", "Rule"), ((f"{len(pods):,}", prose(rule)) for rule, pods in rules.items()))
+        yield from ("", "</details>")
 
 
 def _decisions(report: Report) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from kwhatif.model.caveat import CODES
 from kwhatif.policy.names import CAVEATS, did_you_mean
-from kwhatif.report import Decision, Outcome, Report, WorkloadRow
+from kwhatif.report import Decision, Landing, Outcome, Report, WorkloadRow
 
 
 def _stays_pending(decision: Decision) -> bool:
@@ -25,6 +25,10 @@ def _comes_to(outcome: Outcome) -> Callable[[Report], bool]:
     return lambda report: any(decision.outcome == outcome for decision in report.decisions)
 
 
+def _lands(landing: Landing) -> Callable[[Report], bool]:
+    return lambda report: report.deschedule is not None and report.deschedule.landings.get(landing, 0) > 0
+
+
 CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "unschedulable": lambda report: any(map(_stays_pending, report.decisions)) or any(map(_hangs, report.workloads)),
     "rollout": lambda report: any(map(_hangs, report.workloads)),
@@ -33,6 +37,10 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "ignored": _comes_to("Ignored"),
     "preemption": _comes_to("Preempts"),
     "budget-violation": lambda report: any(map(_breaks_budget, report.decisions)),
+    "evictions": lambda report: report.deschedule is not None and bool(report.deschedule.evicted),
+    "useless": _lands("SameNode"),
+    "pending": _lands("Pending"),
+    "endless": lambda report: report.deschedule is not None and report.deschedule.course == "Endless",
     CAVEATS: lambda report: bool(report.caveat_details),
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }
