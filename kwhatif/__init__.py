@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         WorkloadRow,
     )
     from kwhatif.sharing import describe, save_snapshot
+    from kwhatif.stories import simulate
     from kwhatif.whatif.compare import Comparison, DifferenceRow, FateRow, PodDifferenceRow
     from kwhatif.whatif.inventory import Inventory
     from kwhatif.whatif.session import Session
@@ -135,6 +136,7 @@ __all__ = [
     "preempt",
     "save_snapshot",
     "schedule",
+    "simulate",
     "text",
 ]
 
@@ -177,6 +179,7 @@ _HOMES = {
         "WorkloadRow",
     ),
     "kwhatif.sharing": ("describe", "save_snapshot"),
+    "kwhatif.stories": ("simulate",),
     "kwhatif.whatif.compare": ("Comparison", "DifferenceRow", "FateRow", "PodDifferenceRow"),
     "kwhatif.whatif.inventory": ("Inventory",),
     "kwhatif.whatif.session": ("Session",),
