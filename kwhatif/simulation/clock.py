@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
@@ -60,13 +61,17 @@ class Agenda(Generic[T]):
     """What is due, in the order of time; at one moment in the order of `order`, a text."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, str, int, T]] = []
+        self._heap: list[tuple[float, str, int, T, float]] = []
         self._count = 0
 
-    def put(self, time: float, order: str, item: T) -> None:
-        """Something is due at that time."""
+    def put(self, time: float, order: str, item: T, now: float) -> None:
+        """Something is due at that time; `now`: when that became clear."""
         self._count += 1
-        heappush(self._heap, (time, order, self._count, item))
+        heappush(self._heap, (time, order, self._count, item, now))
+
+    def known_since(self, time: float) -> Iterator[T]:
+        """What was due at that time already, and still is."""
+        return (item for _, _, _, item, since in self._heap if since <= time)
 
     def next(self) -> float | None:
         """When the next thing is due."""

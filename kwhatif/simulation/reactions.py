@@ -70,6 +70,11 @@ class Reactions:
         """When the next timer is due."""
         return min(self._again.values(), default=None)
 
+    def is_due_since(self, time: float) -> bool:
+        """Whether a timer still runs that ran at that time already."""
+        timers = self._timers.known_since(time)
+        return any(self._again.get((timer.controller, timer.key)) == timer.time for timer in timers)
+
     def tick(self) -> bool:
         """Timers that are due make their keys due; whether there were any."""
         due = self._timers.take(self._world.now)
@@ -89,7 +94,8 @@ class Reactions:
         time = max(time, self._world.now)
         if self._again.get(place) != time:
             self._again[place] = time
-            self._timers.put(time, f"{number:02} {_in_order(key)}", _Timer(number, key, time, because))
+            timer = _Timer(number, key, time, because)
+            self._timers.put(time, f"{number:02} {_in_order(key)}", timer, self._world.now)
 
     # --- syncs ---------------------------------------------------------------------------------------
 
