@@ -50,11 +50,15 @@ def start_of(cluster: Cluster) -> int:
     """
     if cluster.taken_at:
         return parse_time(cluster.taken_at)
-    times = {node.metadata.creation_timestamp for node in cluster.all(Node).values()}
+    times = {node.metadata.creation_timestamp or "" for node in cluster.all(Node).values()}
     for pod in cluster.all(Pod).values():
-        times.update((pod.metadata.creation_timestamp, pod.status.start_time))
-    known = [parse_time(time) for time in times if time]
-    return max(known) - max(known) % SECOND + 60 * SECOND if known else parse_time(_SOME_START)
+        times.add(pod.metadata.creation_timestamp or "")
+        times.add(pod.status.start_time or "")
+    # As the API server writes them, the latest is the last as a text; parsing all would take its time.
+    plain = max((time for time in times if len(time) == len(_SOME_START) and time.endswith("Z")), default="")
+    odd = {time for time in times if time and (len(time) != len(_SOME_START) or not time.endswith("Z"))}
+    latest = max(map(parse_time, filter(None, (plain, *odd))), default=None)
+    return parse_time(_SOME_START) if latest is None else latest - latest % SECOND + 60 * SECOND
 
 
 class Agenda(Generic[T]):

@@ -56,12 +56,9 @@ class Loops:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        #: Of what is different from the start.
         self._sum = 0
         self._seen: dict[int, _Seen] = {}
-        cluster = world.state.cluster
-        for kind in (Pod, Node, PodDisruptionBudget, Job):
-            for obj in cluster.all(kind).values():
-                self._sum += _of(obj)
         world.watchers.append(self._observe)
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from kwhatif.controllers.contract import Controller, Create, Outcome
 from kwhatif.model.cluster import KubernetesObject
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.simulation.clock import Agenda
 from kwhatif.simulation.world import World
 
@@ -42,12 +44,17 @@ class Reactions:
         world.watchers.append(self._observe)
 
     def start(self) -> None:
-        """Every controller looks at everything once, as after a restart."""
+        """Every controller looks at everything once, as after a restart.
+
+        Left out are pods that simply run: their controllers look at them anyway. And budgets: what their status says
+        is what the disruption controller has counted, or what was counted when the cluster was read.
+        """
         cluster = self._world.state.cluster
         for kind in list(cluster.counts()):
             objects: Mapping[str, KubernetesObject] = cluster.all(kind)
             for obj in list(objects.values()):
-                self._observe(None, obj, None)
+                if not _simply_is(obj, self._world):
+                    self._observe(None, obj, None)
 
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
         """Every controller that it concerns looks at the object, as if it were new."""
@@ -145,6 +152,14 @@ class Reactions:
                 if refused is not None:
                     self._carry_out(number, key, refused(key, write, denied, self._world), because)
                 return
+
+
+def _simply_is(obj: KubernetesObject, world: World) -> bool:
+    if isinstance(obj, PodDisruptionBudget):
+        return obj.status is not None and not obj.status.disrupted_pods
+    if not isinstance(obj, Pod) or obj.status.phase != "Running" or obj.metadata.deletion_timestamp is not None:
+        return False
+    return world.state.node(obj.spec.node_name) is not None and world.has_controller(obj)
 
 
 def _in_order(key: str) -> str:
