@@ -35,6 +35,10 @@ COMMANDS = {
     "queue-explain": f"kwhatif queue {QUEUE} --explain",
     "queue-named": f"kwhatif queue report pod/batch/trainer {QUEUE} -n shop --fail-on unschedulable",
     "queue-namespace": f"kwhatif queue {QUEUE} -n batch",
+    "queue-if": f"kwhatif queue {QUEUE} --if 'add 1 nodes like general-a1' --fail-on asleep",
+    "queue-if-named": f"kwhatif queue shop/index {QUEUE} --if 'delete pod/shop/index' --if 'scale deploy/shop/web=8' -n shop",
+    "queue-if-markdown": f"kwhatif queue {QUEUE} --if 'label node/general-b1 disk=ssd' -o markdown",
+    "queue-if-json": f"kwhatif queue shop/report {QUEUE} --if 'delete pod/batch/report-7b6c66b4b5-6j6ff' -o json",
     "queue-markdown": f"kwhatif queue {QUEUE} --explain -o markdown",
     "queue-yaml": f"kwhatif queue shop/ledger {QUEUE} -o yaml",
     "queue-quiet": f"kwhatif queue {QUEUE} -q",
@@ -97,6 +101,10 @@ COMMANDS = {
     "edits-compare-same": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --if 'cordon batch-a1' --compare",
     "edits-compare-junit": f"kwhatif gate fixtures/gate/updates {FROM} --if 'cordon batch-a1' --compare -o junit",
     "edits-compare-nothing": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --compare",
+    **{
+        f"edits-{output}": f"kwhatif gate fixtures/gate/updates {FROM} --if 'cordon general-a1' --if 'scale deploy/shop/web=9' -o {output}"
+        for output in ("junit", "sarif", "github", "gitlab")
+    },
     "edits-file": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --edits fixtures/edits/edits.yaml",
     "missing-file": f"kwhatif schedule nowhere.yaml {FROM}",
     "version": "kwhatif --version",
