@@ -144,7 +144,7 @@ class Reactions:
         if outcome.writes:
             self._vain.pop((number, key), None)
         self._wake_again(number, key, outcome.again, because)
-        actor = f"{controller.name} {key}"
+        actor = f"{controller.name} {key}".rstrip()
         for write in outcome.writes:
             denied = self._world.write(write, actor, because)
             if denied is not None and isinstance(write, Create):

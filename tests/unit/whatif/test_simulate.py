@@ -53,13 +53,10 @@ def test_owners_that_the_input_lacks_make_no_pods() -> None:
 
 
 def test_a_pod_of_a_lost_node_that_says_nothing_of_it_is_left() -> None:
+    status = {"allocatable": {"cpu": "4", "pods": "9"}, "conditions": [{"type": "Ready", "status": "True"}]}
+    nodes = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status} for name in "abc"]
     raw = [
-        {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": "a"},
-            "status": {"allocatable": {"cpu": "4", "pods": "9"}, "conditions": [{"type": "Ready", "status": "True"}]},
-        },
+        *nodes,
         {
             "apiVersion": "v1",
             "kind": "Pod",
