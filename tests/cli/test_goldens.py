@@ -43,7 +43,7 @@ COMMANDS = {
     "queue-yaml": f"kwhatif queue shop/ledger {QUEUE} -o yaml",
     "queue-quiet": f"kwhatif queue {QUEUE} -q",
     "queue-nothing-pending": f"kwhatif queue {FROM}",
-    "queue-unknown": f"kwhatif queue shop/reprot default/x {QUEUE}",
+    "queue-unknown": f"kwhatif queue shop/reprot default/x deploy/shop/web /x {QUEUE}",
     **{
         f"cloud-{command}-{name}": f"kwhatif {command} fixtures/cloud/{name}.yaml {CLOUD}"
         for command, name in (
