@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         WorkloadRow,
     )
     from kwhatif.sharing import describe, save_snapshot
+    from kwhatif.stories import simulate
     from kwhatif.whatif.inventory import Inventory
     from kwhatif.whatif.session import Session
 
@@ -128,6 +129,7 @@ __all__ = [
     "preempt",
     "save_snapshot",
     "schedule",
+    "simulate",
     "text",
 ]
 
@@ -170,6 +172,7 @@ _HOMES = {
         "WorkloadRow",
     ),
     "kwhatif.sharing": ("describe", "save_snapshot"),
+    "kwhatif.stories": ("simulate",),
     "kwhatif.whatif.inventory": ("Inventory",),
     "kwhatif.whatif.session": ("Session",),
 }

@@ -15,6 +15,7 @@ from kwhatif.framework.evidence import Evidence
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.meta import FrozenMeta
 from kwhatif.queue.wakeup import Cause
+from kwhatif.story import Story
 
 API_VERSION = "kwhatif.dev/v1"
 KUBERNETES_VERSION = "1.36"
@@ -461,6 +462,8 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     #: Of the command `queue`: the pending pods, in the order of `decisions`.
     queue: QueueRow | None = None
     problems: tuple[ProblemRow, ...] = ()
+    #: What follows, of commands that play it forward.
+    story: Story | None = None
 
     def to_json(self, indent: int = 0) -> str:
         """What `-o json` prints: on one line, or with that many blanks for each level."""

@@ -17,6 +17,9 @@ from kwhatif.model.pod import Pod, PodCondition, Toleration
 #: What the eviction leaves in the pod's status.
 TAINTED = PodCondition(type="DisruptionTarget", status="True", reason="DeletionByTaintManager")
 _NOT_TOLERATED = -1.0
+#: The API server lets every pod tolerate these, for 300 s unless told otherwise (`defaulttolerationseconds`). One that
+#: says nothing of them was never stored by it: for how long it would stay nobody knows, and so it is left alone.
+_DEFAULTED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 class TaintEviction:
@@ -92,9 +95,11 @@ def _tolerated_for(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -
     least: float | None = None
     for taint in taints:
         used = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
+        if used is None and taint.key in _DEFAULTED:
+            continue
         if used is None:
             return _NOT_TOLERATED
-        if used.toleration_seconds is not None:
+        if used is not None and used.toleration_seconds is not None:
             seconds = max(used.toleration_seconds, 0)
             least = seconds if least is None else min(least, seconds)
     return least

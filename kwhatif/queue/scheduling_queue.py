@@ -54,6 +54,8 @@ class SchedulingQueue:
         self._hints = QueueingHints({name: profile.registrations for name, profile in profiles.items()}, cluster)
         self._max_in_unschedulable_pods = options.max_in_unschedulable_pods
         self._witness = witness
+        #: Is shown every pod that an event brings back.
+        self.woken: Callable[[QueuedPodInfo], None] | None = None
 
     # --- pods come, change and go -------------------------------------------------------------------------
 
@@ -239,6 +241,8 @@ class SchedulingQueue:
         if strategy is QueueingStrategy.SKIP:
             self.unschedulable.add_or_update(info)
             return False
+        if self.woken is not None:
+            self.woken(info)
         if strategy is QueueingStrategy.AFTER_BACKOFF and self.backoff.is_backing_off(info, self.now):
             return self._move_to_backoff(info)
         return self._move_to_active(info)

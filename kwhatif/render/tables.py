@@ -22,6 +22,7 @@ from kwhatif.render.preemption import candidates_table, story
 from kwhatif.render.qualifiers import qualifier, shared
 from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
+from kwhatif.render.story import story_tables
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
 from kwhatif.render.verdict import verdict, workload_verdict
 from kwhatif.render.victims import victims_table
@@ -45,6 +46,8 @@ def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
 
 
 def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
+    if report.story is not None:
+        return story_tables(report.story, detail)
     if report.queue is not None:
         return queue(report, report.queue, detail)
     return (_gate if report.command == "gate" else _judged)(report, detail)
