@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         text,
     )
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
+    from kwhatif.maintenance import drain
     from kwhatif.report import (
         BudgetRow,
         CandidateRow,
@@ -120,6 +121,7 @@ __all__ = [
     "WorkloadRow",
     "__version__",
     "describe",
+    "drain",
     "edited",
     "find_policy",
     "gate",
@@ -136,6 +138,7 @@ __all__ = [
 #: Where names live that are not in `kwhatif.api`.
 _HOMES = {
     "kwhatif.errors": ("ClusterUnreadable", "ExitCode", "InputError", "KwhatifError", "PluginFailed", "Problem"),
+    "kwhatif.maintenance": ("drain",),
     "kwhatif.report": (
         "BudgetRow",
         "CandidateRow",

@@ -60,6 +60,8 @@ class Drain:
         self.granted: list[tuple[float, str]] = []
         #: The last refusal of each pod that was ever refused.
         self.refusals: dict[str, Refused] = {}
+        #: Pods that were given up, and the error.
+        self.given_up: dict[str, str] = {}
         #: By node: what stopped it.
         self.failures: dict[str, list[str]] = {}
         self._started = False
@@ -221,6 +223,7 @@ class Drain:
         assert self._pods is not None
         self._pods.remove(pod)
         self._errors.append(error)
+        self.given_up[pod.key] = error
 
     def _again(self, view: View) -> float | None:
         """When there is something to do, unless a pod is gone before."""
