@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kwhatif.api import (
         SchedulerOptions,
         Source,
+        compare,
         edited,
         find_policy,
         gate,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
         text,
     )
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
-    from kwhatif.maintenance import drain
+    from kwhatif.maintenance import drain, outage
     from kwhatif.report import (
         BudgetRow,
         CandidateRow,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     )
     from kwhatif.sharing import describe, save_snapshot
     from kwhatif.stories import simulate
+    from kwhatif.whatif.compare import Comparison, DifferenceRow, FateRow, PodDifferenceRow
     from kwhatif.whatif.inventory import Inventory
     from kwhatif.whatif.session import Session
 
@@ -80,9 +82,12 @@ __all__ = [
     "CandidateRow",
     "ChangeRow",
     "ClusterUnreadable",
+    "Comparison",
     "Decision",
+    "DifferenceRow",
     "EditRow",
     "ExitCode",
+    "FateRow",
     "FeasibleRow",
     "FindingRow",
     "InputError",
@@ -95,6 +100,7 @@ __all__ = [
     "ObstacleRow",
     "Outcome",
     "PluginFailed",
+    "PodDifferenceRow",
     "PolicyRow",
     "PreEnqueueRow",
     "PreemptionRow",
@@ -120,6 +126,7 @@ __all__ = [
     "WakeUpRow",
     "WorkloadRow",
     "__version__",
+    "compare",
     "describe",
     "drain",
     "edited",
@@ -127,6 +134,7 @@ __all__ = [
     "gate",
     "load",
     "load_live",
+    "outage",
     "pending",
     "preempt",
     "save_snapshot",
@@ -138,7 +146,7 @@ __all__ = [
 #: Where names live that are not in `kwhatif.api`.
 _HOMES = {
     "kwhatif.errors": ("ClusterUnreadable", "ExitCode", "InputError", "KwhatifError", "PluginFailed", "Problem"),
-    "kwhatif.maintenance": ("drain",),
+    "kwhatif.maintenance": ("drain", "outage"),
     "kwhatif.report": (
         "BudgetRow",
         "CandidateRow",
@@ -176,6 +184,7 @@ _HOMES = {
     ),
     "kwhatif.sharing": ("describe", "save_snapshot"),
     "kwhatif.stories": ("simulate",),
+    "kwhatif.whatif.compare": ("Comparison", "DifferenceRow", "FateRow", "PodDifferenceRow"),
     "kwhatif.whatif.inventory": ("Inventory",),
     "kwhatif.whatif.session": ("Session",),
 }

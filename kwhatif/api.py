@@ -31,6 +31,7 @@ from kwhatif.sources.given import Source, named_input, named_inputs, text
 from kwhatif.sources.named import require_namespace
 from kwhatif.sources.progress import Progress, Teller
 from kwhatif.sources.strict import Validation, parse_validation
+from kwhatif.whatif.compare import compare
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 
@@ -43,6 +44,7 @@ __all__ = [
     "PathLike",
     "SchedulerOptions",
     "Source",
+    "compare",
     "edited",
     "find_policy",
     "gate",

@@ -19,10 +19,11 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.scenario import parse_parameter
 from kwhatif.stories import Times
 from kwhatif.whatif.drain import drain as play_drain
+from kwhatif.whatif.outage import outage as play_outage
 from kwhatif.whatif.played import named_nodes
 from kwhatif.whatif.session import Session
 
-__all__ = ["drain"]
+__all__ = ["drain", "outage"]
 
 
 def drain(  # noqa: PLR0913 - kubectl's own flags
@@ -72,6 +73,36 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
     names = named_nodes(session, nodes, _selector("--selector", selector))
     with rare_garbage_collection():
         report = play_drain(session, names, options, _parameters(times))
+    return worded(with_words(report))
+
+
+def outage(
+    session: Session,
+    *nodes: str,
+    selector: str = "",
+    deleted: bool = False,
+    node_monitor_grace_period: str = "50s",
+    **times: Unpack[Times],
+) -> Report:
+    """What is lost when these nodes fail at once, what comes back where and when, and what does not?
+
+    Args:
+        session: the cluster; it stays as it is.
+        nodes: names, globs, or label selectors such as `topology.kubernetes.io/zone=b`.
+        selector: instead of nodes, the labels that they have.
+        deleted: whether the Node objects go; else their kubelets fall silent.
+        node_monitor_grace_period: after how long a silent node is lost: kube-controller-manager's flag.
+        times: how long things take, see `Times`.
+
+    Raises:
+        InputError: there is no such node, or the selector is not one.
+        ValueError: a duration is none.
+    """
+    names = named_nodes(session, nodes, _selector("--selector", selector))
+    grace = _seconds("node-monitor-grace-period", node_monitor_grace_period) or 0.0
+    with rare_garbage_collection():
+        parameters = replace(_parameters(times), node_monitor_grace_period=grace)
+        report = play_outage(session, names, parameters, deleted=deleted)
     return worded(with_words(report))
 
 

@@ -119,6 +119,7 @@ class VerdictRow(_Row):
     before. `seconds` count from the command.
     """
 
+    of: Literal["drain", "outage"]
     ok: bool
     nodes: tuple[str, ...]
     why: str

@@ -17,6 +17,7 @@ from pathlib import Path
 from kwhatif.errors import ExitCode
 from kwhatif.policy.schema import policy_schema_text
 from kwhatif.report import schema_text
+from kwhatif.whatif.compare import comparison_schema_text
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n.*?<!-- end -->", re.DOTALL)
@@ -69,6 +70,7 @@ def generated() -> dict[Path, str]:
     documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     files = {path: fresh(path.read_text()) for path in documents if BLOCK.search(path.read_text())}
     files[ROOT / "kwhatif" / "schema" / "report.json"] = schema_text()
+    files[ROOT / "kwhatif" / "schema" / "comparison.json"] = comparison_schema_text()
     files[ROOT / "kwhatif" / "schema" / "policy.json"] = policy_schema_text()
     return files
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,14 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from kwhatif.cli.completion import complete_edit
+from kwhatif.cli.edits import Compare, Edits, If
 from kwhatif.cli.run import now
 from kwhatif.cli.stages import Stages
-from kwhatif.cli.usage import CLUSTER, EDITS, OTHER, SCHEDULER, check_not_swapped
+from kwhatif.cli.usage import CLUSTER, OTHER, SCHEDULER, check_not_swapped
 from kwhatif.garbage import MANY, no_garbage_collection
 
 if TYPE_CHECKING:
     from kwhatif.api import SchedulerOptions
+    from kwhatif.report import Report
     from kwhatif.sources.live.options import LiveArguments
     from kwhatif.sources.progress import Progress
     from kwhatif.whatif.session import Session
@@ -98,25 +100,6 @@ Plugin = Annotated[
         rich_help_panel=SCHEDULER,
     ),
 ]
-If = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--if",
-        metavar="EDIT",
-        help="What would be so: cordon NODE, scale deploy/shop/web=5, add 3 nodes like NODE, … Repeatable, in order.",
-        rich_help_panel=EDITS,
-        autocompletion=complete_edit,
-    ),
-]
-Edits = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--edits",
-        metavar="FILE",
-        help="The same from a YAML list; made before those of --if. Repeatable.",
-        rich_help_panel=EDITS,
-    ),
-]
 Verbose = Annotated[
     bool,
     typer.Option(
@@ -183,6 +166,13 @@ class Where(NamedTuple):
             raise typer.BadParameter(str(wrong), param_hint="--request-timeout") from wrong
 
 
+class Answers(NamedTuple):
+    """What a command has found out; `before` is the answer without the edits, where that is wanted too."""
+
+    report: Report
+    before: Report | None = None
+
+
 class Source(NamedTuple):
     """A cluster, and the scheduler to ask about it."""
 
@@ -192,6 +182,7 @@ class Source(NamedTuple):
     plugin: list[str] | None
     if_: list[str] | None = None
     edits: list[str] | None = None
+    compare: bool = False
 
     @property
     def strict(self) -> bool:
@@ -217,6 +208,25 @@ class Source(NamedTuple):
         from kwhatif.api import edited_by
 
         return edited_by(session, self.if_ or (), files=self.edits or (), namespace=namespace, option="--if")
+
+    def ask(
+        self,
+        question: Callable[[Session, Sequence[str]], Report],
+        manifests: Sequence[str] = (),
+        *,
+        lenient: bool = False,
+        namespace: str | None = None,
+    ) -> Answers:
+        """Read the cluster, and ask about these manifests; with `--compare` without the edits as well."""
+        session = self.load(manifests=manifests, lenient=lenient, namespace=namespace)
+        if not self.compare or session.unedited is None:
+            return Answers(question(session, manifests))
+        import kwhatif
+        from kwhatif.sources.files import STDIN
+
+        again = [kwhatif.text(sys.stdin.buffer.read(), STDIN) if path == "-" else path for path in manifests]
+        before = question(session.unedited, again)
+        return Answers(question(session, again), before)
 
     def _read(self, *, strict: bool) -> Session:
         import kwhatif
@@ -268,13 +278,16 @@ def _source(
     plugin: Plugin = None,
     if_: If = None,
     edits: Edits = None,
+    compare: Compare = False,
 ) -> Source:
     if call_extenders and scheduler_config is None:
         raise typer.BadParameter(
             "it needs the configuration that names the extenders: give --scheduler-config",
             param_hint="--call-extenders",
         )
-    return Source(where, scheduler_config, call_extenders, plugin, if_, edits)
+    if compare and not (if_ or edits):
+        raise typer.BadParameter("it needs edits: give --if or --edits", param_hint="--compare")
+    return Source(where, scheduler_config, call_extenders, plugin, if_, edits, compare)
 
 
 #: Parameters that stand for several options -> what makes their value of those.

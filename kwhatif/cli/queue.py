@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
 from kwhatif.cli.options import Color, ColorOption, FailOn, Namespace, Output, OutputOption, Quiet
 from kwhatif.cli.run import Style, answer, parse_conditions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
 
 
 @reads_cluster
@@ -20,7 +26,7 @@ def queue(
     ] = None,
     namespace: Namespace = None,
     output: OutputOption = Output.TABLE,
-    explain: Annotated[bool, typer.Option("--explain", help="Say of every pod what would wake it.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show for every pod what would wake it.")] = False,
     fail_on: FailOn = "none",
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
@@ -37,6 +43,9 @@ def queue(
     import kwhatif
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    session = cluster.load(manifests=pods or (), namespace=namespace)
-    report = kwhatif.pending(session, *(pods or ()), namespace=namespace, explain=explain)
-    answer(report, Style(output.value, color, quiet, explain), conditions)
+
+    def ask(session: Session, names: Sequence[str]) -> Report:
+        return kwhatif.pending(session, *names, namespace=namespace, explain=explain)
+
+    answers = cluster.ask(ask, pods or (), namespace=namespace)
+    answer(answers, Style(output.value, color, quiet, explain), conditions)

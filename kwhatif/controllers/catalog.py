@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from kwhatif.controllers import daemon_set, deployment, replica_set, stateful_set
+from kwhatif.controllers import claims, daemon_set, deployment, garbage, job, replica_set, stateful_set, volume_binder
 from kwhatif.controllers.contract import Controller
 from kwhatif.controllers.disruption import Disruption
 from kwhatif.controllers.node_lifecycle import NodeLifecycle
 from kwhatif.controllers.pod_gc import PodGC
 from kwhatif.controllers.taint_eviction import TaintEviction
 
-#: Those that make pods.
+#: Those that make pods, or claims for them, and the garbage collector.
 CONTROLLERS: tuple[Controller, ...] = (
     *deployment.CONTROLLERS,
     *replica_set.CONTROLLERS,
     *stateful_set.CONTROLLERS,
     *daemon_set.CONTROLLERS,
+    *job.CONTROLLERS,
+    *garbage.CONTROLLERS,
+    *claims.CONTROLLERS,
+    *volume_binder.CONTROLLERS,
 )
 
 

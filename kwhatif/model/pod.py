@@ -285,6 +285,9 @@ class PodAnnotations(Model):
     ready: str = field(name="kwhatif.dev/ready", default="")
     deletion_cost: str = field(name="controller.kubernetes.io/pod-deletion-cost", default="")
     completion_index: str = field(name="batch.kubernetes.io/job-completion-index", default="")
+    #: How often pods with this number have failed before, where a Job has a limit per number.
+    index_failures: str = field(name="batch.kubernetes.io/job-index-failure-count", default="")
+    index_ignored_failures: str = field(name="batch.kubernetes.io/job-index-ignored-failure-count", default="")
     #: Given, perhaps as "", for a static pod.
     mirror: str | None = field(name="kubernetes.io/config.mirror", default=None)
     config_source: str | None = field(name="kubernetes.io/config.source", default=None)

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Self
 
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import VolumeConflict
-from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, queue_if
+from kwhatif.framework.hints import BY_CLAIM, BY_VOLUMES, ClusterEventWithHint, QueueingHint, builtin, queue_if
 from kwhatif.framework.incremental import Selective
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SKIP_UNTIL_PLACED, SUCCESS, Status, error, unresolvable, unschedulable
@@ -123,9 +123,9 @@ class VolumeRestrictions:
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A pod is deleted; a node is added; a claim is made."""
         return (
-            builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted),
+            builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted, BY_VOLUMES),
             builtin(EventResource.NODE, ActionType.ADD),
-            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added),
+            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added, BY_CLAIM),
         )
 
 

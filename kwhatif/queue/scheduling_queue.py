@@ -186,26 +186,19 @@ class SchedulingQueue:
         occurrence = Occurrence(event, old, new)
         seen: dict[str, Answers] = {}
         moved: list[tuple[QueuedPodInfo, QueueingStrategy]] = []
-        for cause, by_template in self.unschedulable.groups():
-            if cause.gating_plugin and not self._reaches(event, self._hints.events_of(cause.gating_plugin)):
+        witnessed = self._witness is not None
+        for answers, strategy, pods in self._hints.judge_pool(self.unschedulable, occurrence, everybody=witnessed):
+            if strategy is QueueingStrategy.SKIP and not witnessed:
                 continue
-            for answers, pods in self._hints.answers_in(cause, by_template, occurrence):
-                strategy = self._hints.strategy(cause, answers)
-                if strategy is QueueingStrategy.SKIP and self._witness is None:
-                    continue
-                chosen = [info for info in pods if pre_check is None or pre_check(info.pod_info)]
-                if answers:
-                    seen.update((info.key, answers) for info in chosen)
-                if strategy is not QueueingStrategy.SKIP:
-                    moved.extend((info, strategy) for info in chosen)
+            chosen = [info for info in pods if pre_check is None or pre_check(info.pod_info)]
+            if witnessed and answers:
+                seen.update((info.key, answers) for info in chosen)
+            if strategy is not QueueingStrategy.SKIP:
+                moved.extend((info, strategy) for info in chosen)
         self._tell(occurrence, seen)
         for info, strategy in moved:
             self._requeue(info, strategy)
         self.active.add_event_if_any_in_flight(InFlightEvent(event, old, new))
-
-    @staticmethod
-    def _reaches(event: ClusterEvent, registered: Iterable[ClusterEvent]) -> bool:
-        return any(one.matches(event) for one in registered)
 
     def _judge(self, info: QueuedPodInfo, occurrence: Occurrence, *, replay: bool = False) -> QueueingStrategy:
         answers = self._hints.answers(info, occurrence)

@@ -239,9 +239,7 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case AutoscalerNotModelled():
             return _autoscaler(caveat)
         case DevicesNotModelled(features=features):
-            return (
-                f"devices have {listed(features)}, not modelled: what is said of pods that claim devices may be wrong"
-            )
+            return f"devices have {listed(features)}, not modelled: answers about pods that claim devices may be wrong"
         case UnknownQuotaScope(quota=quota, scope=scope):
             return f"ResourceQuota {quota} has scope {scope}, which is not known: the quota counts for no pod"
         case PluginNotModelled(plugin=plugin):
@@ -334,8 +332,8 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case VolumeProvisioned(claim=claim, storage_class=storage_class, provisioner=provisioner):
             reach = "within reach of every node" if caveat.everywhere else "where its allowedTopologies let it be"
             return (
-                f"PersistentVolumeClaim {claim} is bound at once, as StorageClass {storage_class} says: {provisioner}"
-                f" is taken to provision its volume, {reach}"
+                f"PersistentVolumeClaim {claim} is bound at once, as StorageClass {storage_class} says: it is assumed"
+                f" that {provisioner} provisions its volume, {reach}"
             )
         case QueueNotSeen():
             return (
@@ -357,8 +355,8 @@ _CONSEQUENCES: Mapping[type[Lacking], str] = {
     NoServices: "pods of one service or controller are not spread by default, so a node that scores lower may be taken",
     NoWorkloads: "which pods a workload has already is unknown, so a changed one counts as new",
     NoLimits: "these count as if there were none",
-    NoStorage: "what is said of pods with volumes cannot be trusted",
-    NoDevices: "what is said of pods that claim devices cannot be trusted",
+    NoStorage: "answers about pods with volumes cannot be trusted",
+    NoDevices: "answers about pods that claim devices cannot be trusted",
 }
 
 
@@ -425,5 +423,5 @@ def _deed(caveat: ExtenderOddity, oddity: Oddity) -> str:
         case Oddity.SCORE_OUT_OF_RANGE:
             return f"gave scores outside 0 to 10, which count as they are: {nodes}"
         case Oddity.NO_VICTIMS:
-            return f"left nodes without victims, which are no candidates then: {nodes}"
+            return f"left nodes without victims, so they are not candidates: {nodes}"
     assert_never(oddity)

@@ -18,15 +18,27 @@ _MOST_NAMED = 4
 def verdict_line(story: Story, verdict: VerdictRow) -> Text:
     """It all in one line."""
     sign, style = ("✔", GOOD) if verdict.ok else ("✘", BAD)
-    nodes = some(list(verdict.nodes))
-    is_drained = bool(story.commands) and story.commands[0].ok is True
-    if verdict.ok:
-        said = f"{nodes} can be drained: {_course(verdict)}"
-    elif is_drained:
-        said = f"{nodes} can be drained, but {verdict.why}: {_course(verdict)}"
-    else:
-        said = f"{nodes} cannot be drained: {verdict.why}"
+    said = _of_drain(story, verdict) if verdict.of == "drain" else _of_outage(verdict)
     return Text.assemble((sign, style), " ", text(said, style))
+
+
+def _of_drain(story: Story, verdict: VerdictRow) -> str:
+    nodes = some(list(verdict.nodes))
+    if verdict.ok:
+        return f"{nodes} can be drained: {_course(verdict)}"
+    if story.commands and story.commands[0].ok is True:
+        return f"{nodes} can be drained, but {verdict.why}: {_course(verdict)}"
+    return f"{nodes} cannot be drained: {verdict.why}"
+
+
+def _of_outage(verdict: VerdictRow) -> str:
+    nodes = some(list(verdict.nodes))
+    lost = f"{plural(verdict.moved, 'pod')} lost" if verdict.moved else "no pod is lost"
+    turn = f", {plural(verdict.preempted, 'pod')} elsewhere evicted in turn" if verdict.preempted else ""
+    if verdict.ok:
+        back = f", all back after {verdict.seconds:g} s" if verdict.moved else ""
+        return f"{nodes} may fail: {lost}{back}{turn}"
+    return f"{nodes} may not fail: {verdict.why}; {lost}{turn}"
 
 
 def _course(verdict: VerdictRow) -> str:

@@ -86,23 +86,23 @@ def _gate(report: Report) -> Iterator[str]:
     rows = map(_workloads, workload_groups(report.workloads, many=MANY))
     if report.workloads:
         yield ""
-        yield from _table(("", "Workload", "Manifest", "Placed", "Result"), rows)
+        yield from rows_of(("", "Workload", "Manifest", "Placed", "Result"), rows)
     found = issues(report)
     counting = grouped(issue for issue in found if issue.suppressed is None)
     if counting:
-        yield from ("", "#### Findings", "", *_limited(map(_finding, counting), len(counting)))
+        yield from ("", "#### Findings", "", *limited(map(_finding, counting), len(counting)))
         yield from _all_evidence((alike[0].decision for alike in counting), report)
     suppressed = grouped(issue for issue in found if issue.suppressed is not None)
     if suppressed:
         yield from ("", "<details><summary>Suppressed findings</summary>", "")
-        yield from (*_limited(map(_finding, suppressed), len(suppressed)), "", "</details>")
+        yield from (*limited(map(_finding, suppressed), len(suppressed)), "", "</details>")
 
 
 def _workloads(rows: Sequence[WorkloadRow]) -> tuple[str, ...]:
     """A workload, or those with equal results."""
     first = rows[0]
-    name = " ".join([_cell(first.name), *([f"and {len(rows) - 1:,} more"] if len(rows) > 1 else [])])
-    where = _cell(_location(*place(first.source)))
+    name = " ".join([cell(first.name), *([f"and {len(rows) - 1:,} more"] if len(rows) > 1 else [])])
+    where = cell(_location(*place(first.source)))
     placed = f"{sum(row.placed for row in rows):,}/{sum(row.replicas for row in rows):,}"
     return _workload_sign(first), name, where, placed, prose(first.message)
 
@@ -133,7 +133,7 @@ def _queue(row: QueueRow) -> Iterator[str]:
         (
             _SIGNS[pod.outcome],
             "" if pod.position is None else str(pod.position),
-            _cell(pod.pod),
+            cell(pod.pod),
             str(pod.priority),
             STATES[pod.state],
             prose(", ".join(pod.rejected_by)),
@@ -141,7 +141,7 @@ def _queue(row: QueueRow) -> Iterator[str]:
         )
         for pod in row.pods
     )
-    yield from _table(("", "#", "Pod", "Priority", "State", "Rejected by", "Now"), cells)
+    yield from rows_of(("", "#", "Pod", "Priority", "State", "Rejected by", "Now"), cells)
     for pod in row.pods[:MAX_ROWS]:
         if pod.wake_ups:
             yield from ("", f"What would wake {code(pod.pod)}, the most likely first:", "")
@@ -154,7 +154,7 @@ def _decisions(report: Report) -> Iterator[str]:
         is_wrong = any(isinstance(caveat, NothingJudged) for caveat in report.caveat_details)
         yield f"⚠️ {NOTHING_JUDGED}" if is_wrong else "No pod is pending: nothing to decide."
         return
-    yield from _table(("", "Pod", "Node", "Result"), (_part(part, report) for part in parts))
+    yield from rows_of(("", "Pod", "Node", "Result"), (_part(part, report) for part in parts))
     explained = (decision for _, decisions in parts for decision in decisions if decision.outcome != "Placed")
     yield from _all_evidence(explained, report)
 
@@ -162,10 +162,10 @@ def _decisions(report: Report) -> Iterator[str]:
 def _part(part: Part, report: Report) -> tuple[str, ...]:
     row, decisions = part
     if row is not None:
-        return _workload_sign(row), _cell(row.name), "", prose(workload_sentence(row, decisions))
+        return _workload_sign(row), cell(row.name), "", prose(workload_sentence(row, decisions))
     (decision,) = decisions
-    node = _cell(decision.node) if decision.node else ""
-    return _SIGNS[decision.outcome], _cell(decision.pod), node, prose(sentence_about(decision, report))
+    node = cell(decision.node) if decision.node else ""
+    return _SIGNS[decision.outcome], cell(decision.pod), node, prose(sentence_about(decision, report))
 
 
 def _all_evidence(decisions: Iterable[Decision | None], report: Report) -> Iterator[str]:
@@ -189,14 +189,14 @@ def _evidence(decision: Decision, names: NodeNames) -> Iterator[str]:
     summary = html.escape(safe(decision.pod)).replace("@", f"@{_ZERO_WIDTH_SPACE}")
     yield from ("", f"<details><summary>Evidence: {summary}</summary>", "")
     groups = rejected_groups(decision.rejected, may_evict=may_evict(decision))
-    yield from _table(("Nodes", "Reason", "Evidence"), (_group(group, names) for group in groups))
+    yield from rows_of(("Nodes", "Reason", "Evidence"), (_group(group, names) for group in groups))
     if names.note:
         yield f"\n{prose(names.note)}"
     chosen = decision.preemption.chosen if decision.preemption else None
     if chosen is not None:
         yield from ("", f"Victims on {code(chosen.node)}:", "")
         victims = map(_victims, victim_groups(chosen, each=False))
-        yield from _table(("Victims", "Owner", "Priority", "Budgets left"), victims)
+        yield from rows_of(("Victims", "Owner", "Priority", "Budgets left"), victims)
     yield from ("", f"kube-scheduler's words: {prose(decision.message)}", "", "</details>")
 
 
@@ -209,7 +209,8 @@ def _victims(group: VictimGroup) -> tuple[str, ...]:
     return prose(group.name), prose(group.owner), str(group.victims[0].priority), prose("; ".join(group.budgets))
 
 
-def _table(header: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
+def rows_of(header: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
+    """A table; of many rows the first."""
     yield f"| {' | '.join(header)} |"
     yield f"|{'---|' * len(header)}"
     for row in islice(rows, MAX_ROWS):
@@ -219,13 +220,14 @@ def _table(header: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str
         yield f"\n… and {hidden:,} more"
 
 
-def _limited(lines: Iterator[str], count: int) -> Iterator[str]:
+def limited(lines: Iterator[str], count: int) -> Iterator[str]:
+    """The first of so many lines, and how many there are more."""
     yield from islice(lines, MAX_ROWS)
     if count > MAX_ROWS:
         yield f"- … and {count - MAX_ROWS:,} more"
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """A code span within a table, where a bar ends the cell whatever it stands in."""
     return code(text).replace("|", "\\|")
 
@@ -238,5 +240,5 @@ def _caveats(report: Report) -> Iterator[str]:
     others = besides_findings(report)
     if others:
         yield from ("", f"<details><summary>{plural(len(others), 'caveat')}</summary>", "")
-        yield from _limited((f"- {prose(caveat)}" for caveat in others), len(others))
+        yield from limited((f"- {prose(caveat)}" for caveat in others), len(others))
         yield from ("", "</details>")

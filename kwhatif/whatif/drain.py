@@ -64,6 +64,7 @@ class Drained(Played):
         story = story_of(self.engine, (self.command,))
         why = self._why(story, blocked)
         verdict = VerdictRow(
+            of="drain",
             ok=not why,
             nodes=self.drain.nodes,
             why=why,
@@ -162,4 +163,11 @@ def _helps(remedy: Remedy, row: BlockedRow, played: Drained) -> bool:
         except InputError:
             return False
     again = Drained(session, played.drain.nodes, options, played.parameters)
-    return all(other.pod != row.pod or (remedy.is_flag and other.why != row.why) for other in again.blocked)
+    return not any(other.pod == row.pod and _is_same(other, row, remedy) for other in again.blocked)
+
+
+def _is_same(now: BlockedRow, before: BlockedRow, remedy: Remedy) -> bool:
+    """Whether it is still in the way; that it is too late then, or that another flag is missing, is another matter."""
+    if now.class_ == "late":
+        return before.class_ == "late"
+    return not remedy.is_flag or now.why == before.why

@@ -22,7 +22,12 @@ from kwhatif.whatif.applied import Applied
 
 
 def was_tried(pod: Pod) -> bool:
-    """Whether the scheduler has found no node for the pod: its condition PodScheduled says Unschedulable."""
+    """Whether the scheduler has found no node for the pod.
+
+    Its condition PodScheduled says Unschedulable, or it is nominated: it has evicted others, and waits for their end.
+    """
+    if pod.status.nominated_node_name:
+        return True
     condition = pod_condition(pod, "PodScheduled")
     return condition is not None and condition.status == "False" and condition.reason == "Unschedulable"
 

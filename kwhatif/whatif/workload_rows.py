@@ -48,15 +48,17 @@ def workload_row(
         nodes=dict(sorted(Counter(decision.node for decision in decisions if decision.node).items())),
         victims=tuple(victim.pod for victim in victims),
         violations=tuple(dict.fromkeys(budget for victim in victims for budget in victim.violates)),
-        message=_hang(rollout, decisions) + sentence("new" if is_pod else update, removed, decisions, beyond),
+        message=_message(rollout, decisions, sentence("new" if is_pod else update, removed, decisions, beyond)),
         rollout=rollout,
     )
 
 
-def _hang(rollout: RolloutRow | None, decisions: Sequence[Decision]) -> str:
+def _message(rollout: RolloutRow | None, decisions: Sequence[Decision], said: str) -> str:
     if rollout is None or rollout.completed:
-        return ""
-    return hang(rollout, [decision for decision in decisions if decision.pod == rollout.waits_for]) + "; "
+        return said
+    blocking = [decision for decision in decisions if decision.pod == rollout.waits_for]
+    hangs = hang(rollout, blocking)
+    return hangs if blocking and said == _fate(blocking, "") else f"{hangs}; {said}"
 
 
 def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision], beyond: Beyond = NONE_BEYOND) -> str:

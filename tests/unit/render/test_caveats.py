@@ -104,9 +104,9 @@ SENTENCES: dict[Caveat, str] = {
     NoLimits(kinds=("LimitRange",), reason=FORBIDDEN): (
         "no permission to list limitranges in the core group: these count as if there were none"
     ),
-    NoStorage(kinds=("CSINode",)): "the dump has no CSINodes: what is said of pods with volumes cannot be trusted",
+    NoStorage(kinds=("CSINode",)): "the dump has no CSINodes: answers about pods with volumes cannot be trusted",
     NoDevices(kinds=("DeviceClass",), reason=FORBIDDEN): (
-        "no permission to list deviceclasses in resource.k8s.io: what is said of pods that claim devices cannot be"
+        "no permission to list deviceclasses in resource.k8s.io: answers about pods that claim devices cannot be"
         " trusted"
     ),
     DanglingReference(kind="Node", example="n1", count=1, user="Pod shop/web"): (
@@ -198,7 +198,7 @@ SENTENCES: dict[Caveat, str] = {
         " that it names, or has"
     ),
     DevicesNotModelled(features=("DeviceTaintRule", "nodeAllocatableResourceMappings")): (
-        "devices have DeviceTaintRule and nodeAllocatableResourceMappings, not modelled: what is said of pods that claim"
+        "devices have DeviceTaintRule and nodeAllocatableResourceMappings, not modelled: answers about pods that claim"
         " devices may be wrong"
     ),
     MissingServiceAccounts(names=("a/robot",)): (
@@ -235,7 +235,7 @@ SENTENCES: dict[Caveat, str] = {
         f"extender {URL}, asked to prioritize for shop/web, gave scores outside 0 to 10, which count as they are: a"
     ),
     ExtenderOddity(extender=URL, verb="preempt", oddity="no victims", nodes=("a",), pods=PODS): (
-        f"extender {URL}, asked to preempt for shop/web, left nodes without victims, which are no candidates then: a"
+        f"extender {URL}, asked to preempt for shop/web, left nodes without victims, so they are not candidates: a"
     ),
     OtherVersion(version="1.35"): (
         "the cluster's API server is version 1.35: judged by the rules of 1.36, from which its scheduler may differ"
@@ -287,12 +287,12 @@ SENTENCES: dict[Caveat, str] = {
         " age, and whom it has rejected is taken from the condition PodScheduled"
     ),
     VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io"): (
-        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: x.io is taken to provision its volume,"
-        " within reach of every node"
+        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: it is assumed that x.io provisions its"
+        " volume, within reach of every node"
     ),
     VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io", everywhere=False): (
-        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: x.io is taken to provision its volume,"
-        " where its allowedTopologies let it be"
+        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: it is assumed that x.io provisions its"
+        " volume, where its allowedTopologies let it be"
     ),
     FieldIgnored(where="a.yaml, document 1", problem='unknown field "spec.node"', hint="did you mean nodeName?"): (
         'a.yaml, document 1: unknown field "spec.node" (did you mean nodeName?)'

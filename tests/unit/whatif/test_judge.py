@@ -183,6 +183,14 @@ def test_what_was_tried_in_vain_sleeps_and_a_caveat_says_so() -> None:
         assert caveat(report, PendingAsleep).pods == ("default/asleep", "default/big")
 
 
+def test_a_nominated_pod_sleeps_until_its_victims_are_gone_but_keeps_its_room() -> None:
+    session = Session(cluster(*small("n1", "n2"), waiting("nominated").nominated("n1"), HIGH))
+    report = ask(session, bare("equal", cpu="3") + bare("above", cpu="3", spec="priorityClassName: high,"))
+    assert fates(report) == "equal:P@n2 above:P@n1"
+    assert report.queued_before == ()
+    assert fates(ask(session, bare("equal", cpu="3"))) == "equal:P@n2"
+
+
 def test_gated_pods_are_no_sleepers() -> None:
     gated = (
         waiting("gated")
@@ -453,20 +461,23 @@ def storage_class(
     )
 
 
-BOUND_AT_ONCE = (
-    "PersistentVolumeClaim default/c is bound at once, as StorageClass nfs says: nfs.example.com is taken to"
-)
+BOUND_AT_ONCE = "PersistentVolumeClaim default/c is bound at once, as StorageClass nfs says: it is assumed that"
 
 
 @pytest.mark.parametrize(
     ("given", "text", "expected", "caveat"),
     [
-        (storage_class("nfs"), "", "p:P@n1", f"{BOUND_AT_ONCE} provision its volume, within reach of every node"),
+        (
+            storage_class("nfs"),
+            "",
+            "p:P@n1",
+            f"{BOUND_AT_ONCE} nfs.example.com provisions its volume, within reach of every node",
+        ),
         (
             storage_class("nfs", zone="b"),
             "",
             "p:P@n2",
-            f"{BOUND_AT_ONCE} provision its volume, where its allowedTopologies let it be",
+            f"{BOUND_AT_ONCE} nfs.example.com provisions its volume, where its allowedTopologies let it be",
         ),
         (storage_class("nfs"), VOLUME, "p:P@n2", ""),
         (storage_class("nfs", "kubernetes.io/no-provisioner"), VOLUME, "p:P@n2", ""),

@@ -126,7 +126,7 @@ def test_a_rollout_that_hangs_is_a_finding_and_says_where() -> None:
     found = answer(there, deployment(3, "2", strategy=strategy))
     (judged,) = found.judged
     assert judged.row.message == (
-        "hangs after 0 of 3 new pods: the 1st fits nowhere while 3 old pods stay (maxUnavailable 0); stays pending"
+        "hangs after 0 of 3 new pods: the 1st fits nowhere while 3 old pods stay (maxUnavailable 0)"
     )
     policy = judge_by(default_rulebook(), found.judged, {}, today=date(2026, 1, 1))
     (finding,) = policy.findings
