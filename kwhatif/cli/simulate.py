@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,12 +21,16 @@ from kwhatif.cli.options import (
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
 
+if TYPE_CHECKING:
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
+
 Then = Annotated[
     list[str] | None,
     typer.Option(
         "--then",
         metavar="EDIT",
-        help="What somebody does once all has settled: scale deploy/shop/web=5, drain NODE, … Repeatable, in order.",
+        help="What somebody does once all has settled: scale deploy/shop/web=5, drain NODE, ... Repeatable, in order.",
     ),
 ]
 ScenarioFile = Annotated[
@@ -62,7 +67,9 @@ def simulate(
     fail_on: Annotated[
         str,
         typer.Option(
-            "--fail-on", metavar="LIST", help="What makes the exit code 1: none, or any of pending,stalled,cycling,…"
+            "--fail-on",
+            metavar="LIST",
+            help="What makes the exit code 1: none, or any of pending, stalled, cycling or others.",
         ),
     ] = "pending,stalled,cycling",
     color: ColorOption = Color.AUTO,
@@ -79,16 +86,20 @@ def simulate(
     import kwhatif
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    given = [*(manifests or ()), *(filename or ())]
-    session = cluster.load(manifests=given, namespace=namespace)
-    times = {"start": start, "readiness": readiness, "termination": termination, "horizon": horizon}
-    report = kwhatif.simulate(
-        session,
-        *given,
-        then=then or (),
-        scenario=scenario,
-        namespace=namespace,
-        validation=validate,  # type: ignore[arg-type] # checked by the option
-        **times,
-    )
-    answer(report, Style(output.value, color, quiet, explain), conditions)
+
+    def ask(session: Session, manifests: Sequence[str]) -> Report:
+        return kwhatif.simulate(
+            session,
+            *manifests,
+            then=then or (),
+            scenario=scenario,
+            namespace=namespace,
+            validation=validate,  # type: ignore[arg-type] # checked by the option
+            start=start,
+            readiness=readiness,
+            termination=termination,
+            horizon=horizon,
+        )
+
+    answers = cluster.ask(ask, [*(manifests or ()), *(filename or ())], namespace=namespace)
+    answer(answers, Style(output.value, color, quiet, explain), conditions)

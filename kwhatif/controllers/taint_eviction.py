@@ -95,11 +95,11 @@ def _tolerated_for(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -
     least: float | None = None
     for taint in taints:
         used = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
-        if used is None and taint.key in _DEFAULTED:
-            continue
         if used is None:
+            if taint.key in _DEFAULTED:
+                continue
             return _NOT_TOLERATED
-        if used is not None and used.toleration_seconds is not None:
+        if used.toleration_seconds is not None:
             seconds = max(used.toleration_seconds, 0)
             least = seconds if least is None else min(least, seconds)
     return least

@@ -48,7 +48,7 @@ def _assumptions(story: Story) -> Iterator[str]:
     end = (
         "its whole grace period"
         if given["termination"] == "grace"
-        else f"{_seconds(given['termination'])}, or its grace period if that is shorter"
+        else f"{_seconds(given['termination'])} (or its grace period, if that is shorter)"
     )
     yield f"a pod takes {end} to end"
     yield "nobody else acts: no autoscaler, operator, descheduler, or person"

@@ -114,7 +114,7 @@ class Engine:
         """The node's kubelet is not heard of from now on."""
 
         def silenced(world: World) -> None:
-            event = world.note(None, "user", "failed", f"Node {node}")
+            event = world.note(None, f"kubelet {node}", "fell silent", f"Node {node}")
             self.kubelets.silence(node)
             self.reactions.look_at(world.state.cluster.get(Node, node), event)
 
@@ -124,7 +124,7 @@ class Engine:
         """It is back."""
 
         def recovered(world: World) -> None:
-            event = world.note(None, "user", "recovered", f"Node {node}")
+            event = world.note(None, f"kubelet {node}", "came back", f"Node {node}")
             self.kubelets.wake(node)
             for write in returned(node, world):
                 world.write(write, f"kubelet {node}", event)

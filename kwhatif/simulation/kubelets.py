@@ -160,7 +160,8 @@ class Kubelets:
         if is_terminal(pod):
             return
         world = self._world
-        event = world.note(due.because, _name(pod), due.phase.lower(), pod, pod.spec.node_name)
+        verb = "ended" if pod.metadata.deletion_timestamp is not None else due.phase.lower()
+        event = world.note(due.because, _name(pod), verb, pod, pod.spec.node_name)
         world.put(ended(pod, due.phase, world.stamp(world.now)), event)
 
     def _run(self, pod: Pod, due: _Due) -> None:

@@ -12,7 +12,8 @@ from kwhatif.controllers.catalog import all_controllers
 from kwhatif.controllers.contract import Create, DeletePod, Remove, Update, Write
 from kwhatif.controllers.drain import Drain
 from kwhatif.edits import edit as edits
-from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Settle, Wait
+from kwhatif.edits.drain_flags import drain_options
+from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Settle, Wait, Wrong
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
@@ -26,7 +27,6 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.story import CommandRow
-from kwhatif.whatif.drain_flags import drain_options
 from kwhatif.whatif.edited import Given
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.story_rows import story_of
@@ -88,9 +88,9 @@ class _Playing:
 
     def _drain(self, step: Given, edit: edits.Drain) -> None:
         try:
-            options = drain_options(edit.args, edit.timeout)
-        except ValueError as wrong:
-            raise InputError([Problem(step.where, str(wrong))]) from wrong
+            options = drain_options(edit)
+        except Wrong as wrong:
+            raise InputError([Problem(step.where, wrong.message, hint=wrong.hint)]) from wrong
         drain = Drain(tuple(self._nodes(step, edit.nodes)), options)
         self._drains.append((f"drain {' '.join(drain.nodes)}", drain, self.engine.clock.now))
         self.engine.evict(drain)

@@ -36,7 +36,7 @@ def target(kind: str, value: Json) -> str:
     return f"{kind.lower()}/{value.get('namespace', 'default')}/{value['name']}"
 
 
-def step(what: str, value: Any) -> Json:
+def step(what: str, value: Any) -> Json:  # noqa: PLR0911, PLR0912 - one case for each step
     match what:
         case "apply":
             return {"apply": value}
