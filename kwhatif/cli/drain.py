@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,12 @@ from kwhatif.cli.options import Color, ColorOption, FailOn, Output, OutputOption
 from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.simulate import Horizon, Readiness, Start, Termination
 from kwhatif.cli.usage import KUBECTL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
 
 Nodes = Annotated[list[str] | None, typer.Argument(metavar="[NODE]...", help="A name, a glob, or labels as in -l.")]
 Selector = Annotated[
@@ -92,22 +98,26 @@ def drain(
     if not nodes and not selector:
         raise typer.BadParameter("name a node, or its labels with -l", param_hint="NODE")
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    session = cluster.load()
-    report = kwhatif.drain(
-        session,
-        *(nodes or ()),
-        selector=selector or "",
-        ignore_daemonsets=ignore_daemonsets,
-        delete_emptydir_data=delete_emptydir_data,
-        force=force,
-        disable_eviction=disable_eviction,
-        grace_period=grace_period,
-        timeout=timeout,
-        skip_wait_for_delete_timeout=skip_wait_for_delete_timeout,
-        pod_selector=pod_selector,
-        start=start,
-        readiness=readiness,
-        termination=termination,
-        horizon=horizon,
-    )
-    answer(report, Style(output.value, color, quiet, explain), conditions)
+
+    def ask(session: Session, manifests: Sequence[str]) -> Report:
+        del manifests
+        return kwhatif.drain(
+            session,
+            *(nodes or ()),
+            selector=selector or "",
+            ignore_daemonsets=ignore_daemonsets,
+            delete_emptydir_data=delete_emptydir_data,
+            force=force,
+            disable_eviction=disable_eviction,
+            grace_period=grace_period,
+            timeout=timeout,
+            skip_wait_for_delete_timeout=skip_wait_for_delete_timeout,
+            pod_selector=pod_selector,
+            start=start,
+            readiness=readiness,
+            termination=termination,
+            horizon=horizon,
+        )
+
+    answers = cluster.ask(ask)
+    answer(answers, Style(output.value, color, quiet, explain), conditions)

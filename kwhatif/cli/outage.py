@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,12 @@ from kwhatif.cli.drain import Nodes
 from kwhatif.cli.options import Color, ColorOption, FailOn, Output, OutputOption, Quiet
 from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.simulate import Horizon, Readiness, Start, Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
 
 
 @reads_cluster
@@ -51,16 +57,20 @@ def outage(
     if bool(nodes) is bool(selector):
         raise typer.BadParameter("name nodes, or their labels with -l", param_hint="NODE")
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-    session = cluster.load()
-    report = kwhatif.outage(
-        session,
-        *(nodes or ()),
-        selector=selector or "",
-        deleted=deleted,
-        node_monitor_grace_period=node_monitor_grace_period,
-        start=start,
-        readiness=readiness,
-        termination=termination,
-        horizon=horizon,
-    )
-    answer(report, Style(output.value, color, quiet, explain), conditions)
+
+    def ask(session: Session, manifests: Sequence[str]) -> Report:
+        del manifests
+        return kwhatif.outage(
+            session,
+            *(nodes or ()),
+            selector=selector or "",
+            deleted=deleted,
+            node_monitor_grace_period=node_monitor_grace_period,
+            start=start,
+            readiness=readiness,
+            termination=termination,
+            horizon=horizon,
+        )
+
+    answers = cluster.ask(ask)
+    answer(answers, Style(output.value, color, quiet, explain), conditions)
