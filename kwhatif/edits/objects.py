@@ -16,7 +16,7 @@ from kwhatif.admission.updated import updated
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.admission.validation.workload import Workload
 from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resolved, SetFields, Wrong
-from kwhatif.edits.policies import with_status
+from kwhatif.edits.policies import counted
 from kwhatif.edits.selection import Lookup
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.nearest import nearest
@@ -89,7 +89,7 @@ def _changed(reference: Reference, change: Callable[[dict[str, Any]], None], loo
     if stored == known:
         raise Wrong("nothing changes: what scheduling reads of it is so already")
     if isinstance(stored, PodDisruptionBudget) and stored.spec != known.spec and stored.status == known.status:
-        return with_status(stored, lookup.cluster)
+        return counted(stored, lookup.cluster)
     return Resolved((Upsert(stored),), notes=tuple(_notes(stored, known)))
 
 

@@ -7,21 +7,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.admission.disruption import SyncFailed, budget_status
+from kwhatif.admission.load import with_status
 from kwhatif.edits.edit import Budget, Priority, Resolved, Wrong
 from kwhatif.edits.selection import Lookup
-from kwhatif.model.caveat import BudgetNotComputed
-from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
+from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
 from kwhatif.model.kinds import BY_WORD
 from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod
-from kwhatif.model.policy import (
-    PodDisruptionBudget,
-    PodDisruptionBudgetSpec,
-    PodDisruptionBudgetStatus,
-    PriorityClass,
-)
+from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PriorityClass
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.state.change import Upsert
 
@@ -65,23 +59,13 @@ def budget(edit: Budget, lookup: Lookup) -> Resolved:
         max_unavailable=edit.max_unavailable,
         selector=known.spec.selector if selector is None else selector,
     )
-    return with_status(replace(known, spec=spec), lookup.cluster, notes)
+    return counted(replace(known, spec=spec), lookup.cluster, notes)
 
 
-def with_status(budget: PodDisruptionBudget, cluster: Cluster, notes: Sequence[str] = ()) -> Resolved:
+def counted(budget: PodDisruptionBudget, cluster: Cluster, notes: Sequence[str] = ()) -> Resolved:
     """The budget, with the status that the disruption controller would write."""
-    counted = budget_status(budget, cluster)
-    if isinstance(counted, SyncFailed):
-        status = PodDisruptionBudgetStatus()
-        caveat = BudgetNotComputed(
-            budget=key_of(budget), reason=counted.reason, absent=counted.missing, missing=bool(counted.missing)
-        )
-        return Resolved((Upsert(replace(budget, status=status)),), notes=tuple(notes), caveats=(caveat,))
-    said = (
-        f"counted: {counted.disruptions_allowed} may be disrupted now"
-        f" ({counted.current_healthy} of {counted.expected_pods} healthy, {counted.desired_healthy} needed)"
-    )
-    return Resolved((Upsert(replace(budget, status=counted)),), notes=(*notes, said))
+    stored, caveat = with_status(budget, cluster)
+    return Resolved((Upsert(stored),), notes=tuple(notes), caveats=(caveat,))
 
 
 def _selector_of(name: str, namespace: str, lookup: Lookup) -> tuple[LabelSelector, str]:

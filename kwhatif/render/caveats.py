@@ -321,9 +321,9 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case PendingAsleep(pods=pods):
             are, them, they = ("is", "it", "it") if len(pods) == 1 else ("are", "them", "they")
             return (
-                f"{plural(len(pods), 'pending pod')} ({some(list(pods))}) {are} not tried again here: the scheduler"
-                f" found no node for {them}, and tries {them} again after an event that may help, or after five"
-                f" minutes; {they} may then take room that is free now"
+                f"{plural(len(pods), 'pending pod')} ({some(list(pods))}) {are} left out: the scheduler has found"
+                f" no node for {them}, and waits for an event or five minutes; {they} may then take room"
+                " that is free now"
             )
         case OneOfEqualPods(workload=workload, count=count):
             return f"{workload} makes {count} equal pods, of which one is judged alone"

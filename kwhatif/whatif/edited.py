@@ -8,20 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from kwhatif.admission.changes import changes_between
 from kwhatif.admission.load import fill_budgets
+from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.edits.edit import Edit, Resolved
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.errors import InputError, Problem
-from kwhatif.model.caveat import Caveat, NoNodes
-from kwhatif.model.cluster import key_of
+from kwhatif.model.caveat import BudgetComputed, BudgetNotComputed, Caveat, NoNodes
+from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
+from kwhatif.model.policy import ResourceQuota
+from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
 from kwhatif.report import ChangeRow, EditRow, SourceRow, TouchedRow
-from kwhatif.state.change import Delete, Upsert
+from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Planner
 from kwhatif.whatif.session import Session
+from kwhatif.workloads.owners import pods_of
+from kwhatif.workloads.removal import active
 
 
 class Given(NamedTuple):
@@ -57,15 +64,26 @@ def edit_session(
             continue
         before = state.fork()
         made = _Made(state, edit, resolved)
+        state.apply(*map(Upsert, _quotas(before.cluster, state.cluster)), *_in_order(before, state))
         found.extend(Problem(where, message) for message in made.refusals)
-        caveats |= made.caveats
+        caveats = _without_older(caveats, made.caveats) | made.caveats
         touched = tuple(_touched(before, state, edit))
         rows.append(EditRow(edit=edit.text, touched=touched, notes=(*resolved.notes, *made.notes)))
     if found:
         raise InputError(found)
     if not state.nodes:
         caveats[NoNodes()] = None
-    return session.after_edits(state, rows, caveats)
+    return session.after_edits(state, rows, _without_older(dict.fromkeys(session.caveats), caveats) | caveats)
+
+
+def _without_older(caveats: Mapping[Caveat, None], newer: Mapping[Caveat, None]) -> dict[Caveat, None]:
+    """What is still true of budgets once these were counted anew."""
+    about = {each.budget for each in newer if isinstance(each, BudgetComputed | BudgetNotComputed)}
+    return {
+        each: None
+        for each in caveats
+        if not (isinstance(each, BudgetComputed | BudgetNotComputed) and each.budget in about)
+    }
 
 
 class _Made:
@@ -93,7 +111,14 @@ class _Made:
         self.caveats |= dict.fromkeys(fill_budgets(state.cluster))
 
     def _replace_pods(self, applied: Applied, planner: Planner, state: State) -> None:
-        """Its controller makes new pods, which wait for a node, and deletes others."""
+        """Its controller makes new pods, which wait for a node, and deletes others: until there are as many as wanted.
+
+        What counts is how many there are, not how many there were to be.
+        """
+        known = state.cluster.get(type(applied.object), key_of(applied.object))
+        if isinstance(known, Deployment | ReplicaSet | ReplicationController):
+            there = len(active(pods_of(known, state.cluster)))
+            state.apply(Upsert(replace(known, spec=replace(known.spec, replicas=there))))
         update = planner.plan(applied)
         if update.caveat is not None:
             self.caveats[update.caveat] = None
@@ -114,6 +139,31 @@ class _Made:
                 self.notes.append(f"the API server refuses {count} of its pods: {message}")
         if update.added.left_out:
             self.notes.append(f"{update.added.left_out} more pods are not made: no node has room for so many")
+
+
+def _quotas(before: Cluster, after: Cluster) -> Iterator[ResourceQuota]:
+    """The quotas with what pods use now: those that an edit makes were charged to them, those that are gone are not."""
+    if not before.all(ResourceQuota) or before.generation(Pod) == after.generation(Pod):
+        return
+    was, now = before.all(Pod), after.all(Pod)
+    gone = [pod for key, pod in was.items() if now.get(key) is not pod]
+    new = [pod for key, pod in now.items() if was.get(key) is not pod]
+    yield from QuotaUsage(before).recounted(gone, new)
+
+
+def _in_order(before: State, after: State) -> Iterator[Change]:
+    """Pods that an edit has put on a node come last there; a dump that shows them there has them in its order."""
+    if before.cluster.generation(Pod) == after.cluster.generation(Pod):
+        return
+    for node in after.nodes:
+        old = before.node(node.name)
+        keys = [pod.key for pod in node.pods]
+        in_order = sorted(keys, key=lambda key: key.split("/"))
+        is_as_before = old is not None and (old is node or keys == [pod.key for pod in old.pods])
+        if is_as_before or keys == in_order:
+            continue
+        yield from (Delete(Pod, key) for key in in_order)
+        yield from (Upsert(after.pods[key].pod) for key in in_order)
 
 
 def _touched(before: State, after: State, edit: Edit) -> Iterator[TouchedRow]:

@@ -60,12 +60,12 @@ class Session:
         return self.snapshot.cluster
 
     def after_edits(self, snapshot: State, changes: Sequence[EditRow], caveats: Iterable[Caveat]) -> Session:
-        """The session after edits: with another snapshot, and more to be said about it."""
+        """The session after edits: another snapshot, and all that is to be said about it."""
         other = copy(self)
         other.snapshot = snapshot
         keep_queued(snapshot, self.profiles)
         other.changes = (*self.changes, *changes)
-        other.caveats = tuple(dict.fromkeys((*self.caveats, *caveats)))
+        other.caveats = tuple(caveats)
         other.unedited = self.unedited or self
         return other
 

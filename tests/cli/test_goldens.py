@@ -97,6 +97,10 @@ COMMANDS = {
     "edits-compare-same": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --if 'cordon batch-a1' --compare",
     "edits-compare-junit": f"kwhatif gate fixtures/gate/updates {FROM} --if 'cordon batch-a1' --compare -o junit",
     "edits-compare-nothing": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --compare",
+    **{
+        f"edits-{output}": f"kwhatif gate fixtures/gate/updates {FROM} --if 'cordon general-a1' --if 'scale deploy/shop/web=9' -o {output}"
+        for output in ("junit", "sarif", "github", "gitlab")
+    },
     "edits-file": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --edits fixtures/edits/edits.yaml",
     "missing-file": f"kwhatif schedule nowhere.yaml {FROM}",
     "version": "kwhatif --version",

@@ -29,6 +29,7 @@ OURS = {
     "kwhatif.cli.characters",
     "kwhatif.cli.cluster",
     "kwhatif.cli.completion",
+    "kwhatif.cli.edits",
     "kwhatif.cli.gate",
     "kwhatif.cli.options",
     "kwhatif.cli.preempt",

@@ -11,7 +11,7 @@ import pytest
 import kwhatif
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget, PriorityClass
+from kwhatif.model.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
 from kwhatif.model.storage import CSINode
 from kwhatif.model.workload import Deployment, ReplicaSet
 from tests.edit_cases import load
@@ -294,6 +294,33 @@ def test_pods_that_a_quota_refuses_are_said() -> None:
     row = kwhatif.edited(load(quota), "scale deploy/shop/web=5").changes[0]
     assert [each.change for each in row.touched if each.object.startswith("Pod ")] == ["created"]
     assert any("refuses 1 of its pods" in note and "exceeded quota: few" in note for note in row.notes)
+
+
+def test_quotas_count_the_pods_that_come_and_go() -> None:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few", "namespace": "shop"},
+        "spec": {"hard": {"pods": "9", "requests.cpu": "8"}},
+        "status": {"hard": {"pods": "9", "requests.cpu": "8"}, "used": {"pods": "5", "requests.cpu": "2500m"}},
+    }
+    edits = (
+        "scale deploy/shop/web=5",
+        "delete pod/shop/db-0",
+        "set pod/shop/db-1 spec.containers[0].resources.requests.cpu=2",
+    )
+    edited = kwhatif.edited(load(quota), *edits)
+    (stored,) = edited.cluster.all(ResourceQuota).values()
+    assert stored.status is not None
+    assert stored.status.used == {"pods": "6", "requests.cpu": "4500m"}
+
+
+def test_a_workload_that_is_scaled_has_so_many_pods_whatever_there_was() -> None:
+    edited = kwhatif.edited(load(), "delete pod/shop/web-1-0 pod/shop/web-1-1", "scale deploy/shop/web=4")
+    web = [pod for pod in edited.cluster.all(Pod).values() if pod.metadata.labels["app"] == "web"]
+    assert sorted(pod.metadata.name for pod in web if pod.spec.node_name) == ["web-1-2"]
+    assert len(web) == 4
+    assert edited.cluster.all(Deployment)["shop/web"].spec.replicas == 4
 
 
 def test_pods_keep_the_priority_that_they_have() -> None:

@@ -317,8 +317,12 @@ SENTENCES: dict[Caveat, str] = {
         " taken"
     ),
     PendingAsleep(pods=("a/x", "a/y")): (
-        "2 pending pods (a/x, a/y) are not tried again here: the scheduler found no node for them, and tries them again"
-        " after an event that may help, or after five minutes; they may then take room that is free now"
+        "2 pending pods (a/x, a/y) are left out: the scheduler has found no node for them, and waits for an event or five"
+        " minutes; they may then take room that is free now"
+    ),
+    PendingAsleep(pods=("a/x",)): (
+        "1 pending pod (a/x) is left out: the scheduler has found no node for it, and waits for an event or five minutes;"
+        " it may then take room that is free now"
     ),
     OneOfEqualPods(workload="Deployment a/b", count=3): (
         "Deployment a/b makes 3 equal pods, of which one is judged alone"
