@@ -39,6 +39,8 @@ class Reactions:
         self._again: dict[tuple[int, str], float] = {}
         #: How many timers of a key have come to nothing since something has.
         self._vain: dict[tuple[int, str], int] = {}
+        #: Keys whose last write was refused, and the state's generation then: as long as it stays, so does the refusal.
+        self._refused: dict[tuple[int, str], int] = {}
         world.watchers.append(self._observe)
 
     def start(self) -> None:
@@ -63,7 +65,12 @@ class Reactions:
 
     def next(self) -> float | None:
         """When the next timer is due that may change anything; None if there is none."""
-        times = [time for place, time in self._again.items() if self._vain.get(place, 0) < _IDLE_AFTER]
+        generation = self._world.state.generation
+        times = [
+            time
+            for place, time in self._again.items()
+            if self._vain.get(place, 0) < _IDLE_AFTER and self._refused.get(place) != generation
+        ]
         return min(times, default=None)
 
     def next_of_all(self) -> float | None:
@@ -135,6 +142,7 @@ class Reactions:
         for write in outcome.writes:
             denied = self._world.write(write, actor, because)
             if denied is not None and isinstance(write, Create):
+                self._refused[number, key] = self._world.state.generation
                 refused = getattr(controller, "refused", None)
                 if refused is not None:
                     self._carry_out(number, key, refused(key, write, denied, self._world), because)

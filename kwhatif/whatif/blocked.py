@@ -9,7 +9,7 @@ from kwhatif.controllers.budget_pods import pods_selected_by
 from kwhatif.controllers.drain import Drain, go_duration
 from kwhatif.controllers.drain_filters import FLAGS, list_pods
 from kwhatif.controllers.eviction import MANY_BUDGETS, Refused, sync_failure
-from kwhatif.model.cluster import key_of
+from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
@@ -17,10 +17,10 @@ from kwhatif.simulation.engine import Engine
 from kwhatif.story import BlockedRow
 
 
-def blocked_pods(drain: Drain, engine: Engine) -> Iterator[BlockedRow]:
-    """Those of the drain's nodes, once everything has settled."""
+def blocked_pods(drain: Drain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
+    """Those of the drain's nodes, once everything has settled; `before`: the cluster as it was."""
     found: set[str] = set()
-    for row in _still_there(drain, engine):
+    for row in _still_there(drain, engine, before):
         found.add(row.pod)
         yield row
     for key in drain.given_up:
@@ -32,7 +32,7 @@ def _late(drain: Drain) -> str:
     return f"it is gone only after the --timeout of {go_duration(drain.timeout)}"
 
 
-def _still_there(drain: Drain, engine: Engine) -> Iterator[BlockedRow]:
+def _still_there(drain: Drain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
     for node in drain.nodes:
         listed = list_pods(node, drain.options, engine.world)
         for pod, verdict in listed.pods:
@@ -40,7 +40,7 @@ def _still_there(drain: Drain, engine: Engine) -> Iterator[BlockedRow]:
             if verdict.error:
                 yield BlockedRow(pod=key, class_="refused", why=_refused(verdict.error))
             elif verdict.goes and not listed.errors:
-                yield _blocked(pod, drain, engine)
+                yield _blocked(pod, drain, engine, before)
 
 
 def _refused(error: str) -> str:
@@ -49,7 +49,7 @@ def _refused(error: str) -> str:
     return error if flag is None else error.partition(" (use ")[0]
 
 
-def _blocked(pod: Pod, drain: Drain, engine: Engine) -> BlockedRow:
+def _blocked(pod: Pod, drain: Drain, engine: Engine, before: Cluster) -> BlockedRow:
     key = key_of(pod)
     refused = drain.refusals.get(key)
     if pod.metadata.deletion_timestamp is not None:
@@ -61,7 +61,7 @@ def _blocked(pod: Pod, drain: Drain, engine: Engine) -> BlockedRow:
     if refused.message == MANY_BUDGETS:
         budgets = " and ".join(refused.budgets)
         return BlockedRow(pod=key, class_="many-budgets", why=f"budgets {budgets} both select it: it cannot be evicted")
-    class_, why = _by_budget(pod, refused, engine)
+    class_, why = _by_budget(pod, refused, engine, before)
     return BlockedRow(pod=key, class_=class_, why=why)
 
 
@@ -73,7 +73,7 @@ def _never_asked(pod: Pod, drain: Drain) -> str:
     return "it came after the drain had begun"
 
 
-def _by_budget(pod: Pod, refused: Refused, engine: Engine) -> tuple[str, str]:
+def _by_budget(pod: Pod, refused: Refused, engine: Engine, before: Cluster) -> tuple[str, str]:
     key = refused.budgets[0]
     failed = sync_failure(key, engine.world)
     if failed is not None:
@@ -88,7 +88,7 @@ def _by_budget(pod: Pod, refused: Refused, engine: Engine) -> tuple[str, str]:
     needs = f"budget {key} needs {status.desired_healthy} healthy pods, and {status.current_healthy} are"
     if not is_ready(pod):
         return "unhealthy-lock", f"it is not ready itself, and {needs}"
-    if _demands_all(budget, members, engine):
+    if _demands_all(key, before):
         return "demands-all", f"budget {key} demands all {status.desired_healthy}"
     waiting = [each for each in members if not each.spec.node_name]
     if waiting:
@@ -103,8 +103,13 @@ def _by_budget(pod: Pod, refused: Refused, engine: Engine) -> tuple[str, str]:
     return "no-successor", f"{needs}, and nobody makes another one"
 
 
-def _demands_all(budget: PodDisruptionBudget, members: list[Pod], engine: Engine) -> bool:
+def _demands_all(key: str, cluster: Cluster) -> bool:
     """Whether it would let nobody go even with all pods ready that there are to be."""
-    status = counted_status(budget, members, engine.world.state.cluster)
-    assert isinstance(status, PodDisruptionBudgetStatus), "it could be counted"
-    return status.desired_healthy >= max(status.expected_pods, 1) or status.expected_pods <= 0
+    budget = cluster.get(PodDisruptionBudget, key)
+    if budget is None:
+        return False
+    pods = [pod for pod in pods_selected_by(key, cluster) if pod.metadata.deletion_timestamp is None]
+    status = counted_status(budget, pods, cluster)
+    if not isinstance(status, PodDisruptionBudgetStatus):
+        return False
+    return status.desired_healthy >= status.expected_pods or status.expected_pods <= 0

@@ -53,7 +53,7 @@ class Drained(Played):
         self.drain = Drain(nodes, options)
         self.engine.evict(self.drain)
         self.engine.settle()
-        self.blocked = tuple(blocked_pods(self.drain, self.engine))
+        self.blocked = tuple(blocked_pods(self.drain, self.engine, session.cluster))
 
     def story(self, blocked: tuple[BlockedRow, ...]) -> Story:
         """The story, with what only a drain has."""

@@ -12,7 +12,7 @@ from kwhatif.controllers.drain_filters import FLAGS, DrainOptions, list_pods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.simulation.engine import Engine
@@ -67,11 +67,10 @@ def _of_budget(
         case "no-room" | "unhealthy":
             yield from _more_room(pod, cluster, nodes)
     there = [each for each in pods_selected_by(key, cluster) if not is_terminal(each)]
-    if class_ == "sync-failed":
-        yield Remedy(f"budget {key} minAvailable={max(len(there) - 1, 0)}")
-    elif class_ != "many-budgets":
+    if class_ not in ("sync-failed", "many-budgets"):
         yield Remedy(f"budget {key} maxUnavailable=1")
-        yield Remedy(f"budget {key} minAvailable={max(len(there) - 1, 0)}")
+    for count in dict.fromkeys((len(there), sum(map(is_ready, there)))):
+        yield Remedy(f"budget {key} minAvailable={max(count - 1, 0)}")
 
 
 def _scaled_up(pod: Pod, cluster: Cluster) -> Iterator[Remedy]:
