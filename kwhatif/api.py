@@ -355,9 +355,11 @@ def pending(session: Session, *pods: str, namespace: str | None = None, explain:
     """
     _check(session, pods, "pending")
     from kwhatif.sources.named import pending_keys
-    from kwhatif.whatif.pending.question import QueueQuestion, ask_queue
+    from kwhatif.whatif.pending.question import ask_queue
+    from kwhatif.whatif.pending.trying import QueueQuestion
 
-    keys = pending_keys(pods, session.cluster, namespace or session.namespace)
+    clusters = [session.cluster, *([session.unedited.cluster] if session.unedited else [])]
+    keys = pending_keys(pods, clusters, namespace or session.namespace)
     within = "" if pods else namespace or ""
     require_namespace(within, session.cluster)
     with rare_garbage_collection():

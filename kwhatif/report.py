@@ -21,7 +21,8 @@ API_VERSION = "kwhatif.dev/v1"
 KUBERNETES_VERSION = "1.36"
 
 Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored", "Waits"]
-QueueState = Literal["Active", "BackingOff", "Unschedulable", "Gated", "OtherScheduler"]
+QueueState = Literal["Active", "BackingOff", "Unschedulable", "Gated", "OtherScheduler", "New"]
+QueueFate = Literal["Woken", "Active", "Asleep", "Gated", "OtherScheduler", "Gone"]
 FindingLevel = Literal["fail", "warn"]
 PolicyVerdict = Literal["pass", "warn", "fail"]
 #: `restarted`: an object of the cluster that was asked for by name; all its pods start anew.
@@ -373,8 +374,35 @@ class WakeUpRow(_Row):
     wakes: bool = True
 
 
+class WakingRow(_Row):
+    """An event by which edits wake a pod, the object that it is about, and the plugin whose hint says so."""
+
+    event: str
+    object: str
+    plugin: str
+
+
+class AfterEditsRow(_Row, kw_only=True):
+    """What edits mean for a pending pod.
+
+    A pod that is `Woken` or `Active` is tried again, as number `turn`; an `Asleep` one is not, and `outcome` is what
+    would become of it at the end: where that is a node, only the flush after five minutes helps. `behind` are pods in
+    front of it without which it would get a node. `Gone`: the edits delete the pod.
+    """
+
+    fate: QueueFate
+    woken_by: tuple[WakingRow, ...] = ()
+    turn: int | None = None
+    outcome: Outcome
+    node: str | None = None
+    message: str = ""
+    rejected_by: tuple[str, ...] = ()
+    victims: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+
+
 class QueuedPodRow(_Row, kw_only=True):
-    """A pending pod in the scheduling queue.
+    """A pending pod in the scheduling queue, as it is without edits; a pod that edits make is `New`.
 
     `position` counts from 1, in the order in which the scheduler takes them; null for pods that it does not take.
     `state` is what the dump shows: a pod without a verdict of the scheduler is `Active`. `since` is when the scheduler
@@ -394,6 +422,8 @@ class QueuedPodRow(_Row, kw_only=True):
     node: str | None = None
     message: str = ""
     wake_ups: tuple[WakeUpRow, ...] | None = None
+    #: Null where there are no edits.
+    after: AfterEditsRow | None = None
 
 
 class QueueRow(_Row):

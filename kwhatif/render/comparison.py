@@ -11,7 +11,7 @@ from rich.text import Text
 from kwhatif.render.amounts import plural, some
 from kwhatif.render.data import to_json, to_yaml
 from kwhatif.render.edits import edit_lines
-from kwhatif.render.markdown import cell, limited, prose, rows_of
+from kwhatif.render.markdown_text import cell, limited, prose, rows_of
 from kwhatif.render.outcomes import SIGNS, verb
 from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, table, text
 from kwhatif.report import FindingRow

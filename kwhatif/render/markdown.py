@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 
 from kwhatif.model.caveat import NothingJudged
 from kwhatif.render.amounts import plural
@@ -13,46 +11,28 @@ from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
+from kwhatif.render.markdown_queue import queue_parts
+from kwhatif.render.markdown_text import SIGNS, ZERO_WIDTH_SPACE, cell, code, limited, prose, rows_of
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
 from kwhatif.render.qualifiers import qualifier
-from kwhatif.render.queue import STATES, headline, now, worth_saying
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
-from kwhatif.render.wakeups import wake_up_sentence
-from kwhatif.report import Decision, Outcome, QueueRow, Report, WorkloadRow
+from kwhatif.report import Decision, Report, WorkloadRow
 
-#: A comment may hold 65,536 characters; what is left out is counted.
-MAX_ROWS = 100
-_MAX_TEXT = 300
 #: So many subjects of equal findings are named, and so many characters are left for evidence.
 _MAX_SUBJECTS = 5
 _MAX_EVIDENCE = 30_000
 
-_SIGNS: dict[Outcome, str] = {
-    "Placed": "✅",
-    "Preempts": "⚠️",
-    "Unschedulable": "❌",
-    "Gated": "⏸️",
-    "Denied": "❌",
-    "Ignored": "⏭️",
-    "Waits": "⏳",
-}
 _VERDICTS = {"pass": "✅ The gate passes", "warn": "⚠️ The gate passes, with warnings", "fail": "❌ The gate fails"}
-
-#: What means something within a line; text never begins one here.
-_PUNCTUATION = re.compile(r"([\\`*_\[\]<>|~&$^])")
-#: What becomes a mention, a reference, an emoji or a link by itself, however it is escaped.
-_REFERENCES = re.compile(r"@(?=\w)|[#!&$](?=\d)|[~%](?=[\w\"])|:(?=//)|:(?=\w+:)|www(?=\.)", re.IGNORECASE)
-_ZERO_WIDTH_SPACE = "\u200b"
 
 
 def to_markdown(report: Report) -> str:
     """A heading with the verdict, a table, the findings; everything from manifests and cluster is inert."""
     if report.queue is not None:
-        parts = _queue(report.queue)
+        parts = queue_parts(report.queue)
     else:
         parts = _gate(report) if report.command == "gate" else _decisions(report)
     return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"
@@ -61,22 +41,6 @@ def to_markdown(report: Report) -> str:
 def _edits(report: Report) -> Iterator[str]:
     if report.changes:
         yield from (*(f"- {prose(line)}" for line in edit_lines(report)), "")
-
-
-def prose(text: str) -> str:
-    """The text as nothing but text: no markup, no mention, no link."""
-    text = safe(text)
-    shown = text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
-    return _PUNCTUATION.sub(r"\\\1", _REFERENCES.sub(lambda found: found[0] + _ZERO_WIDTH_SPACE, shown))
-
-
-def code(text: str) -> str:
-    """The text as a code span."""
-    text = safe(text)
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    space = " " if longest else ""
-    return f"{fence}{space}{text}{space}{fence}"
 
 
 def _gate(report: Report) -> Iterator[str]:
@@ -108,7 +72,7 @@ def _workloads(rows: Sequence[WorkloadRow]) -> tuple[str, ...]:
 
 
 def _workload_sign(row: WorkloadRow) -> str:
-    return _SIGNS[
+    return SIGNS[
         "Unschedulable" if workload_severity(row) == 0 else "Preempts" if row.placed < row.replicas else "Placed"
     ]
 
@@ -124,28 +88,6 @@ def _finding(alike: Sequence[Issue]) -> str:
     more = f" and {len(alike) - _MAX_SUBJECTS:,} more" if len(alike) > _MAX_SUBJECTS else ""
     reason = "" if issue.suppressed is None else f" — {prose(issue.suppressed)}"
     return f"- {sign} **{prose(issue.rule)}**{','.join(subjects)}{more}: {prose(issue.message)}{reason}"
-
-
-def _queue(row: QueueRow) -> Iterator[str]:
-    yield f"### {prose(headline(row)) if row.pods else 'No pod is pending'}"
-    yield ""
-    cells = (
-        (
-            _SIGNS[pod.outcome],
-            "" if pod.position is None else str(pod.position),
-            cell(pod.pod),
-            str(pod.priority),
-            STATES[pod.state],
-            prose(", ".join(pod.rejected_by)),
-            prose(now(pod)),
-        )
-        for pod in row.pods
-    )
-    yield from rows_of(("", "#", "Pod", "Priority", "State", "Rejected by", "Now"), cells)
-    for pod in row.pods[:MAX_ROWS]:
-        if pod.wake_ups:
-            yield from ("", f"What would wake {code(pod.pod)}, the most likely first:", "")
-            yield from (f"- {prose(wake_up_sentence(wake_up))}" for wake_up in worth_saying(pod.wake_ups))
 
 
 def _decisions(report: Report) -> Iterator[str]:
@@ -165,7 +107,7 @@ def _part(part: Part, report: Report) -> tuple[str, ...]:
         return _workload_sign(row), cell(row.name), "", prose(workload_sentence(row, decisions))
     (decision,) = decisions
     node = cell(decision.node) if decision.node else ""
-    return _SIGNS[decision.outcome], cell(decision.pod), node, prose(sentence_about(decision, report))
+    return SIGNS[decision.outcome], cell(decision.pod), node, prose(sentence_about(decision, report))
 
 
 def _all_evidence(decisions: Iterable[Decision | None], report: Report) -> Iterator[str]:
@@ -186,7 +128,7 @@ def _all_evidence(decisions: Iterable[Decision | None], report: Report) -> Itera
 
 
 def _evidence(decision: Decision, names: NodeNames) -> Iterator[str]:
-    summary = html.escape(safe(decision.pod)).replace("@", f"@{_ZERO_WIDTH_SPACE}")
+    summary = html.escape(safe(decision.pod)).replace("@", f"@{ZERO_WIDTH_SPACE}")
     yield from ("", f"<details><summary>Evidence: {summary}</summary>", "")
     groups = rejected_groups(decision.rejected, may_evict=may_evict(decision))
     yield from rows_of(("Nodes", "Reason", "Evidence"), (_group(group, names) for group in groups))
@@ -207,29 +149,6 @@ def _group(group: RejectedGroup, names: NodeNames) -> tuple[str, ...]:
 
 def _victims(group: VictimGroup) -> tuple[str, ...]:
     return prose(group.name), prose(group.owner), str(group.victims[0].priority), prose("; ".join(group.budgets))
-
-
-def rows_of(header: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
-    """A table; of many rows the first."""
-    yield f"| {' | '.join(header)} |"
-    yield f"|{'---|' * len(header)}"
-    for row in islice(rows, MAX_ROWS):
-        yield f"| {' | '.join(row)} |"
-    hidden = sum(1 for _ in rows)
-    if hidden:
-        yield f"\n… and {hidden:,} more"
-
-
-def limited(lines: Iterator[str], count: int) -> Iterator[str]:
-    """The first of so many lines, and how many there are more."""
-    yield from islice(lines, MAX_ROWS)
-    if count > MAX_ROWS:
-        yield f"- … and {count - MAX_ROWS:,} more"
-
-
-def cell(text: str) -> str:
-    """A code span within a table, where a bar ends the cell whatever it stands in."""
-    return code(text).replace("|", "\\|")
 
 
 def _location(file: str, line: int) -> str:

@@ -76,21 +76,21 @@ def _likely(reference: Reference, objects: Mapping[str, KubernetesObject]) -> It
     yield from (f"{reference.namespace}/{name}" for name in nearest(reference.name, beside))
 
 
-def pending_keys(names: Sequence[str], cluster: Cluster, default_namespace: str) -> list[str]:
-    """The keys of pending pods, by name: `pod/NAMESPACE/NAME`, `NAMESPACE/NAME`, `pod/NAME` or `NAME`.
+def pending_keys(names: Sequence[str], clusters: Sequence[Cluster], default_namespace: str) -> list[str]:
+    """The keys of pods that are pending in any of these, by name: `pod/NAMESPACE/NAME`, `NAMESPACE/NAME` or `NAME`.
 
     Raises:
         InputError: with every name of which there is no pending pod.
     """
-    keys, problems = [], []
+    keys: list[str] = []
+    problems: list[Problem] = []
     for name in names:
         key = _pod_key(name, default_namespace)
-        pod = cluster.get(Pod, key)
-        problem = _not_pending(name, key, pod, cluster)
-        if problem is None:
+        wrong = [_not_pending(name, key, cluster.get(Pod, key), cluster) for cluster in clusters]
+        if None in wrong:
             keys.append(key)
         else:
-            problems.append(problem)
+            problems.extend(filter(None, wrong[:1]))
     if problems:
         raise InputError(problems)
     return keys

@@ -52,7 +52,7 @@ def asleep(
             continue
         profile = profiles[info.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
         names = {entry.plugin for entry in by_name[profile.scheduler_name]}
-        queued = QueuedPodInfo(info, 0, unschedulable_plugins=_may_have_rejected(profile, info, before, names))
+        queued = QueuedPodInfo(info, 0, unschedulable_plugins=may_have_rejected(profile, info, before, names))
         if not any(QUEUE in hints.answers(queued, occurrence).values() for occurrence in happened):
             yield info
 
@@ -67,7 +67,7 @@ def _occurrences(before: Cluster, after: Cluster, applied: Sequence[Applied]) ->
             yield from (Occurrence(event, old, new) for event in cluster_events(old, new))
 
 
-def _may_have_rejected(profile: Profile, pod: PodInfo, before: State, names: set[str]) -> set[str]:
+def may_have_rejected(profile: Profile, pod: PodInfo, before: State, names: set[str]) -> set[str]:
     """Which plugins' hints to ask: a dump does not say who rejected the pod, so all that it gives anything to check."""
     cycle = Cycle(profile, pod, before)
     try:

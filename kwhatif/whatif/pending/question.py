@@ -2,119 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
-from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.caveat import Caveat, QueueNotSeen
+from kwhatif.model.caveat import QueueNotSeen
 from kwhatif.model.pod import Pod, pod_condition
 from kwhatif.queue.wakeup import Flush
-from kwhatif.report import Decision, QueuedPodRow, QueueRow, QueueState, Report, WakeUpRow
-from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.decide import decision_of
-from kwhatif.whatif.pending.wakeups import WakeUp, wake_ups
-from kwhatif.whatif.placing import Placement, Placer, in_full, in_short
-from kwhatif.whatif.placing.placer import Describe
+from kwhatif.report import QueuedPodRow, QueueRow, QueueState, Report, WakeUpRow
+from kwhatif.whatif.pending.after_edits import after_edits
+from kwhatif.whatif.pending.trying import QueueQuestion, Tried, Trying
+from kwhatif.whatif.pending.wakeups import WakeUp
 from kwhatif.whatif.queue import in_queue_order
-from kwhatif.whatif.rows import owner_of
 from kwhatif.whatif.session import Session
 
 #: What the condition PodScheduled says -> where the scheduler then keeps the pod.
 _STATES: dict[str, QueueState] = {"Unschedulable": "Unschedulable", "SchedulerError": "BackingOff"}
 
 
-class QueueQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked about the queue."""
-
-    #: Keys of the pods to explain, and to leave all others out; none: all pods.
-    pods: Collection[str] = ()
-    #: Leave out the pods of all other namespaces; "": of none.
-    namespace: str = ""
-    #: Say of each pod what would wake it.
-    explain: bool = False
-
-
-class Tried(NamedTuple):
-    """A pending pod, and what came of trying it."""
-
-    info: PodInfo
-    decision: Decision
-    rejectors: tuple[str, ...]
-    #: None: not asked for.
-    wake_ups: Sequence[WakeUp] | None
-
-
 def ask_queue(session: Session, question: QueueQuestion) -> Report:
-    """Try every pending pod, one after another; the session stays as it is."""
-    caveats: dict[Caveat, None] = dict.fromkeys(session.caveats)
-    pending = in_queue_order(session.snapshot.pending.values())
-    tried = _Trying(session, question).try_all(pending)
-    shown = [each for each in tried.found if _is_asked(each.info, question)]
-    rows = _rows(shown, tried.found, session)
-    decisions = [each.decision for each in shown]
-    caveats |= tried.placer.caveats
-    caveats |= dict.fromkeys((*session.left_out(session.cluster, decisions), *session.stale()))
+    """Try every pending pod, one after another; the session stays as it is.
+
+    After edits, the pods are tried as the cluster was without them, and then the edits happen to the queue.
+    """
+    before = session.unedited or session
+    pending = in_queue_order(before.snapshot.pending.values())
+    tried = Trying(before, question).try_all(pending)
+    states = {each.info.key: _state(each, before) for each in tried.found}
+    shown = [each for each in tried.found if question.asks_for(each.info)]
+    rows = _rows(shown, tried.found, states)
+    decisions = {each.info.key: each.decision for each in shown}
+    caveats = {**dict.fromkeys(session.caveats), **tried.placer.caveats}
+    if session.unedited is not None:
+        after = after_edits(session, question, tried.found, states)
+        rows = [replace(row, after=after.rows[row.pod]) for row in rows] + after.new
+        rows.sort(key=_turn)
+        decisions |= after.decisions
+        caveats |= after.caveats
+    shown_decisions = [decisions[row.pod] for row in rows]
+    caveats |= dict.fromkeys((*session.left_out(session.cluster, shown_decisions), *session.stale()))
     if rows:
         caveats[QueueNotSeen()] = None
-    report = session.report("queue", decisions, caveats)
+    report = session.report("queue", shown_decisions, caveats)
     return replace(report, queue=QueueRow(pending=len(pending), pods=tuple(rows)))
 
 
-def _is_asked(info: PodInfo, question: QueueQuestion) -> bool:
-    return (not question.pods or info.key in question.pods) and question.namespace in ("", info.namespace)
+def _turn(row: QueuedPodRow) -> tuple[bool, int, bool, int]:
+    """Those that are tried first, in their order; then the others as they stand in the queue."""
+    turn = row.after.turn if row.after else None
+    return turn is None, turn or 0, row.position is None, row.position or 0
 
 
-class _Trying:
-    """Tries pods one after another, each on what those before it have left."""
-
-    def __init__(self, session: Session, question: QueueQuestion) -> None:
-        self.placer = Placer(session.profiles, session.snapshot.fork())
-        self.found: list[Tried] = []
-        self._question = question
-        #: Replicas fail alike: the first one's decision says why, and what would wake them.
-        self._explained: dict[object, Sequence[WakeUp]] = {}
-
-    def try_all(self, pods: Iterable[PodInfo]) -> _Trying:
-        """Try the pods in this order."""
-        for info in pods:
-            self.found.append(self._try(info))
-        return self
-
-    def _try(self, info: PodInfo) -> Tried:
-        question = self._question
-        named, asked = info.key in question.pods, _is_asked(info, question)
-        explain = asked and (named or question.explain)
-        found: list[Sequence[WakeUp]] = []
-
-        def describe(result: Attempt) -> Decision:
-            if explain:
-                found.append(wake_ups(result))
-            return decision_of(result) if named else in_full(result)
-
-        def wanted(placement: Placement) -> Describe | None:
-            return describe if asked and (named or self._kind(placement) not in self._explained) else None
-
-        placement = self.placer.place(info, wanted)
-        kind = self._kind(placement)
-        if asked:
-            self._explained[kind] = found[0] if found else self._explained.get(kind, ())
-        return Tried(info, in_short(placement), placement.rejectors, self._explained[kind] if explain else None)
-
-    @staticmethod
-    def _kind(placement: Placement) -> object:
-        return owner_of(placement.pod.pod) or placement.pod.key, placement.outcome, placement.message
-
-
-# --- rows --------------------------------------------------------------------------------------------
-
-
-def _rows(shown: Sequence[Tried], everybody: Sequence[Tried], session: Session) -> list[QueuedPodRow]:
+def _rows(shown: Sequence[Tried], everybody: Sequence[Tried], states: Mapping[str, QueueState]) -> list[QueuedPodRow]:
     """Those that the scheduler does not take come last."""
-    states = {each.info.key: _state(each, session) for each in everybody}
     taken = [each.info.key for each in everybody if states[each.info.key] not in ("Gated", "OtherScheduler")]
     positions = {key: place for place, key in enumerate(taken, 1)}
     rows = [_row(each, states[each.info.key], positions.get(each.info.key)) for each in shown]
