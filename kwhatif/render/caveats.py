@@ -21,6 +21,8 @@ from kwhatif.model.caveat import (
     CustomKind,
     DanglingReference,
     DevicesNotModelled,
+    EvictedAtOnce,
+    EvictionOrder,
     ExtenderBinds,
     ExtenderNotAsked,
     ExtenderOddity,
@@ -28,12 +30,14 @@ from kwhatif.model.caveat import (
     ImagesNotCompared,
     Lacking,
     MissingServiceAccounts,
+    MomentNotKnown,
     NoBudgets,
     NoDates,
     NodeNameSet,
     NoDevices,
     NoImages,
     NoLimits,
+    NoMetrics,
     NoNamespaces,
     NoNodes,
     NoPods,
@@ -47,10 +51,13 @@ from kwhatif.model.caveat import (
     OneOfEqualPods,
     OrderedPodPending,
     OtherVersion,
+    OwnersNotInDump,
     PendingAsleep,
     PluginNotModelled,
     PodSecurityNotChecked,
+    PolicyIsEmpty,
     PreemptionSampling,
+    PrometheusNotAsked,
     QueueNotSeen,
     RecordedChanges,
     Remembered,
@@ -300,6 +307,29 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             )
         case FieldIgnored(where=where, problem=problem, hint=hint):
             return f"{where}: {problem}" + (f" ({hint})" if hint else "")
+        case PolicyIsEmpty(why=why):
+            return f"the descheduler takes the policy for an empty one, since {why}: nothing is ever evicted"
+        case NoMetrics():
+            return (
+                "the policy goes by the measured use of nodes, and the input has none: add the output of"
+                " kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes and .../pods to it"
+            )
+        case PrometheusNotAsked(plugin=plugin):
+            return f"{plugin} goes by what Prometheus says, which kwhatif does not ask: here it evicts nothing"
+        case MomentNotKnown(moment=moment):
+            return f"the input does not say when it was taken: ages count to its newest time, {moment} (see --at)"
+        case EvictedAtOnce():
+            return (
+                "evicted pods count as gone at once: in the cluster they keep their place on the node until they have"
+                " terminated, and a replacement may land elsewhere"
+            )
+        case EvictionOrder():
+            return (
+                "the descheduler takes nodes and pods in random order: another order evicts other pods, here nodes come"
+                " by name, and pods by namespace and name"
+            )
+        case OwnersNotInDump(kind=kind):
+            return f"the input has no {kind}s: every evicted pod that one of them owns counts as replaced"
         case VersionNotDefault(kind=kind, version=version, count=count):
             return f"{kind} in {version}, {plural(count, 'object')}: served only by clusters that turn this version on"
         case CustomKind(kind=kind, version=version, count=count):

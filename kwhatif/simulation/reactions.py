@@ -39,7 +39,7 @@ class Reactions:
         self._again: dict[tuple[int, str], float] = {}
         #: How many timers of a key have come to nothing since something has.
         self._vain: dict[tuple[int, str], int] = {}
-        #: Keys whose last write was refused, and the state's generation then: as long as it stays, so does the refusal.
+        #: Of keys whose last write was refused: the generation of the state then. Before it changes, trying is in vain.
         self._refused: dict[tuple[int, str], int] = {}
         world.watchers.append(self._observe)
 
@@ -65,11 +65,11 @@ class Reactions:
 
     def next(self) -> float | None:
         """When the next timer is due that may change anything; None if there is none."""
-        generation = self._world.state.generation
+        unchanged = self._world.state.generation
         times = [
             time
             for place, time in self._again.items()
-            if self._vain.get(place, 0) < _IDLE_AFTER and self._refused.get(place) != generation
+            if self._vain.get(place, 0) < _IDLE_AFTER and self._refused.get(place) != unchanged
         ]
         return min(times, default=None)
 
@@ -142,10 +142,10 @@ class Reactions:
         for write in outcome.writes:
             denied = self._world.write(write, actor, because)
             if denied is not None and isinstance(write, Create):
-                self._refused[number, key] = self._world.state.generation
                 refused = getattr(controller, "refused", None)
                 if refused is not None:
                     self._carry_out(number, key, refused(key, write, denied, self._world), because)
+                self._refused[number, key] = self._world.state.generation
                 return
 
 

@@ -15,6 +15,7 @@ from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
+from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import Event, Gone, History
@@ -113,6 +114,9 @@ class World:
         self._announce(before, obj, event)
 
     def _announce(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
+        changed = after or before
+        if isinstance(changed, ResourceQuota):
+            self._usage.count_again(changed.metadata.namespace, self.state.cluster)
         self._owned.changed(before, after)
         for watcher in self.watchers:
             watcher(before, after, event)
@@ -231,7 +235,7 @@ class World:
         if uid in self.history.gone:
             return
         del event
-        owner = root_of(pod, self.state.cluster)
+        owner = root_of(pod, self.state.cluster, self._owned.gone)
         node = pod.spec.node_name or None
         self.history.lose(Gone(key_of(pod), uid, owner, uid in self._initial, node, how, by, self.now))
 
