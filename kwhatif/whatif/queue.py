@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.batch import ScheduleResult
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
 from kwhatif.report import Decision, Outcome, UpdateKind
@@ -16,10 +17,10 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.decide import denied
-from kwhatif.whatif.placing import Placement, Placer, in_short
-from kwhatif.whatif.placing.placer import Describe
+from kwhatif.whatif.placer import Describe, Placer
 from kwhatif.whatif.rollouts import Rollouts
 from kwhatif.whatif.rows import decision_about
+from kwhatif.whatif.short import in_short
 from kwhatif.workloads.expansion import Group
 from kwhatif.workloads.restart import is_waiting
 from kwhatif.workloads.rolling.roll import Roll
@@ -71,7 +72,7 @@ class _Entry(NamedTuple):
 
 
 #: Whether, and how, the decision about a pod is to be explained; the outcomes are those that are explained already.
-Explain = Callable[[Placement, Collection[Outcome]], Describe | None]
+Explain = Callable[[ScheduleResult, Collection[Outcome]], Describe | None]
 
 
 class Queue:
@@ -187,16 +188,16 @@ class Queue:
 
     def _place(self, entry: _Entry, placer: Placer, explained: list[Outcome] | None) -> Decision:
         if explained is None:
-            placement = placer.place(entry.info)
+            result, decision = placer.place(entry.info)
         else:
-            placement = placer.place(entry.info, lambda placement: self._explain(placement, explained))
-            if placement.outcome not in explained:
-                explained.append(placement.outcome)
+            result, decision = placer.place(entry.info, lambda result: self._explain(result, explained))
+            if result.outcome not in explained:
+                explained.append(result.outcome)
         if self._rollouts:
-            self._rollouts.placed(placement, placer)
-            if placement.outcome == "Unschedulable":
+            self._rollouts.placed(result, placer)
+            if result.outcome == "Unschedulable":
                 self._unplaced.append(entry)
-        return in_short(placement)
+        return decision or in_short(result)
 
     def _place_earlier(self, entry: _Entry, placer: Placer) -> None:
         key = entry.info.key

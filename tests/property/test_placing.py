@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from kwhatif.batch import ScheduleResult
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import Cluster
@@ -17,7 +18,7 @@ from kwhatif.model.pod import Pod, PodAffinityTerm
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.placing import Placement, Placer
+from kwhatif.whatif.placer import Placer
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -181,7 +182,7 @@ def some_world(random: Random) -> World:
 # --- the fast way and the plain one -------------------------------------------------------------------
 
 
-def as_plain(placement: Placement) -> Plain:
+def as_plain(placement: ScheduleResult) -> Plain:
     candidate = placement.candidate
     return Plain(
         placement.pod.key,
@@ -222,7 +223,7 @@ def compare(world: World) -> None:
     placed = list(placer.place_all(world.pods))
     for outcome in {each.outcome for each in expected}:
         event(outcome)
-    assert [as_plain(each) for each in placed] == expected
+    assert [as_plain(each.result) for each in placed] == expected
     assert contents(placer.snapshot) == contents(by_itself)
     assert contents(session) == before
 
@@ -246,5 +247,5 @@ def test_pods_that_leave_in_between_make_no_difference(random: Random) -> None:
             placer.withdraw(key)
             by_itself.apply(Delete(Pod, key))
         (expected,) = plain.place(PROFILE, by_itself, [info])
-        assert as_plain(placer.place(info)) == expected
+        assert as_plain(placer.place(info).result) == expected
     assert contents(placer.snapshot) == contents(by_itself)

@@ -12,13 +12,14 @@ from itertools import cycle
 import pytest
 from msgspec.structs import replace
 
+from kwhatif.batch import ScheduleResult, cache
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.reference import use_reference
 from kwhatif.model.caveat import Batching
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.preemption.victims import VictimSearch
-from kwhatif.whatif.placing import Placement, Placer, placer
+from kwhatif.whatif.placer import Placer
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -81,7 +82,7 @@ class Watched(Placer):
         super().__init__({DEFAULT_SCHEDULER: default_profile()}, snapshot(*objects))  # type: ignore[arg-type]
         self.attempts = 0
         self.searches: Counter[str] = Counter()
-        whole, search = placer.attempt, VictimSearch.on
+        whole, search = cache.attempt, VictimSearch.on
 
         def attempt(*arguments: object) -> object:
             self.attempts += 1
@@ -91,11 +92,11 @@ class Watched(Placer):
             self.searches[info.name] += 1  # type: ignore[attr-defined]
             return search(finder, info)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(placer, "attempt", attempt)
+        monkeypatch.setattr(cache, "attempt", attempt)
         monkeypatch.setattr(VictimSearch, "on", on)
 
-    def place_many(self, kind: Callable[[int], PodBuilder], number: int) -> list[Placement]:
-        return [self.place(kind(index).info()) for index in range(number)]
+    def place_many(self, kind: Callable[[int], PodBuilder], number: int) -> list[ScheduleResult]:
+        return [self.place(kind(index).info()).result for index in range(number)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -191,6 +192,6 @@ def test_it_is_said_where_equal_pods_may_be_batched(
 ) -> None:
     snap = snapshot(*(node(name).allocatable(cpu=room, pods="9") for name in NAMES[:4]))
     placing = Placer({DEFAULT_SCHEDULER: profile}, snap)
-    for placement in placing.place_all(make(number).info() for number in range(3)):
+    for placement, _ in placing.place_all(make(number).info() for number in range(3)):
         assert placement.outcome == "Placed"
     assert any(isinstance(caveat, Batching) for caveat in placing.caveats) is is_said
