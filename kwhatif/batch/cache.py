@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from copy import copy
 from functools import partial
 
 from msgspec.structs import replace
 
 from kwhatif.batch.batch import Batch, can_be_kept_up
-from kwhatif.batch.opportunistic import OpportunisticBatch
+from kwhatif.batch.opportunistic import OpportunisticBatch, ScoredNode
 from kwhatif.batch.result import ScheduleResult, result_of
 from kwhatif.batch.signature import Signer
 from kwhatif.framework.attempt import attempt, held_back
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.reference import is_reference
+from kwhatif.framework.scoring import Scores
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
@@ -74,17 +75,23 @@ class BatchCache:
         cycle = self._cycles.begin()
         signature = opportunistic.sign(pod, state)
         hinted = opportunistic.hint(pod, signature, state, cycle)
-        if hinted:
-            result = self._try_first(pod, hinted[0].name, tuple(sorted(node.name for node in hinted)))
-        else:
-            result = self._from_batch(pod)
+        result = self._try_first(pod, hinted) if hinted else self._from_batch(pod)
         opportunistic.store(signature, result, hinted[0].name if hinted else "", state, cycle)
         return result
 
-    def _try_first(self, pod: PodInfo, hint: str, ties: tuple[str, ...]) -> ScheduleResult:
-        result = result_of(attempt(self._profile, pod, self._state, hint))
-        is_hinted = result.node == hint and not pod.pod.status.nominated_node_name
-        return replace(result, hinted=True, find_ties=partial(tuple, ties)) if is_hinted else result
+    def _try_first(self, pod: PodInfo, hinted: Sequence[ScoredNode]) -> ScheduleResult:
+        """Take the first of the nodes, which ranked alike for the pod before, if the pod fits there."""
+        name, total, by_plugin = hinted[0]
+        ties = tuple(sorted(node.name for node in hinted))
+        anew = self._from_batch(pod)
+        if anew.node == name and anew.outcome == "Placed":
+            return replace(anew, hinted=anew.ties != ties, find_ties=partial(tuple, ties))
+        whole = attempt(self._profile, pod, self._state, name)
+        node = self._state.node(name)
+        if node is None or whole.cycle.feasible != [node] or pod.pod.status.nominated_node_name:
+            return anew
+        whole.scores = Scores((node,), {plugin: [score] for plugin, score in by_plugin.items()}, [total])
+        return replace(result_of(whole), hinted=True, find_ties=partial(tuple, ties))
 
     def _from_batch(self, pod: PodInfo) -> ScheduleResult:
         signature = None if is_reference() else self._signer.sign(pod, self._state)

@@ -6,7 +6,7 @@ profile it has no effect: a pod that default spread constraints hold for has no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kwhatif.batch.result import ScheduleResult
@@ -14,16 +14,18 @@ from kwhatif.framework.attempt import attempt
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.filters import run_filters
 from kwhatif.framework.profile import Profile
+from kwhatif.framework.scoring import Scores
 from kwhatif.framework.signers import PodSignature, sign_pod, signs_any_pod
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 
 class ScoredNode(NamedTuple):
-    """A feasible node, and its total score."""
+    """A feasible node with its scores."""
 
-    score: int
     name: str
+    total: int
+    by_plugin: Mapping[str, int]
 
 
 class _Kept(NamedTuple):
@@ -62,7 +64,7 @@ class OpportunisticBatch:
         if not nodes or not self._is_full(pod, state):
             return ()
         self._kept = kept._replace(used=kept.used + 1)
-        return tuple(node for node in nodes if node.score == nodes[0].score)
+        return tuple(node for node in nodes if node.total == nodes[0].total)
 
     def _is_full(self, pod: PodInfo, state: State) -> bool:
         """Whether the pod does not fit on the node that the last one took: else that may be the best again."""
@@ -95,9 +97,18 @@ class OpportunisticBatch:
             if not found:
                 whole = attempt(self._profile, result.pod, then) if then else result.whole
                 scores = whole.scores if whole else None
-                rows = zip(scores.total, scores.nodes, strict=True) if scores else ()
-                nodes = [ScoredNode(total, node.name) for total, node in rows if node.name != result.node]
-                found.append(sorted(nodes, key=lambda node: (-node.score, node.name)))
+                found.append(_ranked(scores, result.node) if scores else ())
             return found[0]
 
         return find
+
+
+def _ranked(scores: Scores, taken: str | None) -> Sequence[ScoredNode]:
+    columns = list(scores.by_plugin.values()) or [[0] * len(scores.nodes)]
+    rows = zip(scores.nodes, scores.total, zip(*columns, strict=True), strict=True)
+    nodes = [
+        ScoredNode(node.name, total, dict(zip(scores.by_plugin, cells, strict=False)))
+        for node, total, cells in rows
+        if node.name != taken
+    ]
+    return sorted(nodes, key=lambda node: (-node.total, node.name))

@@ -47,7 +47,8 @@ class ScheduleResult(msgspec.Struct, frozen=True):
     find_ties: Callable[[], tuple[str, ...]] = tuple
     #: Once victims are gone, and before the next attempt: the objects as they are when the pod goes to the node.
     reserve: Callable[[NodeInfo], tuple[KubernetesObject, ...]] = _nothing_to_reserve
-    #: Whether the node is the next one of the ranking made for the pod before (OpportunisticBatching).
+    #: Whether the node is the next one of the ranking made for the pod before (OpportunisticBatching), and ranking the
+    #: nodes anew would come to something else.
     hinted: bool = False
     #: The whole attempt, where one was made.
     whole: Attempt | None = None

@@ -78,6 +78,8 @@ class Placer:
         decided = None
         if describe is not None:
             decided = describe(result.whole or attempt(self._profiles[name], pod, self.snapshot))
+            if result.hinted:
+                decided = replace(decided, ties=result.ties)
         self._move_on(result)
         return Placement(result.settled, decided)
 

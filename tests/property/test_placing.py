@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from kwhatif.batch import ScheduleResult
 from kwhatif.catalog import default_profile
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.model.caveat import Batching
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import Pod, PodAffinityTerm
+from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -33,10 +35,13 @@ from tests.builders import (
     service,
     term,
 )
+from tests.profiles import replaced
 from tests.reference import placing as plain
 from tests.reference.placing import Plain
 
 PROFILE = default_profile()
+#: Without spreading by default, pods have signatures: OpportunisticBatching has an effect.
+NOT_SPREADING = replaced(PROFILE, PodTopologySpread(PodTopologySpreadArgs(defaulting_type="List")))
 RACK = "rack"
 APPS = ["web", "db"]
 
@@ -214,24 +219,32 @@ def contents(snapshot: State) -> object:
     )
 
 
-def compare(world: World) -> None:
+def compare(world: World, profile: Profile = PROFILE) -> None:
     """Place the pods of the world both ways."""
     session, by_itself = State(world.cluster), State(world.cluster.fork())
     before = contents(session)
-    placer = Placer({DEFAULT_SCHEDULER: PROFILE}, session.fork())
-    expected = plain.place(PROFILE, by_itself, world.pods)
+    placer = Placer({DEFAULT_SCHEDULER: profile}, session.fork())
+    expected = plain.place(profile, by_itself, world.pods)
     placed = list(placer.place_all(world.pods))
     for outcome in {each.outcome for each in expected}:
         event(outcome)
     assert [as_plain(each.result) for each in placed] == expected
     assert contents(placer.snapshot) == contents(by_itself)
     assert contents(session) == before
+    if any(isinstance(caveat, Batching) for caveat in placer.caveats):
+        event("hinted")
 
 
 @given(st.randoms(use_true_random=False))
 @settings(max_examples=300)
 def test_the_fast_way_equals_the_plain_one(random: Random) -> None:
     compare(some_world(random))
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=100)
+def test_equal_pods_go_by_one_ranking_where_nothing_spreads_them(random: Random) -> None:
+    compare(some_world(random), NOT_SPREADING)
 
 
 @given(st.randoms(use_true_random=False))
