@@ -17,7 +17,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
@@ -31,6 +31,7 @@ from kwhatif.sources.given import Source, named_input, named_inputs, text
 from kwhatif.sources.named import require_namespace
 from kwhatif.sources.progress import Progress, Teller
 from kwhatif.sources.strict import Validation, parse_validation
+from kwhatif.whatif.compare import compare
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 
@@ -43,10 +44,13 @@ __all__ = [
     "PathLike",
     "SchedulerOptions",
     "Source",
+    "compare",
+    "edited",
     "find_policy",
     "gate",
     "load",
     "load_live",
+    "pending",
     "preempt",
     "schedule",
     "text",
@@ -205,13 +209,60 @@ def _age(taken_at: str, now: datetime | None) -> int:
     return int((now or datetime.now(UTC)).timestamp()) - parse_time(taken_at) // 1_000_000_000
 
 
+def edited(
+    session: Session,
+    *edits: str | Mapping[str, Any],
+    files: Sequence[PathLike] = (),
+    namespace: str | None = None,
+) -> Session:
+    """The cluster as it would be after these edits: `kwhatif.edited(cluster, "cordon a1", "scale deploy/shop/web=5")`.
+
+    Nobody reacts to them: evicted and deleted pods are not made anew, nothing is scheduled. `cluster` stays as it is.
+
+    Args:
+        session: the cluster.
+        edits: what holds, one after another; see `docs/edits.md`.
+        files: YAML lists of edits, made before the others; "-" is standard input.
+        namespace: of objects that name none; else that of the live cluster's context, or `default`.
+
+    Raises:
+        InputError: with everything that is wrong with any of them.
+    """
+    return edited_by(session, edits, files=files, namespace=namespace, option="edit")
+
+
+def edited_by(
+    session: Session,
+    edits: Sequence[str | Mapping[str, Any]],
+    *,
+    files: Sequence[PathLike],
+    namespace: str | None,
+    option: str,
+) -> Session:
+    """See `edited`; `option` is what an edit is called in errors."""
+    if not isinstance(session, Session):
+        raise TypeError(
+            f"edited() takes a cluster first, as kwhatif.load(...) returns it; this is of type {type(session).__name__}"
+        )
+    from kwhatif.sources.edits import read_edit_files, read_edits
+    from kwhatif.whatif.edited import edit_session
+
+    where, stdin = namespace or session.namespace, sys.stdin.buffer
+    first = read_edit_files(list(map(str, files)), namespace=where, stdin=stdin)
+    then = read_edits(edits, namespace=where, stdin=stdin, option=option)
+    with rare_garbage_collection():
+        return edit_session(
+            session, (*first.edits, *then.edits), namespace=namespace, problems=(*first.problems, *then.problems)
+        )
+
+
 def _check(session: object, manifests: Sequence[object], function: str) -> None:
     if not isinstance(session, Session):
         raise TypeError(
             f"{function}() takes a cluster first, as kwhatif.load(...) returns it; this is of type"
             f" {type(session).__name__}"
         )
-    if function != "preempt" and not manifests:
+    if function not in ("preempt", "pending") and not manifests:
         raise TypeError(f"{function}() needs a manifest")
 
 
@@ -290,6 +341,31 @@ def preempt(
         return worded(judge(session, question).report(session, "preempt"))
 
 
+def pending(session: Session, *pods: str, namespace: str | None = None, explain: bool = False) -> Report:
+    """Which pods are pending, in the order in which the scheduler takes them, what rejected each, what would wake it?
+
+    Args:
+        session: the cluster.
+        pods: the pods to explain, by name: "pod/shop/web-0", "shop/web-0", "web-0"; none: all that are pending.
+        namespace: where pods belong that name no namespace; without pods, leave out those of all others.
+        explain: say of every pod what would wake it.
+
+    Raises:
+        InputError: a pod is not there, or not pending; there is no such namespace.
+    """
+    _check(session, pods, "pending")
+    from kwhatif.sources.named import pending_keys
+    from kwhatif.whatif.pending.question import ask_queue
+    from kwhatif.whatif.pending.trying import QueueQuestion
+
+    clusters = [session.cluster, *([session.unedited.cluster] if session.unedited else [])]
+    keys = pending_keys(pods, clusters, namespace or session.namespace)
+    within = "" if pods else namespace or ""
+    require_namespace(within, session.cluster)
+    with rare_garbage_collection():
+        return worded(ask_queue(session, QueueQuestion(pods=keys, namespace=within, explain=explain)))
+
+
 def _answer(
     session: Session,
     command: str,
@@ -302,7 +378,7 @@ def _answer(
     _check(session, manifests, command)
     inputs = named_inputs(manifests, "manifest")
     asked, paths = _read(session, inputs, options)
-    asked.require_pods(inputs)
+    asked.require_sound()
     question = Question(
         applied=asked.applied,
         template_paths=paths,

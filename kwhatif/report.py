@@ -14,11 +14,15 @@ import msgspec
 from kwhatif.framework.evidence import Evidence
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.meta import FrozenMeta
+from kwhatif.queue.wakeup import Cause
+from kwhatif.story import Story
 
 API_VERSION = "kwhatif.dev/v1"
 KUBERNETES_VERSION = "1.36"
 
 Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored", "Waits"]
+QueueState = Literal["Active", "BackingOff", "Unschedulable", "Gated", "OtherScheduler", "New"]
+QueueFate = Literal["Woken", "Active", "Asleep", "Gated", "OtherScheduler", "Gone"]
 FindingLevel = Literal["fail", "warn"]
 PolicyVerdict = Literal["pass", "warn", "fail"]
 #: `restarted`: an object of the cluster that was asked for by name; all its pods start anew.
@@ -240,12 +244,28 @@ class SourceRow(_Row):
 
 
 class ChangeRow(_Row):
-    """A change by admission, or a what-if edit: which field, from what, to what, and who did it."""
+    """A change of an object by admission, or by an edit: which field, from what, to what, and who did it."""
 
     by: str
     field: str
     before: str | None = None
     after: str | None = None
+
+
+class TouchedRow(_Row):
+    """An object that an edit has created, changed or deleted: `Node a1`; and its fields that are different."""
+
+    object: str
+    change: Literal["created", "changed", "deleted"]
+    fields: tuple[ChangeRow, ...] = ()
+
+
+class EditRow(_Row):
+    """An edit of the cluster that holds before the question is asked, what it touched, and what to know about it."""
+
+    edit: str
+    touched: tuple[TouchedRow, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Decision(_Row, kw_only=True):
@@ -264,6 +284,8 @@ class Decision(_Row, kw_only=True):
     pre_enqueue: PreEnqueueRow | None = None
     #: Of a pod that is not even created (outcome `Waits`): the pod whose controller waits until it runs.
     waits_for: str | None = None
+    #: Pods that were pending already and came first: without them it would fit, or fit by evicting others.
+    after: tuple[str, ...] = ()
     feasible: tuple[FeasibleRow, ...] = ()
     rejected: tuple[RejectedRow, ...] = ()
     near: NearRow | None = None
@@ -339,6 +361,78 @@ class WorkloadRow(_Row):
     rollout: RolloutRow | None = None
 
 
+class WakeUpRow(_Row):
+    """Something that would bring a pod back into the queue, or would help although the scheduler would not notice.
+
+    `plugin` is the one that waits for it, "" for the queue itself. `enough`: the pod then fits, as far as can be said.
+    `wakes`: no plugin's queueing hint leaves it out; otherwise only the flush after five minutes helps.
+    """
+
+    cause: Cause
+    plugin: str = ""
+    enough: bool = True
+    wakes: bool = True
+
+
+class WakingRow(_Row):
+    """An event by which edits wake a pod, the object that it is about, and the plugin whose hint says so."""
+
+    event: str
+    object: str
+    plugin: str
+
+
+class AfterEditsRow(_Row, kw_only=True):
+    """What edits mean for a pending pod.
+
+    A pod that is `Woken` or `Active` is tried again, as number `turn`; an `Asleep` one is not, and `outcome` is what
+    would become of it at the end: where that is a node, only the flush after five minutes helps. `behind` are pods in
+    front of it without which it would get a node. `Gone`: the edits delete the pod.
+    """
+
+    fate: QueueFate
+    woken_by: tuple[WakingRow, ...] = ()
+    turn: int | None = None
+    outcome: Outcome
+    node: str | None = None
+    message: str = ""
+    rejected_by: tuple[str, ...] = ()
+    victims: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+
+
+class QueuedPodRow(_Row, kw_only=True):
+    """A pending pod in the scheduling queue, as it is without edits; a pod that edits make is `New`.
+
+    `position` counts from 1, in the order in which the scheduler takes them; null for pods that it does not take.
+    `state` is what the dump shows: a pod without a verdict of the scheduler is `Active`. `since` is when the scheduler
+    first rejected it, as its condition says. `outcome`, `node`, `message` and `rejected_by` come of trying it now,
+    after those before it; `wake_ups`, the most likely first, are null where they were not asked for.
+    """
+
+    position: int | None
+    pod: str
+    owner: str | None = None
+    priority: int = 0
+    created: str | None = None
+    state: QueueState
+    since: str | None = None
+    rejected_by: tuple[str, ...] = ()
+    outcome: Outcome
+    node: str | None = None
+    message: str = ""
+    wake_ups: tuple[WakeUpRow, ...] | None = None
+    #: Null where there are no edits.
+    after: AfterEditsRow | None = None
+
+
+class QueueRow(_Row):
+    """The scheduling queue: the pods that were asked for, of so many that are pending."""
+
+    pending: int = 0
+    pods: tuple[QueuedPodRow, ...] = ()
+
+
 class FindingRow(_Row):
     """Something that a rule of the policy has to say about a workload: `pods` are those it concerns.
 
@@ -382,7 +476,8 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     command: str
     scheduler: SchedulerInfo = SchedulerInfo()
     snapshot: SnapshotInfo = SnapshotInfo()
-    changes: tuple[ChangeRow, ...] = ()
+    #: What-if edits, in the order in which they were made.
+    changes: tuple[EditRow, ...] = ()
     #: The sentences of `caveat_details`, some of them taken together.
     caveats: tuple[str, ...] = ()
     caveat_details: tuple[Caveat, ...] = ()
@@ -394,7 +489,11 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     #: The cluster's own pending pods that come before the last of these, in the order of the queue.
     queued_before: tuple[QueuedRow, ...] = ()
     policy: PolicyRow | None = None
+    #: Of the command `queue`: the pending pods, in the order of `decisions`.
+    queue: QueueRow | None = None
     problems: tuple[ProblemRow, ...] = ()
+    #: What follows, of commands that play it forward.
+    story: Story | None = None
 
     def to_json(self, indent: int = 0) -> str:
         """What `-o json` prints: on one line, or with that many blanks for each level."""

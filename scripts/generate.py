@@ -1,7 +1,7 @@
 """Regenerate what is made from code: the JSON Schemas of report and policy, and the output that README and docs show.
 
 `generate.py` writes, `generate.py --check` only says whether anything is out of date. A block is regenerated between
-`<!-- output: COMMAND -->` and `<!-- end -->`.
+`<!-- output: COMMAND -->` and `<!-- end -->`; `<!-- file: PATH -->` shows a file.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from pathlib import Path
 from kwhatif.errors import ExitCode
 from kwhatif.policy.schema import policy_schema_text
 from kwhatif.report import schema_text
+from kwhatif.whatif.compare import comparison_schema_text
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n.*?<!-- end -->", re.DOTALL)
+FILE = re.compile(r"<!-- file: (?P<path>.+?) -->\n.*?<!-- end -->", re.DOTALL)
 #: The moment at which the demo's dump was taken, so that ages stay what they were; 100 columns fit a web page.
 ENVIRONMENT = {"SOURCE_DATE_EPOCH": "1795245600", "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 
@@ -56,7 +58,11 @@ def fresh(text: str) -> str:
             return match[0]  # whoever has jq sees whether it is up to date
         return f"<!-- output: {command} -->\n```console\n$ {command}\n{output_of(command)}\n```\n<!-- end -->"
 
-    return BLOCK.sub(block, text)
+    def file(match: re.Match[str]) -> str:
+        path = Path(match["path"])
+        return f"<!-- file: {path} -->\n```{path.suffix[1:]}\n{(ROOT / path).read_text()}```\n<!-- end -->"
+
+    return FILE.sub(file, BLOCK.sub(block, text))
 
 
 def generated() -> dict[Path, str]:
@@ -64,6 +70,7 @@ def generated() -> dict[Path, str]:
     documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     files = {path: fresh(path.read_text()) for path in documents if BLOCK.search(path.read_text())}
     files[ROOT / "kwhatif" / "schema" / "report.json"] = schema_text()
+    files[ROOT / "kwhatif" / "schema" / "comparison.json"] = comparison_schema_text()
     files[ROOT / "kwhatif" / "schema" / "policy.json"] = policy_schema_text()
     return files
 

@@ -23,6 +23,8 @@ from kwhatif.model.pod import (
     Pod,
     PodAffinity,
     PodAffinityTerm,
+    PodCondition,
+    PodMeta,
     PodSchedulingGate,
     PodSpec,
     PodStatus,
@@ -161,6 +163,10 @@ class PodBuilder(_Builder):
         """Pending, and nominated to the node."""
         return self.status(nominated_node_name=node)
 
+    def tried(self) -> Self:
+        """`PodScheduled` says that the scheduler found no node for it."""
+        return self.status(conditions=(PodCondition(type="PodScheduled", status="False", reason="Unschedulable"),))
+
     def started(self, time: str) -> Self:
         """`status.startTime`."""
         return self.status(start_time=time)
@@ -253,7 +259,7 @@ class PodBuilder(_Builder):
             spec["affinity"] = Affinity(**{part: kinds[part](**fields) for part, fields in self._affinity.items()})
         spec.setdefault("containers", tuple(Container(**fields) for fields in self._containers))
         spec.setdefault("init_containers", tuple(Container(**fields) for fields in self._init_containers))
-        return Pod(metadata=ObjectMeta(**self._meta), spec=PodSpec(**spec), status=PodStatus(**self._status))
+        return Pod(metadata=PodMeta(**self._meta), spec=PodSpec(**spec), status=PodStatus(**self._status))
 
     def info(self) -> PodInfo:
         """The pod as plugins see it."""

@@ -1,4 +1,4 @@
-"""The status of a PodDisruptionBudget that has none yet (`pkg/controller/disruption/disruption.go`)."""
+"""The status of a PodDisruptionBudget, as its controller counts it (`pkg/controller/disruption/disruption.go`)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import msgspec
 
 from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import OwnerReference, controller_of
-from kwhatif.model.pod import Pod, pod_condition
+from kwhatif.model.pod import Pod, is_ready
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 
@@ -26,6 +27,13 @@ _SCALABLE: Mapping[str, type[Scalable]] = {
     "StatefulSet": StatefulSet,
 }
 _GROUPS = ("", "apps", "extensions")
+#: Kind and group -> resource, of the API server's own kinds without a scale.
+_UNSCALABLE: Mapping[tuple[str, str], str] = {
+    (resource.kind, resource.group): f"{resource.plural}.{resource.group}".rstrip(".")
+    for resource in RESOURCES.values()
+    if resource.kind not in _SCALABLE
+}
+_NOBODY: Mapping[str, str] = {}
 
 
 class SyncFailed(msgspec.Struct, frozen=True):
@@ -39,20 +47,40 @@ class SyncFailed(msgspec.Struct, frozen=True):
 
 
 def budget_status(budget: PodDisruptionBudget, cluster: Cluster) -> PodDisruptionBudgetStatus | SyncFailed:
-    """The status that the disruption controller would write for the budget."""
-    pods = _pods_of(budget, cluster)
-    if isinstance(pods, SyncFailed):
-        return pods
+    """The status of a budget that has none yet."""
+    try:
+        selector = compile_selector(budget.spec.selector)
+    except SelectorError as error:
+        return SyncFailed(f"cannot read the selector: {error}")
+    pods = cluster.derived(_pods_by_namespace, Pod).get(budget.metadata.namespace, ())
+    return counted_status(budget, [pod for pod in pods if selector.matches(pod.metadata.labels)], cluster)
+
+
+def counted_status(
+    budget: PodDisruptionBudget, pods: Sequence[Pod], cluster: Cluster, disrupted: Mapping[str, str] = _NOBODY
+) -> PodDisruptionBudgetStatus | SyncFailed:
+    """The status of a budget (`trySync`).
+
+    Args:
+        budget: it.
+        pods: all pods that it selects, finished ones too.
+        cluster: where their controllers are.
+        disrupted: `disruptedPods`, those that still count: pods which are as good as gone.
+    """
     counts = _expected_and_desired(budget, pods, cluster)
     if isinstance(counts, SyncFailed):
         return counts
     expected, desired = counts
-    healthy = sum(map(_healthy, pods))
+    healthy = sum(
+        is_ready(pod) for pod in pods if pod.metadata.deletion_timestamp is None and pod.metadata.name not in disrupted
+    )
     return PodDisruptionBudgetStatus(
         current_healthy=healthy,
         desired_healthy=desired,
         expected_pods=expected,
         disruptions_allowed=max(healthy - desired, 0) if expected > 0 else 0,
+        disrupted_pods=dict(disrupted),
+        observed_generation=budget.metadata.generation,
     )
 
 
@@ -61,21 +89,6 @@ def _pods_by_namespace(cluster: Cluster) -> Mapping[str, Sequence[Pod]]:
     for pod in cluster.all(Pod).values():
         namespaces.setdefault(pod.metadata.namespace, []).append(pod)
     return namespaces
-
-
-def _pods_of(budget: PodDisruptionBudget, cluster: Cluster) -> list[Pod] | SyncFailed:
-    """All pods that the budget selects, finished ones too."""
-    try:
-        selector = compile_selector(budget.spec.selector)
-    except SelectorError as error:
-        return SyncFailed(f"cannot read the selector: {error}")
-    pods = cluster.derived(_pods_by_namespace, Pod).get(budget.metadata.namespace, ())
-    return [pod for pod in pods if selector.matches(pod.metadata.labels)]
-
-
-def _healthy(pod: Pod) -> bool:
-    ready = pod_condition(pod, "Ready")
-    return pod.metadata.deletion_timestamp is None and ready is not None and ready.status == "True"
 
 
 def _expected_and_desired(
@@ -123,6 +136,11 @@ def _expected_scale(pods: Iterable[Pod], cluster: Cluster) -> int | SyncFailed:
 
 
 def _no_controller(pod: Pod, owner: OwnerReference) -> SyncFailed:
+    """No finder has found it; the last one asks for its scale (`getScaleController`)."""
+    group = owner.api_version.rpartition("/")[0]
+    unscalable = _UNSCALABLE.get((owner.kind, group))
+    if unscalable is not None:
+        return SyncFailed(f"{unscalable} does not implement the scale subresource")
     missing = f"{owner.kind} {pod.metadata.namespace}/{owner.name}" if owner.kind in _SCALABLE else ""
     return SyncFailed(f'found no controllers for pod "{pod.metadata.name}"', missing)
 

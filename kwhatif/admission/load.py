@@ -64,20 +64,26 @@ def _unknown_classes(cluster: Cluster, unknown: Mapping[str, str]) -> Iterator[C
 
 def fill_budgets(cluster: Cluster) -> Iterator[Caveat]:
     """Give every budget without a status the one that the disruption controller would write; yields caveats."""
-    for key, budget in list(cluster.all(PodDisruptionBudget).items()):
+    for budget in list(cluster.all(PodDisruptionBudget).values()):
         if budget.status is not None:
             continue
-        status = budget_status(budget, cluster)
-        if isinstance(status, SyncFailed):
-            missing = bool(status.missing)
-            yield BudgetNotComputed(budget=key, reason=status.reason, absent=status.missing, missing=missing)
-            status = PodDisruptionBudgetStatus()
-        else:
-            yield BudgetComputed(
-                budget=key,
-                allowed=status.disruptions_allowed,
-                expected=status.expected_pods,
-                healthy=status.current_healthy,
-                desired=status.desired_healthy,
-            )
-        cluster.add(replace(budget, status=status))
+        counted, caveat = with_status(budget, cluster)
+        yield caveat
+        cluster.add(counted)
+
+
+def with_status(budget: PodDisruptionBudget, cluster: Cluster) -> tuple[PodDisruptionBudget, Caveat]:
+    """The budget with the status that the disruption controller would write, and that it was not read."""
+    key, status = key_of(budget), budget_status(budget, cluster)
+    if isinstance(status, SyncFailed):
+        missing = bool(status.missing)
+        caveat: Caveat = BudgetNotComputed(budget=key, reason=status.reason, absent=status.missing, missing=missing)
+        return replace(budget, status=PodDisruptionBudgetStatus()), caveat
+    caveat = BudgetComputed(
+        budget=key,
+        allowed=status.disruptions_allowed,
+        expected=status.expected_pods,
+        healthy=status.current_healthy,
+        desired=status.desired_healthy,
+    )
+    return replace(budget, status=status), caveat

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.batch.batch import Batch, can_be_kept_up
 from kwhatif.batch.opportunistic import OpportunisticBatch, ScoredNode
-from kwhatif.batch.result import ScheduleResult, result_of
+from kwhatif.batch.result import ScheduleResult, gated_result, result_of
 from kwhatif.batch.signature import Signer
 from kwhatif.framework.attempt import attempt, held_back
 from kwhatif.framework.profile import Profile
@@ -71,7 +71,7 @@ class BatchCache:
         state, opportunistic = self._state, self._opportunistic
         gated = held_back(self._profile, pod, state)
         if gated is not None:
-            return ScheduleResult(pod, "Gated", gated=gated)
+            return gated_result(pod, gated)
         cycle = self._cycles.begin()
         signature = opportunistic.sign(pod, state)
         hinted = opportunistic.hint(pod, signature, state, cycle)

@@ -45,6 +45,8 @@ class EvictionCandidates:
         self._use(cycle, budgets)
         self._classes: dict[Hashable, NodeClass] = {}
         self._class_of: dict[str, NodeClass] = {}
+        #: Plugins that rejected the pod before any node was looked at.
+        self._before = cycle.unschedulable_plugins - {verdict.plugin for verdict in cycle.verdicts.values()}
         self._begin({candidate.node: candidate for candidate in found.candidates})
 
     def _use(self, cycle: Cycle, budgets: Budgets) -> None:
@@ -95,6 +97,7 @@ class EvictionCandidates:
             "Preempts",
             best.node,
             fit_error(total, histogram(+reasons)),
+            rejectors=tuple(sorted({*self._before, *(plugin for each in current for plugin in each.plugins)})),
             candidate=best,
             cleared_nominations=cleared_nominations(cycle, best),
             nominated=best.node,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from kwhatif.batch.ranked_nodes import RankedNodes
 from kwhatif.framework.status import Verdict
@@ -26,8 +26,8 @@ class ClassVerdicts:
         self.order: RankedNodes[Rank] = RankedNodes({})
         #: What keeps the pod out.
         self.objections: dict[str, Verdict] = {}
-        #: How many nodes give these reasons.
-        self._counts: dict[tuple[str, ...], int] = {}
+        #: Of how many nodes a plugin says so.
+        self._counts: dict[tuple[str, tuple[str, ...]], int] = {}
 
     def copy(self) -> ClassVerdicts:
         """An independent copy."""
@@ -41,7 +41,7 @@ class ClassVerdicts:
         """What keeps the pod out of all of the nodes, and whom it would evict on some: as if recorded one by one."""
         self.outdated.clear()
         self.objections = dict(verdicts)
-        self._counts = Counter([verdict.status.reasons for verdict in verdicts.values()])
+        self._counts = Counter([_said(verdict) for verdict in verdicts.values()])
         self.candidates = {name: candidates[name] for name in verdicts if name in candidates}
         self.order = RankedNodes({name: candidate.rank for name, candidate in self.candidates.items()})
 
@@ -52,17 +52,22 @@ class ClassVerdicts:
             self.feasible.add(name)
         else:
             self.objections[name] = objection
-            reasons = objection.status.reasons
-            self._counts[reasons] = self._counts.get(reasons, 0) + 1
+            said = _said(objection)
+            self._counts[said] = self._counts.get(said, 0) + 1
         if candidate is not None:
             self.candidates[name] = candidate
         self.order.put(name, candidate.rank if candidate else None)
 
     def count_reasons(self, counts: Counter[str]) -> None:
         """Add how many nodes give a reason."""
-        for reasons, number in self._counts.items():
+        for (_, reasons), number in self._counts.items():
             for reason in reasons:
                 counts[reason] += number
+
+    @property
+    def plugins(self) -> Iterator[str]:
+        """Those that object to any of the nodes."""
+        return (plugin for (plugin, _), number in self._counts.items() if number and plugin)
 
     def forget(self, name: str) -> None:
         """The node is not in the class any more."""
@@ -74,8 +79,12 @@ class ClassVerdicts:
         self.feasible.discard(name)
         objection = self.objections.pop(name, None)
         if objection is not None:
-            self._counts[objection.status.reasons] -= 1
+            self._counts[_said(objection)] -= 1
         self.candidates.pop(name, None)
+
+
+def _said(verdict: Verdict) -> tuple[str, tuple[str, ...]]:
+    return verdict.plugin, verdict.status.reasons
 
 
 class NodeClass:

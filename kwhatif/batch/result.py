@@ -37,6 +37,8 @@ class ScheduleResult(msgspec.Struct, frozen=True):
     #: Of a placed pod: the node's scores by plugin, normalised and weighted, and their sum with extenders.
     score: int = 0
     scores: Mapping[str, int] = {}
+    #: Of a pod that was not placed: the plugins that rejected it, sorted.
+    rejectors: tuple[str, ...] = ()
     #: What keeps a gated pod out of the queue.
     gated: Verdict | None = None
     #: Of a preempting pod: whom it evicts, and which lower nominations fall.
@@ -74,7 +76,7 @@ def result_of(whole: Attempt) -> ScheduleResult:
     pod, scores, found = whole.cycle.pod, whole.scores, whole.post_filter
     reserve = whole.cycle.reserve
     if whole.gated is not None:
-        return ScheduleResult(pod, "Gated", gated=whole.gated, whole=whole)
+        return gated_result(pod, whole.gated)
     if scores is not None:
         ties = tuple(scores.best())
         place = next(index for index, node in enumerate(scores.nodes) if node.name == ties[0])
@@ -88,6 +90,7 @@ def result_of(whole: Attempt) -> ScheduleResult:
             reserve=reserve,
             whole=whole,
         )
+    rejectors = tuple(sorted(whole.cycle.unschedulable_plugins))
     outcome = found.outcome if found else None
     if isinstance(outcome, Preemption) and outcome.node is not None:
         return ScheduleResult(
@@ -95,6 +98,7 @@ def result_of(whole: Attempt) -> ScheduleResult:
             "Preempts",
             outcome.node,
             whole.message,
+            rejectors=rejectors,
             candidate=outcome.candidates[0],
             cleared_nominations=outcome.cleared_nominations,
             nominated=outcome.node,
@@ -104,9 +108,22 @@ def result_of(whole: Attempt) -> ScheduleResult:
         )
     if found is not None and found.nominated and found.status.code is Code.SUCCESS:
         # A PostFilter of your own, which need not evict anybody.
-        node, ties = found.nominated, (found.nominated,)
         return ScheduleResult(
-            pod, "Preempts", node, whole.message, find_ties=partial(tuple, ties), reserve=reserve, whole=whole
+            pod,
+            "Preempts",
+            found.nominated,
+            whole.message,
+            rejectors=rejectors,
+            find_ties=partial(tuple, (found.nominated,)),
+            reserve=reserve,
+            whole=whole,
         )
     nominated = pod.pod.status.nominated_node_name if found is None or found.nominated is None else found.nominated
-    return ScheduleResult(pod, "Unschedulable", message=whole.message, nominated=nominated, whole=whole)
+    return ScheduleResult(
+        pod, "Unschedulable", message=whole.message, rejectors=rejectors, nominated=nominated, whole=whole
+    )
+
+
+def gated_result(pod: PodInfo, gated: Verdict) -> ScheduleResult:
+    """The pod may not enter the queue."""
+    return ScheduleResult(pod, "Gated", rejectors=(gated.plugin,), gated=gated)

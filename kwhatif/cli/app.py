@@ -18,8 +18,10 @@ from kwhatif.cli.characters import adapt_streams
 from kwhatif.cli.completion import completion
 from kwhatif.cli.gate import gate
 from kwhatif.cli.preempt import preempt
+from kwhatif.cli.queue import queue
 from kwhatif.cli.rbac import rbac
 from kwhatif.cli.schedule import schedule
+from kwhatif.cli.simulate import simulate
 from kwhatif.cli.snapshot import app as snapshot
 from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
 from kwhatif.errors import ExitCode, InputError, KwhatifError, PluginFailed
@@ -40,7 +42,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help as kubectl's, and in half the time
 )
-for command in (schedule, preempt, gate, rbac, completion):
+for command in (schedule, preempt, gate, simulate, queue, rbac, completion):
     app.command(cls=Command)(command)
 app.add_typer(snapshot, name="snapshot", help="A cluster in one file: save it, describe it.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from kwhatif.cli.edits import Compare, Edits, If
 from kwhatif.cli.run import now
 from kwhatif.cli.stages import Stages
 from kwhatif.cli.usage import CLUSTER, OTHER, SCHEDULER, check_not_swapped
@@ -19,6 +21,7 @@ from kwhatif.garbage import MANY, no_garbage_collection
 
 if TYPE_CHECKING:
     from kwhatif.api import SchedulerOptions
+    from kwhatif.report import Report
     from kwhatif.sources.live.options import LiveArguments
     from kwhatif.sources.progress import Progress
     from kwhatif.whatif.session import Session
@@ -163,6 +166,13 @@ class Where(NamedTuple):
             raise typer.BadParameter(str(wrong), param_hint="--request-timeout") from wrong
 
 
+class Answers(NamedTuple):
+    """What a command has found out; `before` is the answer without the edits, where that is wanted too."""
+
+    report: Report
+    before: Report | None = None
+
+
 class Source(NamedTuple):
     """A cluster, and the scheduler to ask about it."""
 
@@ -170,24 +180,53 @@ class Source(NamedTuple):
     scheduler_config: str | None
     call_extenders: bool
     plugin: list[str] | None
+    if_: list[str] | None = None
+    edits: list[str] | None = None
+    compare: bool = False
 
     @property
     def strict(self) -> bool:
         """Whether missing information is an error."""
         return self.where.strict
 
-    def load(self, *, manifests: Sequence[str] = (), lenient: bool = False) -> Session:
-        """Read it; `lenient` for commands that have their own answer to missing information.
+    def load(self, *, manifests: Sequence[str] = (), lenient: bool = False, namespace: str | None = None) -> Session:
+        """Read it, and make the edits; `lenient` for commands that have their own answer to missing information.
+
+        `namespace` is that of objects which edits name without one.
 
         Raises:
             UsageError: this is no cluster, and one of the manifests is: the two are swapped.
+            InputError: an edit is wrong.
         """
         with no_garbage_collection():
             session = self._read(strict=self.strict and not lenient)
             if self.where.from_:
                 check_not_swapped(self.where.from_, manifests, session)
             _keep(session)
-        return session
+        if not (self.if_ or self.edits):
+            return session
+        from kwhatif.api import edited_by
+
+        return edited_by(session, self.if_ or (), files=self.edits or (), namespace=namespace, option="--if")
+
+    def ask(
+        self,
+        question: Callable[[Session, Sequence[str]], Report],
+        manifests: Sequence[str] = (),
+        *,
+        lenient: bool = False,
+        namespace: str | None = None,
+    ) -> Answers:
+        """Read the cluster, and ask about these manifests; with `--compare` without the edits as well."""
+        session = self.load(manifests=manifests, lenient=lenient, namespace=namespace)
+        if not self.compare or session.unedited is None:
+            return Answers(question(session, manifests))
+        import kwhatif
+        from kwhatif.sources.files import STDIN
+
+        again = [kwhatif.text(sys.stdin.buffer.read(), STDIN) if path == "-" else path for path in manifests]
+        before = question(session.unedited, again)
+        return Answers(question(session, again), before)
 
     def _read(self, *, strict: bool) -> Session:
         import kwhatif
@@ -237,13 +276,18 @@ def _source(
     scheduler_config: SchedulerConfig = None,
     call_extenders: CallExtenders = False,
     plugin: Plugin = None,
+    if_: If = None,
+    edits: Edits = None,
+    compare: Compare = False,
 ) -> Source:
     if call_extenders and scheduler_config is None:
         raise typer.BadParameter(
             "it needs the configuration that names the extenders: give --scheduler-config",
             param_hint="--call-extenders",
         )
-    return Source(where, scheduler_config, call_extenders, plugin)
+    if compare and not (if_ or edits):
+        raise typer.BadParameter("it needs edits: give --if or --edits", param_hint="--compare")
+    return Source(where, scheduler_config, call_extenders, plugin, if_, edits, compare)
 
 
 #: Parameters that stand for several options -> what makes their value of those.

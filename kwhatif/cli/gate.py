@@ -23,11 +23,14 @@ from kwhatif.cli.options import (
     template_paths,
 )
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
-from kwhatif.cli.run import Style, now, print_report
+from kwhatif.cli.run import Style, now, print_answers
 from kwhatif.errors import ExitCode, InputError, Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kwhatif.report import ProblemRow, Report
+    from kwhatif.whatif.session import Session
 
 
 class GateOutput(Enum):
@@ -101,10 +104,11 @@ def gate(
 
     pods = named(manifests, filename)
     files = parse_reports(report or ())
-    with template_paths():
-        answer = kwhatif.gate(
-            cluster.load(manifests=pods, lenient=True),
-            *pods,
+
+    def ask(session: Session, manifests: Sequence[str]) -> Report:
+        return kwhatif.gate(
+            session,
+            *manifests,
             policy=policy,
             rollout=rollout.value,
             namespace=namespace,
@@ -113,9 +117,12 @@ def gate(
             strict=cluster.strict,
             today=_today(),
         )
-    write_reports(answer, files)
-    print_report(answer, Style(output.value, color, quiet))
-    _exit(answer)
+
+    with template_paths():
+        answers = cluster.ask(ask, pods, lenient=True, namespace=namespace)
+    write_reports(answers.report, files)
+    print_answers(answers, Style(output.value, color, quiet))
+    _exit(answers.report)
 
 
 def _today() -> date:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,12 @@ from kwhatif.cli.options import (
     template_paths,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
 
 
 @reads_cluster
@@ -57,15 +63,18 @@ def preempt(
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     pods = [*(manifests or ()), *(filename or ())]
-    session = cluster.load(manifests=pods)
-    with template_paths():
-        report = kwhatif.preempt(
+
+    def ask(session: Session, manifests: Sequence[str]) -> Report:
+        return kwhatif.preempt(
             session,
-            *pods,
+            *manifests,
             alone=alone,
             admission=not no_admission,
             namespace=namespace,
             template_paths=pod_template_path or (),
             validation=validate,  # type: ignore[arg-type] # checked by the option
         )
-    answer(report, Style(output.value, color, quiet, explain), conditions)
+
+    with template_paths():
+        answers = cluster.ask(ask, pods, namespace=namespace)
+    answer(answers, Style(output.value, color, quiet, explain), conditions)

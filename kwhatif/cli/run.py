@@ -17,6 +17,7 @@ from kwhatif.errors import ExitCode
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from kwhatif.cli.cluster import Answers
     from kwhatif.report import Report
 
 #: Width of tables that go to a file or a pipe: nothing is wrapped there.
@@ -72,13 +73,30 @@ class Style(NamedTuple):
     explain: bool = False
 
 
-def answer(report: Report, style: Style, conditions: tuple[str, ...]) -> None:
+def answer(answers: Answers, style: Style, conditions: tuple[str, ...]) -> None:
     """Print the report, and exit with 1 if it holds one of the conditions."""
     from kwhatif.whatif.fail_on import fails
 
-    print_report(report, style)
-    if fails(report, conditions):
+    print_answers(answers, style)
+    if fails(answers.report, conditions):
         raise typer.Exit(ExitCode.ANSWERED_NO)
+
+
+def print_answers(answers: Answers, style: Style) -> None:
+    """The report, or what the edits make different, on standard output in the format asked for."""
+    if answers.before is None:
+        print_report(answers.report, style)
+        return
+    from kwhatif.render.comparison import FORMATS, comparison_tables
+    from kwhatif.whatif.compare import compare
+
+    comparison = compare(answers.before, answers.report)
+    if style.output in ("table", "wide"):
+        print_parts(comparison_tables(comparison, quiet=style.quiet), style.color)
+    elif style.output in FORMATS:
+        print_data(FORMATS[style.output](comparison), style.output)
+    else:
+        raise typer.BadParameter(f"there is no {style.output} of two answers", param_hint="--compare")
 
 
 def print_report(report: Report, style: Style) -> None:

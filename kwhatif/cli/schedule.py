@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kwhatif.cli.cluster import Source, reads_cluster
 from kwhatif.cli.options import (
     Alone,
@@ -21,6 +23,12 @@ from kwhatif.cli.options import (
     template_paths,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
 
 
 @reads_cluster
@@ -51,15 +59,18 @@ def schedule(
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     pods = named(manifests, filename)
-    session = cluster.load(manifests=pods)
-    with template_paths():
-        report = kwhatif.schedule(
+
+    def ask(session: Session, manifests: Sequence[str]) -> Report:
+        return kwhatif.schedule(
             session,
-            *pods,
+            *manifests,
             alone=alone,
             admission=not no_admission,
             namespace=namespace,
             template_paths=pod_template_path or (),
             validation=validate,  # type: ignore[arg-type] # checked by the option
         )
-    answer(report, Style(output.value, color, quiet), conditions)
+
+    with template_paths():
+        answers = cluster.ask(ask, pods, namespace=namespace)
+    answer(answers, Style(output.value, color, quiet), conditions)

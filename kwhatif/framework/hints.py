@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -15,6 +15,7 @@ from kwhatif.framework.events import ActionType, ClusterEvent, EventResource
 from kwhatif.framework.guard import CallSite, GuardedPlugin, unguarded
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import Profile
+from kwhatif.matching.volumes import claim_names
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.state.pod_info import PodInfo
@@ -40,6 +41,21 @@ def queue_if(condition: object) -> QueueingHint:
 QueueingHintFn = Callable[[PodInfo, Any, Any, Cluster], QueueingHint]
 
 
+#: What pods and events have in common, in any words of the plugin's own; None stands for everything.
+Keys = Collection[Hashable] | None
+
+
+class HintIndex(NamedTuple):
+    """Which pods an event can concern, so that not all have to be asked. Only for speed.
+
+    Of a pod with none of the event's keys the hint must say QUEUE_SKIP. Replicas have the same keys.
+    """
+
+    of_pod: Callable[[Pod], Keys]
+    #: Of the object before and after, with the cluster after the event.
+    of_event: Callable[[Any, Any, Cluster], Keys]
+
+
 class ClusterEventWithHint(NamedTuple):
     """An event that a plugin registers for, and what it makes of it; without a hint the pod is always queued."""
 
@@ -48,6 +64,7 @@ class ClusterEventWithHint(NamedTuple):
     #: Pods that differ in nothing but name, UID and time of creation get the same answer. Only for speed; the pod that
     #: the event itself is about is always asked by itself.
     same_for_replicas: bool = False
+    indexed_by: HintIndex | None = None
 
 
 @runtime_checkable
@@ -65,13 +82,17 @@ class Registration(NamedTuple):
     event: ClusterEvent
     hint: QueueingHintFn | None
     same_for_replicas: bool
+    indexed_by: HintIndex | None = None
 
 
 def builtin(
-    resource: EventResource, action: ActionType, queueing_hint: QueueingHintFn | None = None
+    resource: EventResource,
+    action: ActionType,
+    queueing_hint: QueueingHintFn | None = None,
+    index: HintIndex | None = None,
 ) -> ClusterEventWithHint:
     """What a plugin of kube-scheduler registers for: none of its hints tells replicas apart."""
-    return ClusterEventWithHint(ClusterEvent(resource, action), queueing_hint, same_for_replicas=True)
+    return ClusterEventWithHint(ClusterEvent(resource, action), queueing_hint, same_for_replicas=True, indexed_by=index)
 
 
 #: What is registered for a plugin that says nothing, and for extenders (`UnrollWildCardResource`).
@@ -148,6 +169,21 @@ def _guarded(plugin: str, hint: QueueingHintFn | None) -> QueueingHintFn | None:
 def is_same_pod(waiting: PodInfo, pod: Pod) -> bool:
     """Whether the event is about the very pod that waits."""
     return waiting.uid == (pod.metadata.uid or key_of(pod))
+
+
+def _claims(pod: Pod) -> Keys:
+    return [f"{pod.metadata.namespace}/{claim.name}" for claim in claim_names(pod)]
+
+
+#: For events of claims that concern only the pods which name them.
+BY_CLAIM = HintIndex(_claims, lambda old, new, _cluster: (key_of(old if new is None else new),))
+#: For deletions of pods that concern nobody if the pod has no volumes.
+BY_VOLUMES = HintIndex(lambda _pod: (), lambda old, _new, _cluster: None if old.spec.volumes else ())
+
+
+def changed_keys(old: Mapping[str, str], new: Mapping[str, str]) -> set[str]:
+    """The keys of labels that were added, removed or changed."""
+    return {key for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
 
 
 def is_scheduled(pod: Pod) -> bool:

@@ -185,7 +185,7 @@ def mismatch(pairs: Sequence[tuple[str, str]], terms: Iterable[Term] | None, nod
 class RequiredNodeAffinity:
     """`nodeSelector` and required node affinity of a pod (`GetRequiredNodeAffinity`)."""
 
-    __slots__ = ("_broken", "_selector", "keys", "reads_name", "terms")
+    __slots__ = ("_selector", "is_broken", "keys", "reads_name", "terms")
 
     def __init__(self, spec: PodSpec) -> None:
         self._selector = tuple((spec.node_selector or {}).items())
@@ -194,7 +194,8 @@ class RequiredNodeAffinity:
         #: None: no required affinity at all; an empty tuple matches nothing.
         self.terms = None if required is None else compile_terms(required.node_selector_terms)
         terms = self.terms or ()
-        self._broken = required is not None and len(terms) < len(required.node_selector_terms)
+        #: Whether some term does not parse.
+        self.is_broken = required is not None and len(terms) < len(required.node_selector_terms)
         #: The label keys that the answer can depend on.
         self.keys = frozenset(key for key, _ in self._selector).union(*(term.keys for term in terms))
         self.reads_name = any(term.reads_name for term in terms)
@@ -209,7 +210,7 @@ class RequiredNodeAffinity:
 
     def fails_on(self, node: SelectedNode) -> bool:
         """Whether `matches` is false, and upstream's also reports that a term does not parse."""
-        return self._broken and all(node.labels.get(key) == value for key, value in self._selector)
+        return self.is_broken and all(node.labels.get(key) == value for key, value in self._selector)
 
     def mismatch(self, node: SelectedNode) -> Mismatch:
         """Why `matches` is false."""

@@ -269,6 +269,13 @@ class ServiceAccountsNotChecked(_Caveat, tag="service-accounts", kw_only=True):
     names: tuple[str, ...]
 
 
+class MissingServiceAccounts(_Caveat, tag="missing-service-account", kw_only=True):
+    """Pods name a ServiceAccount that is not in the dump, which has others of that namespace: they are refused."""
+
+    missing: bool = True
+    names: tuple[str, ...]
+
+
 class AdmissionNotAsked(_Caveat, tag="admission-webhooks", kw_only=True):
     """The cluster has admission webhooks or policies, which may change or refuse pods and are not asked."""
 
@@ -292,10 +299,14 @@ class AutoscalerNotModelled(_Caveat, tag="autoscaler", kw_only=True):
         return self.target
 
 
-class AutoscalersNotRead(_Caveat, tag="autoscalers-not-read", kw_only=True):
-    """The dump holds HorizontalPodAutoscalers, which are not read."""
+class DevicesNotModelled(_Caveat, tag="devices-not-modelled", kw_only=True):
+    """Devices have features that Kubernetes turns off by default, and that are not modelled."""
 
-    count: int
+    missing: bool = True
+    #: Most pods claim no device.
+    warns: ClassVar[bool | None] = False
+    #: Kinds or fields.
+    features: tuple[str, ...]
 
 
 class UnknownQuotaScope(_Caveat, tag="unknown-quota-scope", kw_only=True):
@@ -417,6 +428,10 @@ class OrderedPodPending(_Caveat, tag="ordered-pod-pending", kw_only=True):
     pod: str
 
 
+class PendingAsleep(_Caveat, tag="pending-asleep", kw_only=True):
+    """Pending pods that the scheduler has tried in vain: they are not tried again until something wakes them."""
+
+
 class OneOfEqualPods(_Caveat, tag="one-of-equal-pods", kw_only=True):
     """Of equal pods one was judged."""
 
@@ -487,6 +502,10 @@ class VolumeProvisioned(_Caveat, tag="volume-provisioned", kw_only=True):
     everywhere: bool = True
 
 
+class QueueNotSeen(_Caveat, tag="queue-not-seen", kw_only=True):
+    """The scheduler keeps its queue in memory: order and states are taken from what the pods say of themselves."""
+
+
 Caveat = (
     NoNodes
     | NoPods
@@ -519,9 +538,10 @@ Caveat = (
     | UnjudgedKind
     | PodSecurityNotChecked
     | ServiceAccountsNotChecked
+    | MissingServiceAccounts
     | AdmissionNotAsked
     | AutoscalerNotModelled
-    | AutoscalersNotRead
+    | DevicesNotModelled
     | UnknownQuotaScope
     | PluginNotModelled
     | ExtenderNotAsked
@@ -537,6 +557,7 @@ Caveat = (
     | WorkloadNotInDump
     | UnknownController
     | OrderedPodPending
+    | PendingAsleep
     | OneOfEqualPods
     | FieldIgnored
     | VersionNotDefault
@@ -545,6 +566,7 @@ Caveat = (
     | Batching
     | ClaimUnbound
     | VolumeProvisioned
+    | QueueNotSeen
 )
 
 

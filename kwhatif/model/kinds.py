@@ -104,3 +104,37 @@ def _resources() -> list[Resource]:
 
 #: By type.
 RESOURCES: Mapping[type[Model], Resource] = {resource.type: resource for resource in _resources()}
+
+#: Short names, as kubectl has them -> kinds.
+_SHORT = {
+    "cj": "CronJob",
+    "deploy": "Deployment",
+    "ds": "DaemonSet",
+    "no": "Node",
+    "ns": "Namespace",
+    "pc": "PriorityClass",
+    "pdb": "PodDisruptionBudget",
+    "po": "Pod",
+    "pv": "PersistentVolume",
+    "pvc": "PersistentVolumeClaim",
+    "quota": "ResourceQuota",
+    "rc": "ReplicationController",
+    "rs": "ReplicaSet",
+    "sc": "StorageClass",
+    "sts": "StatefulSet",
+    "svc": "Service",
+}
+
+
+def _by_word() -> Mapping[str, Resource]:
+    found: dict[str, Resource] = {}
+    for resource in RESOURCES.values():
+        for word in (resource.kind.lower(), resource.plural):
+            found[word] = resource
+            if resource.group:
+                found[f"{word}.{resource.group}"] = found[f"{word}.v1.{resource.group}"] = resource
+    return found | {short: found[kind.lower()] for short, kind in _SHORT.items()}
+
+
+#: Kinds by every name that kubectl has for them, in lower case: singular, plural, short, or followed by the group.
+BY_WORD: Mapping[str, Resource] = _by_word()

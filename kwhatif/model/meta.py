@@ -54,6 +54,7 @@ class ObjectMeta(Model):
     uid: str = ""
     labels: dict[str, str] = {}
     generate_name: str = ""
+    generation: int = 0
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     owner_references: tuple[OwnerReference, ...] = ()

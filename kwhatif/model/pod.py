@@ -43,6 +43,14 @@ class RestartPolicyRule(Model):
     action: str = ""
 
 
+class Probe(Model):
+    """`readinessProbe` or `startupProbe` of a container: how long it takes at least, in seconds."""
+
+    initial_delay_seconds: int = 0
+    period_seconds: int = 10
+    success_threshold: int = 1
+
+
 class Container(Model):
     """A container or init container; `restart_policy: Always` makes an init container a sidecar."""
 
@@ -52,6 +60,8 @@ class Container(Model):
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str = ""
     restart_policy_rules: tuple[RestartPolicyRule, ...] = ()
+    readiness_probe: Probe | None = None
+    startup_probe: Probe | None = None
 
 
 class Toleration(Model):
@@ -181,6 +191,7 @@ class PodSpec(Model):
     host_users: bool | None = None
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
+    termination_grace_period_seconds: int = 30
 
 
 class PodCondition(Model):
@@ -189,12 +200,36 @@ class PodCondition(Model):
     type: str = ""
     status: str = ""
     reason: str = ""
+    last_transition_time: str | None = None
+
+
+class ContainerStateWaiting(Model):
+    """`state.waiting` of a container."""
+
+    reason: str = ""
+
+
+class ContainerStateTerminated(Model):
+    """`state.terminated` of a container."""
+
+    exit_code: int = 0
+    reason: str = ""
+    finished_at: str | None = None
+
+
+class ContainerState(Model):
+    """`state` of a container; that it runs is neither of these."""
+
+    waiting: ContainerStateWaiting | None = None
+    terminated: ContainerStateTerminated | None = None
 
 
 class ContainerStatus(Model):
-    """`status.containerStatuses[]`: what an in-place resize has actually granted."""
+    """`status.containerStatuses[]`: how it is, and what an in-place resize has actually granted."""
 
     name: str = ""
+    restart_count: int = 0
+    state: ContainerState | None = None
     resources: ResourceRequirements | None = None
     allocated_resources: ResourceList | None = None
 
@@ -225,22 +260,60 @@ class PodStatus(Model):
     """`status` of a pod."""
 
     phase: str = ""
+    reason: str = ""
+    qos_class: str = ""
     start_time: str | None = None
     nominated_node_name: str = ""
     conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
+    ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
     resources: ResourceRequirements | None = None
     allocated_resources: ResourceList | None = None
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
     extended_resource_claim_status: ExtendedResourceClaimStatus | None = None
 
 
+class PodAnnotations(Model):
+    """The annotations of pods that are rules; all others are dropped as they are read."""
+
+    #: How long the simulation takes this pod to start, to stop, to run until it ends by itself; and "false" for one
+    #: that never gets ready.
+    start_seconds: str = field(name="kwhatif.dev/start-seconds", default="")
+    stop_seconds: str = field(name="kwhatif.dev/stop-seconds", default="")
+    run_seconds: str = field(name="kwhatif.dev/run-seconds", default="")
+    ready: str = field(name="kwhatif.dev/ready", default="")
+    deletion_cost: str = field(name="controller.kubernetes.io/pod-deletion-cost", default="")
+    completion_index: str = field(name="batch.kubernetes.io/job-completion-index", default="")
+    #: How often pods with this number have failed before, where a Job has a limit per number.
+    index_failures: str = field(name="batch.kubernetes.io/job-index-failure-count", default="")
+    index_ignored_failures: str = field(name="batch.kubernetes.io/job-index-ignored-failure-count", default="")
+    #: Given, perhaps as "", for a static pod.
+    mirror: str | None = field(name="kubernetes.io/config.mirror", default=None)
+    config_source: str | None = field(name="kubernetes.io/config.source", default=None)
+    #: Whether the descheduler may evict the pod whatever it is, or rather would not; they count if they are given.
+    evict: str | None = field(name="descheduler.alpha.kubernetes.io/evict", default=None)
+    prefer_no_eviction: str | None = field(name="descheduler.alpha.kubernetes.io/prefer-no-eviction", default=None)
+    restarted_at: str = field(name="kubectl.kubernetes.io/restartedAt", default="")
+
+
+NO_ANNOTATIONS = PodAnnotations()
+#: The finalizer that the Job controller lifts once it has counted the pod.
+JOB_TRACKING = "batch.kubernetes.io/job-tracking"
+
+
+class PodMeta(ObjectMeta):
+    """The metadata of pods and their templates."""
+
+    annotations: PodAnnotations = NO_ANNOTATIONS
+    finalizers: tuple[str, ...] = ()
+
+
 class Pod(Model, tag_field="kind", tag="Pod"):
     """`v1.Pod`."""
 
     api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: PodMeta = PodMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
@@ -248,7 +321,7 @@ class Pod(Model, tag_field="kind", tag="Pod"):
 class PodTemplateSpec(Model):
     """`spec.template` of a workload."""
 
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: PodMeta = PodMeta()
     spec: PodSpec = PodSpec()
 
 
@@ -266,3 +339,9 @@ def pod_condition(pod: Pod, type_: str) -> PodCondition | None:
 def is_terminal(pod: Pod) -> bool:
     """Succeeded or failed: such a pod is not part of the scheduler's world."""
     return pod.status.phase in ("Succeeded", "Failed")
+
+
+def is_ready(pod: Pod) -> bool:
+    """Whether the pod's condition Ready is True (`IsPodReady` in `pkg/api/v1/pod/util.go`)."""
+    ready = pod_condition(pod, "Ready")
+    return ready is not None and ready.status == "True"

@@ -23,6 +23,7 @@ class PodDisruptionBudgetSpec(Model):
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
     selector: LabelSelector | None = None
+    unhealthy_pod_eviction_policy: str | None = None
 
 
 class PodDisruptionBudgetStatus(Model):
@@ -33,6 +34,7 @@ class PodDisruptionBudgetStatus(Model):
     current_healthy: int = 0
     desired_healthy: int = 0
     expected_pods: int = 0
+    observed_generation: int = 0
 
 
 class PodDisruptionBudget(Model, tag_field="kind", tag="PodDisruptionBudget"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import field
 
 from kwhatif.model.meta import Model, ObjectMeta
@@ -34,12 +36,21 @@ class DeviceCapacity(Model):
 
 
 class DeviceAttribute(Model):
-    """The value of an attribute: exactly one of these."""
+    """The value of an attribute: exactly one of these; lists are known, but not modelled."""
 
     int_value: int | None = field(name="int", default=None)
     bool_value: bool | None = field(name="bool", default=None)
     string_value: str | None = field(name="string", default=None)
     version_value: str | None = field(name="version", default=None)
+    ints: tuple[int, ...] = ()
+    bools: tuple[bool, ...] = ()
+    strings: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it has more than one value (gate `DRAListTypeAttributes`)."""
+        return bool(self.ints or self.bools or self.strings or self.versions)
 
 
 class Counter(Model):
@@ -76,6 +87,8 @@ class BasicDevice(Model):
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
     allow_multiple_allocations: bool = False
+    #: Not modelled (gate `DRANodeAllocatableResources`).
+    node_allocatable_resource_mappings: dict[str, Any] = {}
 
 
 class Device(BasicDevice):

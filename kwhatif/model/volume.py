@@ -39,6 +39,10 @@ class ImageVolume(Model):
     reference: str = ""
 
 
+class LocalVolume(Model):
+    """`emptyDir` or `hostPath`: that it is there is all that counts."""
+
+
 class Volume(InTreeDisks):
     """`spec.volumes[]`: at most one source is set; sources that no rule reads are absent."""
 
@@ -47,3 +51,5 @@ class Volume(InTreeDisks):
     ephemeral: EphemeralVolumeSource | None = None
     csi: CSIVolume | None = None
     image: ImageVolume | None = None
+    empty_dir: LocalVolume | None = None
+    host_path: LocalVolume | None = None

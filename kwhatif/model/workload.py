@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import field
+
 from kwhatif.model.meta import LabelSelector, Model, ObjectMeta
 from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.model.volume import ClaimTemplate
@@ -49,6 +51,7 @@ class ReplicationControllerSpec(Model):
     replicas: int | None = None
     selector: dict[str, str] | None = None
     template: PodTemplateSpec | None = None
+    min_ready_seconds: int = 0
 
 
 class ReplicationController(Model, tag_field="kind", tag="ReplicationController"):
@@ -59,19 +62,35 @@ class ReplicationController(Model, tag_field="kind", tag="ReplicationController"
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
 
 
+class RolloutAnnotations(Model):
+    """What a Deployment's controller notes on its ReplicaSets, as text; all other annotations are dropped."""
+
+    #: The Deployment's replicas, and with maxSurge the most pods there may be, when the ReplicaSet was last resized.
+    desired_replicas: str = field(name="deployment.kubernetes.io/desired-replicas", default="")
+    max_replicas: str = field(name="deployment.kubernetes.io/max-replicas", default="")
+    revision: str = field(name="deployment.kubernetes.io/revision", default="")
+
+
+class ReplicaSetMeta(ObjectMeta):
+    """The metadata of ReplicaSets."""
+
+    annotations: RolloutAnnotations = RolloutAnnotations()
+
+
 class ReplicaSetSpec(Model):
     """`spec` of a ReplicaSet."""
 
     replicas: int | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
+    min_ready_seconds: int = 0
 
 
 class ReplicaSet(Model, tag_field="kind", tag="ReplicaSet"):
     """`apps/v1 ReplicaSet`."""
 
     api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: ReplicaSetMeta = ReplicaSetMeta()
     spec: ReplicaSetSpec = ReplicaSetSpec()
 
 
@@ -83,6 +102,11 @@ class DeploymentSpec(Model):
     template: PodTemplateSpec | None = None
     strategy: UpdateStrategy = UpdateStrategy()
     paused: bool = False
+    min_ready_seconds: int = 0
+    #: None: 10 old ReplicaSets without pods are kept.
+    revision_history_limit: int | None = None
+    #: None: 600.
+    progress_deadline_seconds: int | None = None
 
 
 class Deployment(Model, tag_field="kind", tag="Deployment"):
@@ -99,6 +123,13 @@ class StatefulSetOrdinals(Model):
     start: int = 0
 
 
+class ClaimRetentionPolicy(Model):
+    """`spec.persistentVolumeClaimRetentionPolicy` of a StatefulSet: Retain (also where it is empty), or Delete."""
+
+    when_deleted: str = ""
+    when_scaled: str = ""
+
+
 class StatefulSetSpec(Model):
     """`spec` of a StatefulSet."""
 
@@ -110,6 +141,16 @@ class StatefulSetSpec(Model):
     ordinals: StatefulSetOrdinals | None = None
     service_name: str = ""
     pod_management_policy: str = ""
+    min_ready_seconds: int = 0
+    persistent_volume_claim_retention_policy: ClaimRetentionPolicy | None = None
+
+
+class StatefulSetStatus(Model):
+    """`status` of a StatefulSet: its revisions, in the labels of its pods, and how many pods are of the current one."""
+
+    current_revision: str = ""
+    update_revision: str = ""
+    current_replicas: int = 0
 
 
 class StatefulSet(Model, tag_field="kind", tag="StatefulSet"):
@@ -118,6 +159,7 @@ class StatefulSet(Model, tag_field="kind", tag="StatefulSet"):
     api_version: str = ""
     metadata: ObjectMeta = ObjectMeta()
     spec: StatefulSetSpec = StatefulSetSpec()
+    status: StatefulSetStatus = StatefulSetStatus()
 
 
 class DaemonSetSpec(Model):
@@ -126,6 +168,7 @@ class DaemonSetSpec(Model):
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
     update_strategy: UpdateStrategy = UpdateStrategy()
+    min_ready_seconds: int = 0
 
 
 class DaemonSet(Model, tag_field="kind", tag="DaemonSet"):
@@ -134,6 +177,48 @@ class DaemonSet(Model, tag_field="kind", tag="DaemonSet"):
     api_version: str = ""
     metadata: ObjectMeta = ObjectMeta()
     spec: DaemonSetSpec = DaemonSetSpec()
+
+
+class OnExitCodes(Model):
+    """`onExitCodes` of a rule for failed pods."""
+
+    container_name: str | None = None
+    operator: str = ""
+    values: tuple[int, ...] = ()
+
+
+class OnPodCondition(Model):
+    """An entry of `onPodConditions`; no status means True."""
+
+    type: str = ""
+    status: str = ""
+
+
+class PodFailureRule(Model):
+    """`podFailurePolicy.rules[]`."""
+
+    action: str = ""
+    on_exit_codes: OnExitCodes | None = None
+    on_pod_conditions: tuple[OnPodCondition, ...] = ()
+
+
+class PodFailurePolicy(Model):
+    """`podFailurePolicy` of a Job: the first rule that matches decides."""
+
+    rules: tuple[PodFailureRule, ...] = ()
+
+
+class SuccessRule(Model):
+    """`successPolicy.rules[]`."""
+
+    succeeded_indexes: str | None = None
+    succeeded_count: int | None = None
+
+
+class SuccessPolicy(Model):
+    """`successPolicy` of an indexed Job."""
+
+    rules: tuple[SuccessRule, ...] = ()
 
 
 class JobSpec(Model):
@@ -145,6 +230,17 @@ class JobSpec(Model):
     suspend: bool = False
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
+    #: None: 6, or no limit where there is one per index.
+    backoff_limit: int | None = None
+    backoff_limit_per_index: int | None = None
+    max_failed_indexes: int | None = None
+    active_deadline_seconds: int | None = None
+    #: "": Failed where there is a policy for failed pods, else TerminatingOrFailed.
+    pod_replacement_policy: str = ""
+    pod_failure_policy: PodFailurePolicy | None = None
+    success_policy: SuccessPolicy | None = None
+    #: Another controller than that of Kubernetes.
+    managed_by: str = ""
 
 
 class JobCondition(Model):
@@ -152,12 +248,27 @@ class JobCondition(Model):
 
     type: str = ""
     status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class UncountedPods(Model):
+    """`status.uncountedTerminatedPods` of a Job: UIDs of pods whose end is not in its counts yet."""
+
+    succeeded: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
 
 
 class JobStatus(Model):
-    """`status` of a Job: how many of its pods have succeeded, and whether that is all."""
+    """`status` of a Job: how its pods ended, and whether that is all."""
 
     succeeded: int = 0
+    failed: int = 0
+    #: Such as `0-2,5`.
+    completed_indexes: str = ""
+    failed_indexes: str = ""
+    start_time: str | None = None
+    uncounted_terminated_pods: UncountedPods | None = None
     conditions: tuple[JobCondition, ...] = ()
 
 

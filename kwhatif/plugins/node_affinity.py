@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import ClassVar
 
 from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import UnmatchedSelector
-from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, queue_if
+from kwhatif.framework.hints import ClusterEventWithHint, HintIndex, Keys, QueueingHint, builtin, changed_keys, queue_if
 from kwhatif.framework.incremental import NormalizesByRange, ScoresByShape
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
@@ -176,7 +176,7 @@ class NodeAffinity:
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A node is added, or its labels change."""
         node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
-        return (builtin(EventResource.NODE, node, self._after_node_change),)
+        return (builtin(EventResource.NODE, node, self._after_node_change, HintIndex(_wanted_labels, _changed_labels)),)
 
     def _after_node_change(self, pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:
         """The pod selects the node now, and did not before; terms that do not parse are an error, which queues."""
@@ -186,3 +186,22 @@ class NodeAffinity:
         if not required.matches(named(new)):
             return queue_if(required.fails_on(named(new)))
         return queue_if(old is None or not required.matches(named(old)))
+
+
+def _wanted_labels(pod: Pod) -> Keys:
+    """A node that matches now and did not before has a label now which some requirement wants, or lost one."""
+    affinity = pod.spec.affinity
+    required = affinity.node_affinity.required if affinity and affinity.node_affinity else None
+    keys: set[Hashable] = set((pod.spec.node_selector or {}).items())
+    for term in required.node_selector_terms if required else ():
+        for requirement in term.match_expressions:
+            pairs = [(requirement.key, value) for value in requirement.values]
+            keys.update(pairs if requirement.operator == "In" else [requirement.key])
+    return None if _required(pod).is_broken else keys
+
+
+def _changed_labels(old: Node | None, new: Node, _cluster: Cluster) -> Keys:
+    if old is None:
+        return None
+    changed = changed_keys(old.metadata.labels, new.metadata.labels)
+    return [*changed, *((key, new.metadata.labels.get(key)) for key in changed)]

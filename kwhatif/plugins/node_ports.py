@@ -8,7 +8,7 @@ from typing import ClassVar
 from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import PortConflict
-from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_scheduled, queue_if
+from kwhatif.framework.hints import ClusterEventWithHint, HintIndex, Keys, QueueingHint, builtin, is_scheduled, queue_if
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unschedulable
@@ -67,7 +67,7 @@ class NodePorts:
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A pod is deleted; a node is added."""
         return (
-            builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted),
+            builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted, HintIndex(_ports, _freed_ports)),
             builtin(EventResource.NODE, ActionType.ADD),
         )
 
@@ -78,3 +78,11 @@ def _after_pod_deleted(pod: PodInfo, old: Pod, _new: None, _cluster: Cluster) ->
         return QueueingHint.QUEUE_SKIP
     freed = host_ports(old.spec)
     return queue_if(any(conflicts(port, freed) for port in pod.ports))
+
+
+def _ports(pod: Pod) -> Keys:
+    return {(port.protocol, port.port) for port in host_ports(pod.spec)}
+
+
+def _freed_ports(old: Pod, _new: None, _cluster: Cluster) -> Keys:
+    return _ports(old)

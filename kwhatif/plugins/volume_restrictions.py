@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple, Self
 from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import VolumeConflict
-from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, queue_if
+from kwhatif.framework.hints import BY_CLAIM, BY_VOLUMES, ClusterEventWithHint, QueueingHint, builtin, queue_if
 from kwhatif.framework.incremental import Selective, Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.signers import Fragments
@@ -130,9 +130,9 @@ class VolumeRestrictions:
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A pod is deleted; a node is added; a claim is made."""
         return (
-            builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted),
+            builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted, BY_VOLUMES),
             builtin(EventResource.NODE, ActionType.ADD),
-            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added),
+            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added, BY_CLAIM),
         )
 
 

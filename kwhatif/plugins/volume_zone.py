@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import VolumeConflict
-from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, queue_if
+from kwhatif.framework.hints import BY_CLAIM, ClusterEventWithHint, QueueingHint, builtin, queue_if
 from kwhatif.framework.incremental import Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.signers import Fragments
@@ -72,7 +72,7 @@ class VolumeZone:
         return (
             builtin(EventResource.STORAGE_CLASS, add, _after_class_added),
             builtin(EventResource.NODE, add | ActionType.UPDATE_NODE_LABEL),
-            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, add | update, _after_claim_change),
+            builtin(EventResource.PERSISTENT_VOLUME_CLAIM, add | update, _after_claim_change, BY_CLAIM),
             builtin(EventResource.PERSISTENT_VOLUME, add | update, _after_volume_change),
         )
 

@@ -129,7 +129,7 @@ def build_rulebook(data: object, where: str, line_of: Callable[[str], int] = lam
 
 def _decode(data: object) -> tuple[Policy | None, list[Issue]]:
     if not isinstance(data, Mapping) or (data.get("apiVersion"), data.get("kind")) != (API_VERSION, KIND):
-        return None, [("", f"is no policy: expected an object with apiVersion {API_VERSION} and kind {KIND}")]
+        return None, [("", f"is not a policy: expected an object with apiVersion {API_VERSION} and kind {KIND}")]
     issues = list(problems(data, Policy))
     if issues:
         return None, issues

@@ -11,7 +11,7 @@ import msgspec
 from kwhatif.cel import CelRuntimeError, Program
 from kwhatif.matching.labels import Selector
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
-from kwhatif.policy.words import few, hang, subject, victims_by_owner
+from kwhatif.policy.words import after, few, hang, subject, victims_by_owner
 from kwhatif.report import Decision, Outcome, VictimRow, WorkloadRow
 
 Labels = Mapping[str, str]
@@ -52,7 +52,7 @@ def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
             row = workload.row
             counted = {"Unschedulable": row.unschedulable, "Denied": row.denied, "Gated": row.gated}.get(outcome, 0)
             said = subject(row, hits, verb, verbs, counted)
-            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}: {_reason(hits[0])}")
+            yield _hit(workload, hits, f"{said}{_held_up(workload, hits)}{after(hits)}: {_reason(hits[0])}")
 
     return find
 
@@ -93,7 +93,7 @@ def preemption(workloads: Sequence[Judged]) -> Iterator[Hit]:
     for workload, hits in _where(workloads, lambda decision: decision.outcome == "Preempts"):
         victims = victims_by_owner([victim for decision in hits for victim in decision.victims])
         evicts = subject(workload.row, hits, "would evict", "would evict")
-        yield _hit(workload, hits, f"{evicts} {victims or 'others'}")
+        yield _hit(workload, hits, f"{evicts} {victims or 'others'}{after(hits)}")
 
 
 def budget_violation(workloads: Sequence[Judged]) -> Iterator[Hit]:

@@ -9,7 +9,8 @@ from kwhatif.report import Decision, Outcome, RolloutRow, VictimRow, WorkloadRow
 
 #: So many owners of victims are named.
 _MOST_OWNERS = 3
-_A_LIST = 2
+#: More names of pods than these are not all named.
+_MOST_NAMES = 4
 
 _OBSTACLES: dict[Outcome, str] = {
     "Unschedulable": "fits nowhere",
@@ -47,7 +48,21 @@ def victims_by_owner(victims: Sequence[VictimRow]) -> str:
         said.append(f"{what} (priority {priority})")
     rest = sum(groups.values()) - sum(list(groups.values())[:_MOST_OWNERS])
     said += [f"{rest:,} more"] if rest else []
-    return "".join(said) if len(said) < _A_LIST else f"{', '.join(said[:-1])} and {said[-1]}"
+    return listed(said)
+
+
+def after(decisions: Sequence[Decision]) -> str:
+    """` after shop/debug, which was pending`: who came first and took the room; "" if nobody did."""
+    names = list(dict.fromkeys(name for decision in decisions for name in decision.after))
+    if not names:
+        return ""
+    said = listed(names) if len(names) <= _MOST_NAMES else few(names)
+    return f" after {said}, which {'was' if len(names) == 1 else 'were'} pending"
+
+
+def listed(words: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def hang(row: RolloutRow, blocking: Sequence[Decision]) -> str:

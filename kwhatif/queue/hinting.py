@@ -7,11 +7,12 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from kwhatif.framework.events import ClusterEvent
-from kwhatif.framework.hints import QUEUE, QueueingHint, Registration
+from kwhatif.framework.hints import QUEUE, HintIndex, Keys, QueueingHint, Registration
+from kwhatif.framework.reference import is_reference
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.queue.queued_pod import QueuedPodInfo
-from kwhatif.queue.unschedulable_pods import Cause, Pods
+from kwhatif.queue.unschedulable_pods import Cause, Group, UnschedulablePods
 
 
 class QueueingStrategy(IntEnum):
@@ -63,10 +64,6 @@ class QueueingHints:
         for entry in (entry for entries in registrations.values() for entry in entries):
             self._by_plugin.setdefault(entry.plugin, set()).add(entry.event)
 
-    def events_of(self, plugin: str) -> Collection[ClusterEvent]:
-        """What the plugin is registered for, in any profile."""
-        return self._by_plugin.get(plugin, ())
-
     def is_of_interest(self, event: ClusterEvent) -> bool:
         """Whether anybody can make something of the event; what is of no interest is dropped at once."""
         if event.is_wildcard:
@@ -97,16 +94,16 @@ class QueueingHints:
         if scheduler_name not in self._registrations:
             return ()
         matching = self._matching_of(scheduler_name, occurrence.event)
-        return [entry for entry in matching if entry.plugin in rejectors]
+        return [entry for entry in matching if entry.plugin in rejectors] if matching else ()
 
     def _ask(self, asked: Sequence[Registration], info: QueuedPodInfo, occurrence: Occurrence) -> Answers:
         _, old, new = occurrence
         if len(asked) == 1:  # as mostly
-            plugin, _, hint, _ = asked[0]
+            plugin, hint = asked[0].plugin, asked[0].hint
             said = QUEUE if hint is None else hint(info.pod_info, old, new, self._cluster)
             return self._single.setdefault((plugin, said), {plugin: said})
         answers: dict[str, QueueingHint] = {}
-        for plugin, _, hint, _ in asked:
+        for plugin, hint in ((entry.plugin, entry.hint) for entry in asked):
             if answers.get(plugin) is not QUEUE:
                 answers[plugin] = QUEUE if hint is None else hint(info.pod_info, old, new, self._cluster)
         return answers
@@ -125,27 +122,80 @@ class QueueingHints:
                 best = max(best, QueueingStrategy.IMMEDIATELY if pending else QueueingStrategy.AFTER_BACKOFF)
         return best
 
-    def answers_in(
-        self, cause: Cause, by_template: Mapping[bytes, Pods], occurrence: Occurrence
-    ) -> Iterator[tuple[Answers, Iterable[QueuedPodInfo]]]:
-        """The same for all pods that are in the pool for one cause: pods with equal answers together.
+    def judge_pool(
+        self, pool: UnschedulablePods, occurrence: Occurrence, *, everybody: bool
+    ) -> Iterator[tuple[Answers, QueueingStrategy, Collection[QueuedPodInfo]]]:
+        """What the event is worth to the pods in the pool: those with equal answers together.
 
-        Replicas are asked as one where that is the same; the pod that the event is about is asked by itself.
+        A gated pod hears only of events that its gating plugin has registered for.
+
+        Args:
+            pool: the pods.
+            occurrence: the event.
+            everybody: leave nobody out; else those whose hints are sure to say QUEUE_SKIP may be missing.
         """
+        own = pool.template_of(occurrence.key) if occurrence.pod_uid else None
+        keys: dict[HintIndex, Keys] = {}
+        for cause, group in pool.groups():
+            if cause.gating_plugin and not self._reaches(occurrence.event, cause.gating_plugin):
+                continue
+            for answers, pods in self._answers_in(cause, group, occurrence, own, None if everybody else keys):
+                yield answers, self.strategy(cause, answers), pods
+
+    def _reaches(self, event: ClusterEvent, plugin: str) -> bool:
+        return any(one.matches(event) for one in self._by_plugin.get(plugin, ()))
+
+    def _answers_in(
+        self,
+        cause: Cause,
+        group: Group,
+        occurrence: Occurrence,
+        own: bytes | None,
+        keys: dict[HintIndex, Keys] | None,
+    ) -> Iterator[tuple[Answers, Collection[QueuedPodInfo]]]:
+        """The answers of the pods that are in the pool for one cause.
+
+        Replicas are asked as one where that is the same; the pod that the event is about (`own` is its template) is
+        asked by itself.
+        """
+        templates = group.templates
         if occurrence.event.is_wildcard:
-            for pods in by_template.values():
+            for pods in templates.values():
                 for info in pods.values():
                     yield self.answers(info, occurrence), (info,)
             return
         asked = self._asked(cause.scheduler_name, cause.rejectors, occurrence)
         if not asked:
             return
-        together = all(entry.same_for_replicas for entry in asked)
-        subject = occurrence.pod_uid
-        for pods in by_template.values():
-            first = next(iter(pods.values()))
-            if together and (not subject or occurrence.key not in pods):
-                yield self._ask(asked, first, occurrence), pods.values()
+        together = all(entry.same_for_replicas for entry in asked) and not is_reference()
+        for template in self._concerned(asked, group, occurrence, own, keys):
+            pods = templates[template]
+            if together and template != own:
+                yield self._ask(asked, next(iter(pods.values())), occurrence), pods.values()
             else:
                 for info in pods.values():
                     yield self._ask(asked, info, occurrence), (info,)
+
+    def _concerned(
+        self,
+        asked: Sequence[Registration],
+        group: Group,
+        occurrence: Occurrence,
+        own: bytes | None,
+        keys: dict[HintIndex, Keys] | None,
+    ) -> Iterable[bytes]:
+        """The templates whose pods have to be asked; what an event's keys are is noted in `keys`."""
+        if keys is None or is_reference():
+            return group.templates
+        found = {own: None} if own in group.templates else {}
+        for entry in asked:
+            index = entry.indexed_by
+            if index is None:
+                return group.templates
+            if index not in keys:
+                keys[index] = index.of_event(occurrence.old, occurrence.new, self._cluster)
+            touched = keys[index]
+            if touched is None:
+                return group.templates
+            found.update(dict.fromkeys(group.concerned(index, touched)))
+        return found

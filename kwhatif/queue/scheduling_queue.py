@@ -12,8 +12,7 @@ from typing import Protocol
 from kwhatif.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, ClusterEvent, pod_events
 from kwhatif.framework.status import Code
 from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import Pod
+from kwhatif.model.pod import Pod, PodMeta
 from kwhatif.queue.active_queue import ActiveQueue, InFlightEvent
 from kwhatif.queue.backoff_queue import BackoffQueue
 from kwhatif.queue.hinting import Answers, Occurrence, QueueingHints, QueueingStrategy
@@ -55,6 +54,8 @@ class SchedulingQueue:
         self._hints = QueueingHints({name: profile.registrations for name, profile in profiles.items()}, cluster)
         self._max_in_unschedulable_pods = options.max_in_unschedulable_pods
         self._witness = witness
+        #: Is shown every pod that an event brings back.
+        self.woken: Callable[[QueuedPodInfo], None] | None = None
 
     # --- pods come, change and go -------------------------------------------------------------------------
 
@@ -106,7 +107,7 @@ class SchedulingQueue:
         if info is not None:
             return info.pod_info
         namespace, _, name = key.partition("/")
-        return PodInfo(Pod(metadata=ObjectMeta(namespace=namespace, name=name, uid=uid)))
+        return PodInfo(Pod(metadata=PodMeta(namespace=namespace, name=name, uid=uid)))
 
     def get(self, key: str) -> QueuedPodInfo | None:
         """The record of the pod with that key, if it waits in any part of the queue."""
@@ -185,26 +186,19 @@ class SchedulingQueue:
         occurrence = Occurrence(event, old, new)
         seen: dict[str, Answers] = {}
         moved: list[tuple[QueuedPodInfo, QueueingStrategy]] = []
-        for cause, by_template in self.unschedulable.groups():
-            if cause.gating_plugin and not self._reaches(event, self._hints.events_of(cause.gating_plugin)):
+        witnessed = self._witness is not None
+        for answers, strategy, pods in self._hints.judge_pool(self.unschedulable, occurrence, everybody=witnessed):
+            if strategy is QueueingStrategy.SKIP and not witnessed:
                 continue
-            for answers, pods in self._hints.answers_in(cause, by_template, occurrence):
-                strategy = self._hints.strategy(cause, answers)
-                if strategy is QueueingStrategy.SKIP and self._witness is None:
-                    continue
-                chosen = [info for info in pods if pre_check is None or pre_check(info.pod_info)]
-                if answers:
-                    seen.update((info.key, answers) for info in chosen)
-                if strategy is not QueueingStrategy.SKIP:
-                    moved.extend((info, strategy) for info in chosen)
+            chosen = [info for info in pods if pre_check is None or pre_check(info.pod_info)]
+            if witnessed and answers:
+                seen.update((info.key, answers) for info in chosen)
+            if strategy is not QueueingStrategy.SKIP:
+                moved.extend((info, strategy) for info in chosen)
         self._tell(occurrence, seen)
         for info, strategy in moved:
             self._requeue(info, strategy)
         self.active.add_event_if_any_in_flight(InFlightEvent(event, old, new))
-
-    @staticmethod
-    def _reaches(event: ClusterEvent, registered: Iterable[ClusterEvent]) -> bool:
-        return any(one.matches(event) for one in registered)
 
     def _judge(self, info: QueuedPodInfo, occurrence: Occurrence, *, replay: bool = False) -> QueueingStrategy:
         answers = self._hints.answers(info, occurrence)
@@ -240,6 +234,8 @@ class SchedulingQueue:
         if strategy is QueueingStrategy.SKIP:
             self.unschedulable.add_or_update(info)
             return False
+        if self.woken is not None:
+            self.woken(info)
         if strategy is QueueingStrategy.AFTER_BACKOFF and self.backoff.is_backing_off(info, self.now):
             return self._move_to_backoff(info)
         return self._move_to_active(info)

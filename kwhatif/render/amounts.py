@@ -20,6 +20,11 @@ def amount(resource: str, value: int) -> str:
     return str(value)
 
 
+def quantity(resource: str, value: int) -> str:
+    """The same as Kubernetes writes it: `700m` or `2` cpu, `1.5Gi`."""
+    return f"{value}m" if resource == CPU and value % 1000 else amount(resource, value)
+
+
 def _bytes(value: int) -> str:
     sign, size = ("-", -value) if value < 0 else ("", value)
     for suffix, unit in _BINARY:

@@ -11,7 +11,6 @@ from kwhatif.framework.extender import Oddity
 from kwhatif.model.caveat import (
     AdmissionNotAsked,
     AutoscalerNotModelled,
-    AutoscalersNotRead,
     Batching,
     BindingNotDated,
     BudgetComputed,
@@ -21,12 +20,14 @@ from kwhatif.model.caveat import (
     CollectionFailed,
     CustomKind,
     DanglingReference,
+    DevicesNotModelled,
     ExtenderBinds,
     ExtenderNotAsked,
     ExtenderOddity,
     FieldIgnored,
     ImagesNotCompared,
     Lacking,
+    MissingServiceAccounts,
     NoBudgets,
     NoDates,
     NodeNameSet,
@@ -46,9 +47,11 @@ from kwhatif.model.caveat import (
     OneOfEqualPods,
     OrderedPodPending,
     OtherVersion,
+    PendingAsleep,
     PluginNotModelled,
     PodSecurityNotChecked,
     PreemptionSampling,
+    QueueNotSeen,
     RecordedChanges,
     Remembered,
     ReplicasKept,
@@ -69,6 +72,7 @@ from kwhatif.model.caveat import (
     VolumeProvisioned,
     WorkloadNotInDump,
 )
+from kwhatif.policy.words import listed
 from kwhatif.render.amounts import duration, plural, some
 from kwhatif.report import KUBERNETES_VERSION, FindingRow, Report
 from kwhatif.sources.resources import by_group
@@ -84,6 +88,9 @@ _DANGLING = {
     "ResourceClaim": "pods that use it cannot be judged",
 }
 _NOT_SPREAD = "its pods are not spread by default"
+
+
+NOTHING_JUDGED = "nothing was judged: the manifests hold no pod, and nothing that makes pods"
 
 
 def worded(report: Report) -> Report:
@@ -136,7 +143,7 @@ def sentences(caveats: Sequence[Caveat]) -> tuple[str, ...]:
 
 def _absent(caveats: Sequence[Lacking]) -> str:
     kinds = [f"{kind}es" if kind.endswith("s") else f"{kind}s" for caveat in caveats for kind in caveat.kinds]
-    return f"the dump has no {_listed(kinds)}: {'; '.join(_CONSEQUENCES[type(caveat)] for caveat in caveats)}"
+    return f"the dump has no {listed(kinds)}: {'; '.join(_CONSEQUENCES[type(caveat)] for caveat in caveats)}"
 
 
 def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - one arm per kind of caveat, nothing else
@@ -208,7 +215,7 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case UndatedSnapshot():
             return "when the dump was taken is not known, so it may be older than the policy allows"
         case NothingJudged():
-            return "nothing was judged: the manifests hold no pod, and nothing that makes pods"
+            return NOTHING_JUDGED
         case NotBuilt(file=file):
             return f"{file} is not built, so what it would change is not judged: {BUILD}"
         case UnjudgedKind(object=name, kind=kind):
@@ -220,14 +227,19 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case ServiceAccountsNotChecked(names=names):
             accounts = "ServiceAccount" if len(names) == 1 else f"{len(names)} ServiceAccounts"
             return f"whether there is {accounts} {some(list(names))} is not checked: without it the pods are refused"
+        case MissingServiceAccounts(names=names):
+            which = "ServiceAccount" if len(names) == 1 else "ServiceAccounts"
+            return (
+                f"the dump has no {which} {some(list(names))}, but others of that namespace: the API server refuses the"
+                " pods"
+            )
         case AdmissionNotAsked(kinds=kinds):
             have = [plural(count, kind, f"{kind[:-1]}ies" if kind[-1] == "y" else "") for kind, count in kinds]
-            return f"the cluster has {_listed(have)}, which are not asked: they may change pods, or refuse them"
+            return f"the cluster has {listed(have)}, which are not asked: they may change pods, or refuse them"
         case AutoscalerNotModelled():
             return _autoscaler(caveat)
-        case AutoscalersNotRead(count=count):
-            scalers = plural(count, "HorizontalPodAutoscaler")
-            return f"the dump has {scalers}, not read: what they scale counts with the replicas that it has"
+        case DevicesNotModelled(features=features):
+            return f"devices have {listed(features)}, not modelled: answers about pods that claim devices may be wrong"
         case UnknownQuotaScope(quota=quota, scope=scope):
             return f"ResourceQuota {quota} has scope {scope}, which is not known: the quota counts for no pod"
         case PluginNotModelled(plugin=plugin):
@@ -306,6 +318,13 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
                 " the first of them (OpportunisticBatching), and so does kwhatif; if more than half a second passes"
                 " between them, it ranks the nodes anew, and another one may be taken"
             )
+        case PendingAsleep(pods=pods):
+            are, them, they = ("is", "it", "it") if len(pods) == 1 else ("are", "them", "they")
+            return (
+                f"{plural(len(pods), 'pending pod')} ({some(list(pods))}) {are} left out: the scheduler has found"
+                f" no node for {them}, and waits for an event or five minutes; {they} may then take room"
+                " that is free now"
+            )
         case OneOfEqualPods(workload=workload, count=count):
             return f"{workload} makes {count} equal pods, of which one is judged alone"
         case ClaimUnbound():
@@ -313,8 +332,13 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case VolumeProvisioned(claim=claim, storage_class=storage_class, provisioner=provisioner):
             reach = "within reach of every node" if caveat.everywhere else "where its allowedTopologies let it be"
             return (
-                f"PersistentVolumeClaim {claim} is bound at once, as StorageClass {storage_class} says: {provisioner}"
-                f" is taken to provision its volume, {reach}"
+                f"PersistentVolumeClaim {claim} is bound at once, as StorageClass {storage_class} says: it is assumed"
+                f" that {provisioner} provisions its volume, {reach}"
+            )
+        case QueueNotSeen():
+            return (
+                "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of"
+                " their age, and whom it has rejected is taken from the condition PodScheduled"
             )
     assert_never(caveat)
 
@@ -331,8 +355,8 @@ _CONSEQUENCES: Mapping[type[Lacking], str] = {
     NoServices: "pods of one service or controller are not spread by default, so a node that scores lower may be taken",
     NoWorkloads: "which pods a workload has already is unknown, so a changed one counts as new",
     NoLimits: "these count as if there were none",
-    NoStorage: "what is said of pods with volumes cannot be trusted",
-    NoDevices: "what is said of pods that claim devices cannot be trusted",
+    NoStorage: "answers about pods with volumes cannot be trusted",
+    NoDevices: "answers about pods that claim devices cannot be trusted",
 }
 
 
@@ -399,10 +423,5 @@ def _deed(caveat: ExtenderOddity, oddity: Oddity) -> str:
         case Oddity.SCORE_OUT_OF_RANGE:
             return f"gave scores outside 0 to 10, which count as they are: {nodes}"
         case Oddity.NO_VICTIMS:
-            return f"left nodes without victims, which are no candidates then: {nodes}"
+            return f"left nodes without victims, so they are not candidates: {nodes}"
     assert_never(oddity)
-
-
-def _listed(words: Sequence[str]) -> str:
-    """`a, b and c`."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

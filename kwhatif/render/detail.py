@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from kwhatif.model.caveat import Caveat
 from kwhatif.render.node_names import NodeNames
 
 #: With more pods or workloads than this, only verdicts are printed, and only of those that do not fit, unless details
@@ -19,3 +20,5 @@ class Detail(msgspec.Struct, frozen=True):
     explain: bool = False
     quiet: bool = False
     names: NodeNames = NodeNames()
+    #: Caveats that the last line names, and no other.
+    said: frozenset[Caveat] = frozenset()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, issues
+from kwhatif.render.safe import safe
 from kwhatif.report import Report
 
 
 def to_github(report: Report) -> str:
-    """One command per finding that counts."""
-    return "".join(f"{_command(issue)}\n" for issue in issues(report) if issue.suppressed is None)
+    """A notice per edit, and one command per finding that counts."""
+    notices = (f"::notice title=kwhatif%3A edit::{_data(safe(line))}" for line in edit_lines(report))
+    findings = (_command(issue) for issue in issues(report) if issue.suppressed is None)
+    return "".join(f"{line}\n" for line in (*notices, *findings))
 
 
 def _command(issue: Issue) -> str:

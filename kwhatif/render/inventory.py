@@ -12,7 +12,7 @@ from kwhatif.render.amounts import amount, plural, some
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
 from kwhatif.whatif.inventory import Inventory
 
-#: Nodes of a shape of their own, and pending pods, beyond which only the number is told.
+#: Nodes of a shape of their own, and pending pods, beyond which only the number is shown.
 _MAX_SHAPES = 15
 _MAX_PENDING = 10
 
@@ -29,8 +29,10 @@ def inventory_tables(inventory: Inventory) -> Iterator[RenderableType]:
         version = f" of a cluster of version {saved.server_version}" if saved.server_version else ""
         yield text(f"saved {saved.taken_at}{version}{', anonymized' if saved.anonymized else ''}", FAINT)
     yield text(", ".join(f"{count:,} {kind}" for kind, count in sorted(inventory.kinds.items())))
-    yield _shapes(inventory)
-    yield _priorities(inventory)
+    if inventory.shapes:
+        yield _shapes(inventory)
+    if inventory.priorities:
+        yield _priorities(inventory)
     yield from _pending(inventory)
     if inventory.exhausted_budgets:
         count = plural(len(inventory.exhausted_budgets), "budget")

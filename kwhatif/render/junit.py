@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.etree import ElementTree as ET
 
 from kwhatif.render.amounts import plural
+from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import MANIFEST, Issue, issues, place
 from kwhatif.render.rejections import may_evict, rejected_groups
 from kwhatif.render.safe import safe
@@ -27,14 +28,19 @@ def to_junit(report: Report) -> str:
     messages = {safe(row.name): safe(row.message) for row in report.workloads}
     root = ET.Element("testsuites", name="kwhatif")
     for file, cases in suites.items():
-        root.append(_suite(file, cases, messages))
+        root.append(_suite(file, cases, messages, list(edit_lines(report))))
     _count(root, [issue for cases in suites.values() for issue in cases.values()])
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(file: str, cases: Mapping[str, Sequence[Issue]], messages: Mapping[str, str]) -> ET.Element:
+def _suite(
+    file: str, cases: Mapping[str, Sequence[Issue]], messages: Mapping[str, str], edits: Sequence[str]
+) -> ET.Element:
     made = ET.Element("testsuite", name=_clean(file))
+    properties = ET.SubElement(made, "properties") if edits else made
+    for line in edits:
+        ET.SubElement(properties, "property", name="edit", value=_clean(safe(line)))
     _count(made, cases.values())
     if file != _POLICY:
         made.set("file", _clean(file))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 
+from kwhatif.model.caveat import NothingJudged
 from kwhatif.render.amounts import plural
-from kwhatif.render.caveats import besides_findings
+from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY
+from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
+from kwhatif.render.markdown_queue import queue_parts
+from kwhatif.render.markdown_text import SIGNS, ZERO_WIDTH_SPACE, cell, code, limited, prose, rows_of
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
 from kwhatif.render.qualifiers import qualifier
@@ -18,84 +20,59 @@ from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
-from kwhatif.report import Decision, Outcome, Report, WorkloadRow
+from kwhatif.report import Decision, Report, WorkloadRow
 
-#: A comment may hold 65,536 characters; what is left out is counted.
-MAX_ROWS = 100
-_MAX_TEXT = 300
 #: So many subjects of equal findings are named, and so many characters are left for evidence.
 _MAX_SUBJECTS = 5
 _MAX_EVIDENCE = 30_000
 
-_SIGNS: dict[Outcome, str] = {
-    "Placed": "✅",
-    "Preempts": "⚠️",
-    "Unschedulable": "❌",
-    "Gated": "⏸️",
-    "Denied": "❌",
-    "Ignored": "⏭️",
-    "Waits": "⏳",
-}
 _VERDICTS = {"pass": "✅ The gate passes", "warn": "⚠️ The gate passes, with warnings", "fail": "❌ The gate fails"}
-
-#: What means something within a line; text never begins one here.
-_PUNCTUATION = re.compile(r"([\\`*_\[\]<>|~&$^])")
-#: What becomes a mention, a reference, an emoji or a link by itself, however it is escaped.
-_REFERENCES = re.compile(r"@(?=\w)|[#!&$](?=\d)|[~%](?=[\w\"])|:(?=//)|:(?=\w+:)|www(?=\.)", re.IGNORECASE)
-_ZERO_WIDTH_SPACE = "\u200b"
 
 
 def to_markdown(report: Report) -> str:
     """A heading with the verdict, a table, the findings; everything from manifests and cluster is inert."""
-    parts = _gate(report) if report.command == "gate" else _decisions(report)
-    return "\n".join([*parts, *_caveats(report)]) + "\n"
+    if report.queue is not None:
+        parts = queue_parts(report.queue)
+    else:
+        parts = _gate(report) if report.command == "gate" else _decisions(report)
+    return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"
 
 
-def prose(text: str) -> str:
-    """The text as nothing but text: no markup, no mention, no link."""
-    text = safe(text)
-    shown = text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
-    return _PUNCTUATION.sub(r"\\\1", _REFERENCES.sub(lambda found: found[0] + _ZERO_WIDTH_SPACE, shown))
-
-
-def code(text: str) -> str:
-    """The text as a code span."""
-    text = safe(text)
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    space = " " if longest else ""
-    return f"{fence}{space}{text}{space}{fence}"
+def _edits(report: Report) -> Iterator[str]:
+    if report.changes:
+        yield from (*(f"- {prose(line)}" for line in edit_lines(report)), "")
 
 
 def _gate(report: Report) -> Iterator[str]:
     verdict = report.policy.verdict if report.policy else "pass"
     doubt = qualifier(report) if verdict == "warn" and not report.problems else ""
     yield f"### {_VERDICTS['fail' if report.problems else verdict]}{f', but {prose(doubt)}' if doubt else ''}"
-    yield ""
     rows = map(_workloads, workload_groups(report.workloads, many=MANY))
-    yield from _table(("", "Workload", "Manifest", "Placed", "Result"), rows)
+    if report.workloads:
+        yield ""
+        yield from rows_of(("", "Workload", "Manifest", "Placed", "Result"), rows)
     found = issues(report)
     counting = grouped(issue for issue in found if issue.suppressed is None)
     if counting:
-        yield from ("", "#### Findings", "", *_limited(map(_finding, counting), len(counting)))
+        yield from ("", "#### Findings", "", *limited(map(_finding, counting), len(counting)))
         yield from _all_evidence((alike[0].decision for alike in counting), report)
     suppressed = grouped(issue for issue in found if issue.suppressed is not None)
     if suppressed:
         yield from ("", "<details><summary>Suppressed findings</summary>", "")
-        yield from (*_limited(map(_finding, suppressed), len(suppressed)), "", "</details>")
+        yield from (*limited(map(_finding, suppressed), len(suppressed)), "", "</details>")
 
 
 def _workloads(rows: Sequence[WorkloadRow]) -> tuple[str, ...]:
     """A workload, or those with equal results."""
     first = rows[0]
-    name = " ".join([_cell(first.name), *([f"and {len(rows) - 1:,} more"] if len(rows) > 1 else [])])
-    where = _cell(_location(*place(first.source)))
+    name = " ".join([cell(first.name), *([f"and {len(rows) - 1:,} more"] if len(rows) > 1 else [])])
+    where = cell(_location(*place(first.source)))
     placed = f"{sum(row.placed for row in rows):,}/{sum(row.replicas for row in rows):,}"
     return _workload_sign(first), name, where, placed, prose(first.message)
 
 
 def _workload_sign(row: WorkloadRow) -> str:
-    return _SIGNS[
+    return SIGNS[
         "Unschedulable" if workload_severity(row) == 0 else "Preempts" if row.placed < row.replicas else "Placed"
     ]
 
@@ -115,7 +92,11 @@ def _finding(alike: Sequence[Issue]) -> str:
 
 def _decisions(report: Report) -> Iterator[str]:
     parts = parts_of(report)
-    yield from _table(("", "Pod", "Node", "Result"), (_part(part, report) for part in parts))
+    if not parts:
+        is_wrong = any(isinstance(caveat, NothingJudged) for caveat in report.caveat_details)
+        yield f"⚠️ {NOTHING_JUDGED}" if is_wrong else "No pod is pending: nothing to decide."
+        return
+    yield from rows_of(("", "Pod", "Node", "Result"), (_part(part, report) for part in parts))
     explained = (decision for _, decisions in parts for decision in decisions if decision.outcome != "Placed")
     yield from _all_evidence(explained, report)
 
@@ -123,10 +104,10 @@ def _decisions(report: Report) -> Iterator[str]:
 def _part(part: Part, report: Report) -> tuple[str, ...]:
     row, decisions = part
     if row is not None:
-        return _workload_sign(row), _cell(row.name), "", prose(workload_sentence(row, decisions))
+        return _workload_sign(row), cell(row.name), "", prose(workload_sentence(row, decisions))
     (decision,) = decisions
-    node = _cell(decision.node) if decision.node else ""
-    return _SIGNS[decision.outcome], _cell(decision.pod), node, prose(sentence_about(decision, report))
+    node = cell(decision.node) if decision.node else ""
+    return SIGNS[decision.outcome], cell(decision.pod), node, prose(sentence_about(decision, report))
 
 
 def _all_evidence(decisions: Iterable[Decision | None], report: Report) -> Iterator[str]:
@@ -147,17 +128,17 @@ def _all_evidence(decisions: Iterable[Decision | None], report: Report) -> Itera
 
 
 def _evidence(decision: Decision, names: NodeNames) -> Iterator[str]:
-    summary = html.escape(safe(decision.pod)).replace("@", f"@{_ZERO_WIDTH_SPACE}")
+    summary = html.escape(safe(decision.pod)).replace("@", f"@{ZERO_WIDTH_SPACE}")
     yield from ("", f"<details><summary>Evidence: {summary}</summary>", "")
     groups = rejected_groups(decision.rejected, may_evict=may_evict(decision))
-    yield from _table(("Nodes", "Reason", "Evidence"), (_group(group, names) for group in groups))
+    yield from rows_of(("Nodes", "Reason", "Evidence"), (_group(group, names) for group in groups))
     if names.note:
         yield f"\n{prose(names.note)}"
     chosen = decision.preemption.chosen if decision.preemption else None
     if chosen is not None:
         yield from ("", f"Victims on {code(chosen.node)}:", "")
         victims = map(_victims, victim_groups(chosen, each=False))
-        yield from _table(("Victims", "Owner", "Priority", "Budgets left"), victims)
+        yield from rows_of(("Victims", "Owner", "Priority", "Budgets left"), victims)
     yield from ("", f"kube-scheduler's words: {prose(decision.message)}", "", "</details>")
 
 
@@ -170,27 +151,6 @@ def _victims(group: VictimGroup) -> tuple[str, ...]:
     return prose(group.name), prose(group.owner), str(group.victims[0].priority), prose("; ".join(group.budgets))
 
 
-def _table(header: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(header)} |"
-    yield f"|{'---|' * len(header)}"
-    for row in islice(rows, MAX_ROWS):
-        yield f"| {' | '.join(row)} |"
-    hidden = sum(1 for _ in rows)
-    if hidden:
-        yield f"\n… and {hidden:,} more"
-
-
-def _limited(lines: Iterator[str], count: int) -> Iterator[str]:
-    yield from islice(lines, MAX_ROWS)
-    if count > MAX_ROWS:
-        yield f"- … and {count - MAX_ROWS:,} more"
-
-
-def _cell(text: str) -> str:
-    """A code span within a table, where a bar ends the cell whatever it stands in."""
-    return code(text).replace("|", "\\|")
-
-
 def _location(file: str, line: int) -> str:
     return f"{file}:{line}" if line else file
 
@@ -199,5 +159,5 @@ def _caveats(report: Report) -> Iterator[str]:
     others = besides_findings(report)
     if others:
         yield from ("", f"<details><summary>{plural(len(others), 'caveat')}</summary>", "")
-        yield from _limited((f"- {prose(caveat)}" for caveat in others), len(others))
+        yield from limited((f"- {prose(caveat)}" for caveat in others), len(others))
         yield from ("", "</details>")

@@ -9,8 +9,10 @@ from kwhatif.model.caveat import (
     AutoscalerNotModelled,
     Caveat,
     CollectionFailed,
+    DevicesNotModelled,
     ExtenderNotAsked,
     ImagesNotCompared,
+    MissingServiceAccounts,
     NoBudgets,
     NoDevices,
     NoImages,
@@ -38,6 +40,7 @@ from kwhatif.model.caveat import (
     VersionNotRead,
 )
 from kwhatif.render.amounts import duration, plural, some
+from kwhatif.render.outcomes import Part
 from kwhatif.report import Decision, Report, WorkloadRow
 
 #: So many things are named; what is beyond them is counted.
@@ -57,6 +60,12 @@ def qualifier(report: Report, concerns: Callable[[Caveat], bool] = lambda _: Tru
     if len(words) > _MOST:
         shown.append(plural(len(words) - _MOST, "more caveat"))
     return "; ".join(shown)
+
+
+def shared(report: Report, parts: Sequence[Part]) -> frozenset[Caveat]:
+    """What every one of the verdicts depends on: said once, below them."""
+    about = [about_pod(decisions[0]) if row is None else about_workload(row, decisions) for row, decisions in parts]
+    return frozenset(caveat for caveat in _that_count(report) if all(concerns(caveat) for concerns in about))
 
 
 def _urgency(caveat: Caveat) -> int:
@@ -125,6 +134,8 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of 
             return f"{name} is not judged"
         case PodSecurityNotChecked(namespaces=namespaces):
             return f"Pod Security of {some([name for name, _ in namespaces])} is not checked"
+        case MissingServiceAccounts(names=names):
+            return f"ServiceAccount {some(list(names), 1)} is missing"
         case AutoscalerNotModelled(target=target):
             return f"the autoscaler of {target} is not modelled"
         case UnknownQuotaScope(quota=quota):
@@ -153,6 +164,7 @@ _CONSTANT: Mapping[type, str] = {
     SomeNamespaces: "only some namespaces are known",
     ObjectsTwice: "some objects are there twice",
     SchedulerConfigLeftOut: "the scheduler's configuration is not applied",
+    DevicesNotModelled: "some features of devices are not modelled",
     RecordedChanges: "recorded changes are not applied",
     UndatedSnapshot: "the age of the dump is not known",
     NothingJudged: "nothing was judged",

@@ -8,6 +8,7 @@ import msgspec
 
 from kwhatif._version import __version__
 from kwhatif.policy.names import about
+from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import MANIFEST, Issue, as_uri, issues
 from kwhatif.render.safe import safe
 from kwhatif.report import Report
@@ -36,9 +37,10 @@ def _rule(name: str) -> dict[str, Any]:
 
 def _invocation(report: Report) -> dict[str, Any]:
     made: dict[str, Any] = {"executionSuccessful": not report.problems}
-    if report.caveats:
+    notes = [*edit_lines(report), *report.caveats]
+    if notes:
         made["toolExecutionNotifications"] = [
-            {"level": "note", "message": {"text": _text(safe(caveat))}} for caveat in report.caveats
+            {"level": "note", "message": {"text": _text(safe(note))}} for note in notes
         ]
     return made
 

@@ -9,15 +9,20 @@ from msgspec.structs import replace
 from rich.console import RenderableType
 from rich.text import Text
 
+from kwhatif.model.caveat import NothingJudged
 from kwhatif.render.amounts import plural, seconds
-from kwhatif.render.caveats import besides_findings
+from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY, Detail
+from kwhatif.render.edits import edit_lines
 from kwhatif.render.gate import gate, queued_before
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.nodes import feasible_table, rejected_table
 from kwhatif.render.outcomes import SIGNS, Part, parts_of, severity, verb
 from kwhatif.render.preemption import candidates_table, story
+from kwhatif.render.qualifiers import qualifier, shared
+from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
+from kwhatif.render.story import story_tables
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
 from kwhatif.render.verdict import verdict, workload_verdict
 from kwhatif.render.victims import victims_table
@@ -25,17 +30,27 @@ from kwhatif.report import Decision, Report
 
 
 def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
-    """Everything that is printed, top to bottom; the verdict is the first line."""
+    """Everything that is printed, top to bottom; the verdict is the first line, but for edits that it rests on."""
     if not detail.quiet:
         now = seconds(report.snapshot.taken_at) if report.snapshot.taken_at else detail.now
         detail = replace(detail, names=NodeNames(nodes_in(report)), now=now)
-    first, *others = (_gate if report.command == "gate" else _judged)(report, detail)
+    for line in () if detail.quiet else edit_lines(report):
+        yield text(line, FAINT)
+    first, *others = _answer(report, detail)
     yield first
     if detail.names.note:
         yield text(detail.names.note, FAINT)
     yield from others
     if not detail.quiet:
         yield from _caveats(report)
+
+
+def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
+    if report.story is not None:
+        return story_tables(report.story, detail)
+    if report.queue is not None:
+        return queue(report, report.queue, detail)
+    return (_gate if report.command == "gate" else _judged)(report, detail)
 
 
 def _gate(report: Report, detail: Detail) -> Iterator[RenderableType]:
@@ -56,23 +71,24 @@ def _judged(report: Report, detail: Detail) -> Iterator[RenderableType]:
     """Workload by workload, then the pods that are no workload's: the worst first, pending pods in queue order."""
     parts = parts_of(report)
     if not parts:
-        yield text("No pod is pending: nothing to decide.", FAINT)
+        yield _nothing(report)
     brief = detail.quiet or (len(parts) > MANY and not (detail.wide or detail.explain))
+    if brief and len(parts) > 1:
+        detail = replace(detail, said=shared(report, parts))
     hidden = _uneventful(parts) if brief and not detail.quiet and report.command != "preempt" else []
     for number, (row, decisions) in enumerate(parts[: len(parts) - len(hidden)]):
         if number and not brief:
             yield ""
         if row is not None:
-            yield workload_verdict(row, report, decisions, detail.names)
+            yield workload_verdict(row, report, decisions, detail.names, detail.said)
         if row is None or not brief:
             yield from _pods(decisions, report, detail, brief=brief)
     if hidden:
         pods = sum(len(decisions) for _, decisions in hidden)
-        yield Text.assemble(
-            SIGNS["Placed"], f" {len(hidden):,} more: all their {pods:,} pods fit ", ("(-o wide)", FAINT)
-        )
+        sign = SIGNS["Preempts" if detail.said else "Placed"]
+        yield Text.assemble(sign, f" {len(hidden):,} more: all their {pods:,} pods fit ", ("(-o wide)", FAINT))
     if len(parts) > 1:
-        yield _sum(report)
+        yield _sum(report, detail)
     if not detail.quiet:
         yield from queued_before(report)
 
@@ -101,7 +117,7 @@ def _pods(decisions: Sequence[Decision], report: Report, detail: Detail, *, brie
 
 def _head(decision: Decision, report: Report, detail: Detail, *, alike: int, of: int) -> Text:
     """The verdict; shorter where the line about the workload has said why."""
-    said = verdict(decision, report, detail.names)
+    said = verdict(decision, report, detail.names, detail.said)
     if of > 1 and decision.outcome in ("Unschedulable", "Denied"):
         sign, style = SIGNS[decision.outcome]
         said = Text.assemble((sign, style), " ", text(decision.pod, STRONG), (f" {verb(decision.outcome, 1)}", style))
@@ -110,11 +126,21 @@ def _head(decision: Decision, report: Report, detail: Detail, *, alike: int, of:
     return said
 
 
-def _sum(report: Report) -> Text:
+def _nothing(report: Report) -> Text:
+    if not any(isinstance(caveat, NothingJudged) for caveat in report.caveat_details):
+        return text("No pod is pending: nothing to decide.", FAINT)
+    sign, style = SIGNS["Preempts"]
+    doubt = qualifier(report, lambda caveat: not isinstance(caveat, NothingJudged))
+    return Text.assemble((sign, style), " ", text(f"{NOTHING_JUDGED}{f'; {doubt}' if doubt else ''}", style))
+
+
+def _sum(report: Report, detail: Detail) -> Text:
     counts = Counter(decision.outcome for decision in sorted(report.decisions, key=severity))
     parts = [f"{count} {verb(outcome, count)}" for outcome, count in counts.items()]
+    shared_doubts = qualifier(report, detail.said.__contains__)
+    doubt = f"; but {shared_doubts}" if shared_doubts else ""
     how = "each judged as if it were the only one" if report.alone else "one after another"
-    return text(f"{plural(len(report.decisions), 'pod')}, {how}: {', '.join(parts) or 'none'}", STRONG)
+    return text(f"{plural(len(report.decisions), 'pod')}, {how}: {', '.join(parts) or 'none'}{doubt}", STRONG)
 
 
 def _placement(decision: Decision, detail: Detail) -> Iterator[RenderableType]:
@@ -151,7 +177,7 @@ def _message(decision: Decision) -> Iterator[RenderableType]:
 
 
 def _caveats(report: Report) -> Iterator[RenderableType]:
-    others = besides_findings(report)
+    others = [caveat for caveat in besides_findings(report) if report.decisions or caveat != NOTHING_JUDGED]
     if others:
         yield ""
         yield text("Caveats", STRONG)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.text import Text
 
-from kwhatif.model.caveat import NoBudgets
-from kwhatif.policy.words import victims_by_owner
+from kwhatif.model.caveat import Caveat, NoBudgets
+from kwhatif.policy.words import after, victims_by_owner
 from kwhatif.render.amounts import plural, some
 from kwhatif.render.node_names import WHOLE, NodeNames
 from kwhatif.render.outcomes import SIGNS, sign_of
@@ -17,23 +17,32 @@ from kwhatif.render.why import did_you_mean, why
 from kwhatif.report import CandidateRow, Decision, Report, WorkloadRow
 
 
-def verdict(decision: Decision, report: Report, names: NodeNames = WHOLE) -> Text:
-    """Sign, pod, and what becomes of it."""
+def verdict(
+    decision: Decision, report: Report, names: NodeNames = WHOLE, said: Collection[Caveat] = frozenset()
+) -> Text:
+    """Sign, pod, and what becomes of it; caveats that are `said` elsewhere only make the sign a warning."""
     sign, style = SIGNS[decision.outcome]
     if decision.outcome == "Placed" and qualifier(report, about_pod(decision)):
         sign, style = SIGNS["Preempts"]
-    said = names.cut(sentence_about(decision, report))
-    return Text.assemble((sign, style), " ", text(decision.pod, STRONG), " ", text(said, style))
+    sentence = names.cut(sentence_about(decision, report, said))
+    return Text.assemble((sign, style), " ", text(decision.pod, STRONG), " ", text(sentence, style))
 
 
-def workload_verdict(row: WorkloadRow, report: Report, decisions: Sequence[Decision], names: NodeNames = WHOLE) -> Text:
+def workload_verdict(
+    row: WorkloadRow,
+    report: Report,
+    decisions: Sequence[Decision],
+    names: NodeNames = WHOLE,
+    said: Collection[Caveat] = frozenset(),
+) -> Text:
     """Sign, workload, what becomes of its pods, what that depends on; where some stay pending, why."""
     sign, style = sign_of(row)
-    doubt = qualifier(report, about_workload(row, decisions))
-    if doubt and style == GOOD:
+    concerns = about_workload(row, decisions)
+    if style == GOOD and qualifier(report, concerns):
         sign, style = SIGNS["Preempts"]
-    said = names.cut(workload_sentence(row, decisions)) + (f"; but {doubt}" if doubt else "")
-    return Text.assemble((sign, style), " ", text(row.name, STRONG), ": ", text(said, style))
+    doubt = qualifier(report, lambda caveat: caveat not in said and concerns(caveat))
+    sentence = names.cut(workload_sentence(row, decisions)) + (f"; but {doubt}" if doubt else "")
+    return Text.assemble((sign, style), " ", text(row.name, STRONG), ": ", text(sentence, style))
 
 
 def workload_sentence(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
@@ -44,9 +53,10 @@ def workload_sentence(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
     return f"{row.message}: {reasons}" if reasons else row.message
 
 
-def sentence_about(decision: Decision, report: Report) -> str:
+def sentence_about(decision: Decision, report: Report, said: Collection[Caveat] = frozenset()) -> str:
     """What becomes of the pod, and what that depends on."""
-    doubt = qualifier(report, about_pod(decision))
+    concerns = about_pod(decision)
+    doubt = qualifier(report, lambda caveat: caveat not in said and concerns(caveat))
     return f"{_fate(decision, report)}; but {doubt}" if doubt else _fate(decision, report)
 
 
@@ -86,11 +96,11 @@ def _preempts(decision: Decision, report: Report) -> str:
     preemption = decision.preemption
     chosen = preemption.chosen if preemption else None
     if preemption is None or chosen is None:
-        return f"fits on no node; it would be nominated to {decision.node}"
+        return f"fits on no node{after([decision])}; it would be nominated to {decision.node}"
     others = [node for node in preemption.ties if node != chosen.node]
     tied = f" (or equally well {some(others)})" if others else ""
     evicted = f"would evict {victims_by_owner(chosen.victims)} on {chosen.node}{tied}"
-    return f"fits only by preemption: {evicted}, {_cost(chosen, report)}"
+    return f"fits only by preemption{after([decision])}: {evicted}, {_cost(chosen, report)}"
 
 
 def _cost(chosen: CandidateRow, report: Report) -> str:
@@ -107,4 +117,4 @@ def _cost(chosen: CandidateRow, report: Report) -> str:
 def _stuck(decision: Decision, report: Report) -> str:
     if report.snapshot.nodes == 0:
         return "stays pending: the cluster has no nodes"
-    return f"stays pending: {why(decision)}"
+    return f"stays pending{after([decision])}: {why(decision)}"

@@ -13,10 +13,11 @@ from kwhatif.model.originals import Originals
 from kwhatif.policy.words import ANNOTATION
 from kwhatif.report import ProblemRow, SourceRow
 from kwhatif.sources.kinds import KINDS
-from kwhatif.sources.manifests import no_pod, read_manifest_set
+from kwhatif.sources.manifests import read_manifest_set
 from kwhatif.sources.named import find_named, parse_reference
 from kwhatif.sources.origin import Manifest
 from kwhatif.sources.strict import Validation
+from kwhatif.sources.unmodelled import in_cluster
 from kwhatif.whatif.applied import Applied
 
 
@@ -26,19 +27,15 @@ class Asked(NamedTuple):
     applied: tuple[Applied, ...]
     problems: tuple[Problem, ...] = ()
     caveats: tuple[Caveat, ...] = ()
-    #: The kinds of all objects, also of those that are not read.
-    kinds: tuple[str, ...] = ()
 
-    def require_pods(self, paths: Sequence[str]) -> None:
-        """Where an answer is about pods, nothing may be wrong, and there must be some.
+    def require_sound(self) -> None:
+        """Nothing may be wrong.
 
         Raises:
             InputError: with every problem.
         """
         if self.problems:
             raise InputError(self.problems)
-        if not any(each.is_workload for each in self.applied):
-            raise InputError([no_pod(paths, self.kinds)])
 
 
 def read_applied(
@@ -67,7 +64,7 @@ def read_applied(
     if not files and not applied:
         raise InputError(problems)
     if not files:
-        return Asked(tuple(applied), tuple(problems))
+        return Asked(tuple(applied), tuple(problems), tuple(in_cluster((), applied, cluster)))
     read = read_manifest_set(
         files,
         stdin=stdin,
@@ -76,7 +73,9 @@ def read_applied(
         custom_kinds=custom_kinds,
         validation=validation,
     )
-    return Asked((*map(as_applied, read.manifests), *applied), (*read.problems, *problems), read.caveats, read.kinds)
+    objects = (*map(as_applied, read.manifests), *applied)
+    caveats = tuple(in_cluster(read.caveats, objects, cluster))
+    return Asked(objects, (*read.problems, *problems), caveats)
 
 
 def as_applied(manifest: Manifest) -> Applied:

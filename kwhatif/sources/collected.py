@@ -13,7 +13,7 @@ from kwhatif.model.caveat import Caveat, NoNodes, OtherVersion
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.report import KUBERNETES_VERSION
-from kwhatif.sources.left_out import not_read, taken_at
+from kwhatif.sources.left_out import devices_not_modelled, not_read, taken_at
 from kwhatif.sources.unread import unread_caveats
 
 
@@ -43,6 +43,8 @@ class Collected(msgspec.Struct):
     namespace: str = DEFAULT_NAMESPACE
     #: `1.36`; "" where it is not known.
     server_version: str = ""
+    #: The newest time in objects that are not read; "" if there is none.
+    last_seen: str = ""
     live: bool = False
 
     def fork(self) -> Collected:
@@ -58,6 +60,7 @@ class Collected(msgspec.Struct):
             *_no_nodes(self.cluster),
             *admit(self.cluster),
             *not_read(self.skipped),
+            *devices_not_modelled(self.cluster, self.skipped),
         ]
         return LoadedCluster(
             self.cluster,
@@ -66,7 +69,7 @@ class Collected(msgspec.Struct):
             caveats=caveats,
             namespace=self.namespace,
             live=self.live,
-            taken_at=None if self.live else taken_at(self.cluster, caveats),
+            taken_at=None if self.live else taken_at(self.cluster, caveats, self.last_seen),
         )
 
 

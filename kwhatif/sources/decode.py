@@ -17,6 +17,7 @@ from msgspec.structs import force_setattr, replace
 
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.originals import Originals
+from kwhatif.sources.bystanders import Bystanders
 from kwhatif.sources.documents import Buffer, Document
 from kwhatif.sources.examine import FAILURES, Head, is_object, read_head, read_leniently
 from kwhatif.sources.kinds import KINDS, AnyObject, group_of
@@ -107,6 +108,8 @@ class ObjectDecoder:
         self.skipped: Counter[str] = Counter()
         #: The same for kinds that it would read in another version.
         self.outdated: Counter[str] = Counter()
+        #: What some of those that are skipped say.
+        self.bystanders = Bystanders()
 
     def document(self, document: Document) -> Iterator[Batch]:
         """The objects of one document, an object or a list."""
@@ -145,6 +148,8 @@ class ObjectDecoder:
     def _entries(self, entries: Sequence[Any], entry: _Entry, place: Place, start: int) -> Iterator[Batch]:
         if not entry.is_read():
             self._skip(entry.api_version or "", entry.kind or "", len(entries))
+            for raw in entries:
+                self.bystanders.see(entry.api_version or "", entry.kind or "", raw)
         elif entries and isinstance(entries[0], msgspec.Raw):
             for index, raw in enumerate(entries, start):
                 yield from self._value(memoryview(raw), place.item(index), entry)
@@ -178,6 +183,7 @@ class ObjectDecoder:
             yield Batch(place, -1, (None if obj is None else self._accept(obj),))
         else:
             self._skip(head.api_version, head.kind)
+            self.bystanders.see(head.api_version, head.kind, json)
 
     def _list(self, head: Head, place: Place) -> Iterator[Batch]:
         entry = _entry_of(head.api_version, head.kind)

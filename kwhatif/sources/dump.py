@@ -69,6 +69,8 @@ def collect_dump(
         cluster.add_all(kind, objects)
     collected.sources = [*(source.name for source in inputs), *(dump.path for dump in foreign)]
     collected.skipped = decoder.skipped + decoder.outdated
+    decoder.bystanders.add_to(cluster)
+    collected.last_seen = decoder.bystanders.newest
     collected.caveats += _outdated(decoder)
     for saved in cluster.all(SavedSnapshot).values():
         _recall(saved, collected)

@@ -15,6 +15,7 @@ from kwhatif.model.kinds import RESOURCES, Resource
 from kwhatif.model.meta import Model
 from kwhatif.model.pod import Pod
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
+from kwhatif.model.usage import METRICS_API_VERSION, NodeMetrics, PodMetrics
 from kwhatif.model.workload import (
     CronJob,
     DaemonSet,
@@ -69,7 +70,12 @@ def _kind(resource: Resource) -> Kind:
 
 #: By name.
 KINDS: Mapping[str, Kind] = {resource.kind: _kind(resource) for resource in RESOURCES.values()} | {
-    SavedSnapshot.__name__: Kind(SavedSnapshot, frozenset({SAVED_API_VERSION}), namespaced=False, conversions={})
+    type_.__name__: Kind(type_, frozenset({api_version}), namespaced, conversions={})
+    for type_, api_version, namespaced in (
+        (SavedSnapshot, SAVED_API_VERSION, False),
+        (NodeMetrics, METRICS_API_VERSION, False),
+        (PodMetrics, METRICS_API_VERSION, True),
+    )
 }
 
 #: All types as one union, told apart by their `kind`.

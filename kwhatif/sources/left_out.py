@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kwhatif.model.caveat import AdmissionNotAsked, AutoscalersNotRead, Caveat, NoDates
+from kwhatif.model.caveat import AdmissionNotAsked, Caveat, DevicesNotModelled, NoDates
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
+from kwhatif.model.resource_slice import ResourceSlice
 from kwhatif.model.saved import SavedSnapshot
 
 #: These have a say in what is stored when a pod is created (`k8s.io/apiserver/pkg/admission/plugin`).
@@ -19,14 +20,15 @@ _ADMISSION = (
     "MutatingAdmissionPolicy",
     "ValidatingAdmissionPolicy",
 )
-_AUTOSCALER = "HorizontalPodAutoscaler"
+_TAINT_RULE = "DeviceTaintRule"
 
 
-def taken_at(cluster: Cluster, caveats: list[Caveat]) -> str | None:
+def taken_at(cluster: Cluster, caveats: list[Caveat], last_seen: str = "") -> str | None:
     """When the dump was taken: as it says itself, or else the newest time in it.
 
-    Nodes report every few minutes, so the newest time is near. Without such a report (files written by hand) it is not
-    known; nor where times are relative.
+    Nodes report every few minutes, so the newest time is near. Without such a report the newest lease, event
+    (`last_seen`) or condition of a pod counts. Where there is none (files written by hand) it is not known; nor where
+    times are relative.
     """
     if any(isinstance(caveat, NoDates) for caveat in caveats):
         return None
@@ -36,7 +38,9 @@ def taken_at(cluster: Cluster, caveats: list[Caveat]) -> str | None:
     nodes = cluster.all(Node).values()
     reports = [condition.last_heartbeat_time for node in nodes for condition in node.status.conditions]
     if not any(reports):
-        return None
+        conditions = (condition for pod in cluster.all(Pod).values() for condition in pod.status.conditions)
+        seen = (last_seen, *(condition.last_transition_time for condition in conditions))
+        return max(filter(_is_time, filter(None, seen)), default=None)
     made = [obj.metadata.creation_timestamp for objects in (nodes, cluster.all(Pod).values()) for obj in objects]
     newest = sorted({time for time in (*reports, *made) if time}, reverse=True)
     return next(filter(_is_time, newest), None)
@@ -58,5 +62,20 @@ def not_read(skipped: Counter[str]) -> Iterator[Caveat]:
     admission = tuple((kind, kinds[kind]) for kind in _ADMISSION if kinds[kind])
     if admission:
         yield AdmissionNotAsked(kinds=admission)
-    if kinds[_AUTOSCALER]:
-        yield AutoscalersNotRead(count=kinds[_AUTOSCALER])
+
+
+def devices_not_modelled(cluster: Cluster, skipped: Counter[str]) -> Iterator[Caveat]:
+    """What devices have that Kubernetes turns off by default, and that the allocator here does not know."""
+    features = [_TAINT_RULE] if any(name.endswith(f"/{_TAINT_RULE}") for name in skipped) else []
+    features += sorted({name for obj in cluster.all(ResourceSlice).values() for name in unknown_features(obj)})
+    if features:
+        yield DevicesNotModelled(features=tuple(features))
+
+
+def unknown_features(obj: ResourceSlice) -> Iterator[str]:
+    """The fields of a slice's devices that no rule here reads (`DRAListTypeAttributes`, `DRANodeAllocatable...`)."""
+    for device in obj.spec.devices:
+        if device.node_allocatable_resource_mappings:
+            yield "nodeAllocatableResourceMappings"
+        if any(attribute.is_list for attribute in device.attributes.values()):
+            yield "attributes with lists"

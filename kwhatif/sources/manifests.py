@@ -39,8 +39,6 @@ class ManifestSet(NamedTuple):
     manifests: tuple[Manifest, ...]
     problems: tuple[Problem, ...] = ()
     caveats: tuple[Caveat, ...] = ()
-    #: The kinds of all objects, also of those that are not read.
-    kinds: tuple[str, ...] = ()
 
 
 def read_manifest_set(
@@ -71,21 +69,18 @@ def read_manifest_set(
         was_read = True
         for document in documents(name, text, problems, is_json=_is_json(name)):
             reader.read(document)
-    kinds = reader.kinds()
-    if not was_read or not (kinds or problems):
-        raise InputError(problems.found or [no_pod(paths, kinds)])
+    if not was_read or not (reader.kinds() or problems):
+        raise InputError(problems.found or [_no_object(paths)])
     reader.finish()
-    return ManifestSet(tuple(reader.manifests), problems.found, tuple(reader.caveats), kinds)
+    return ManifestSet(tuple(reader.manifests), problems.found, tuple(reader.caveats))
 
 
 def _is_json(name: str) -> bool:
     return any(suffix == ".json" for suffix in PurePath(name).suffixes[-2:])
 
 
-def no_pod(paths: Sequence[str], kinds: Sequence[str]) -> Problem:
-    """What is wrong where no object is a pod or makes pods."""
-    found = f"found only {', '.join(kinds)}" if kinds else "found no object at all"
-    return Problem(", ".join(paths) or "the input", f"holds no pod: {found}", hint="give a Pod, Deployment, Job, …")
+def _no_object(paths: Sequence[str]) -> Problem:
+    return Problem(", ".join(paths) or "the input", "holds no object at all", hint="give a Pod, Deployment, Job, …")
 
 
 class _Reader:

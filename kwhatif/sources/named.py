@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.kinds import RESOURCES, Resource
+from kwhatif.model.kinds import BY_WORD, RESOURCES, Resource
 from kwhatif.model.nearest import nearest
-from kwhatif.model.pod import Pod
+from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import Namespace
 from kwhatif.report import SourceRow
 from kwhatif.sources.files import Given
 from kwhatif.sources.kinds import POD_KINDS
 from kwhatif.whatif.applied import Applied
-
-_SHORT = {
-    "cj": "CronJob",
-    "deploy": "Deployment",
-    "ds": "DaemonSet",
-    "no": "Node",
-    "ns": "Namespace",
-    "pc": "PriorityClass",
-    "pdb": "PodDisruptionBudget",
-    "po": "Pod",
-    "pv": "PersistentVolume",
-    "pvc": "PersistentVolumeClaim",
-    "quota": "ResourceQuota",
-    "rc": "ReplicationController",
-    "rs": "ReplicaSet",
-    "sc": "StorageClass",
-    "sts": "StatefulSet",
-    "svc": "Service",
-}
 
 
 class Reference(NamedTuple):
@@ -51,27 +32,13 @@ class Reference(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
 
-def _by_word() -> Mapping[str, Resource]:
-    """Kinds by every name that kubectl has for them, in lower case."""
-    found: dict[str, Resource] = {}
-    for resource in RESOURCES.values():
-        for word in (resource.kind.lower(), resource.plural):
-            found[word] = resource
-            if resource.group:
-                found[f"{word}.{resource.group}"] = found[f"{word}.v1.{resource.group}"] = resource
-    return found | {short: found[kind.lower()] for short, kind in _SHORT.items()}
-
-
-_KINDS = _by_word()
-
-
 def parse_reference(text: str, default_namespace: str) -> Reference | None:
     """The reference that the text is; None for a path. A file or directory of that name is meant, where there is one.
 
     `KIND/NAME` and `KIND/NAMESPACE/NAME`; the kind may be singular, plural, short, or followed by its group.
     """
     word, *rest = text.split("/")
-    resource = _KINDS.get(word.lower())
+    resource = BY_WORD.get(word.lower())
     if isinstance(text, Given) or resource is None or len(rest) not in (1, 2) or not all(rest) or os.path.exists(text):  # noqa: PTH110 - unlike that of `Path`, it never raises
         return None
     namespace, name = rest if len(rest) == 2 else (default_namespace, *rest)
@@ -107,6 +74,48 @@ def _likely(reference: Reference, objects: Mapping[str, KubernetesObject]) -> It
     yield from (key_of(obj) for obj in objects.values() if obj.metadata.name == reference.name)
     beside = [obj.metadata.name for obj in objects.values() if obj.metadata.namespace == reference.namespace]
     yield from (f"{reference.namespace}/{name}" for name in nearest(reference.name, beside))
+
+
+def pending_keys(names: Sequence[str], clusters: Sequence[Cluster], default_namespace: str) -> list[str]:
+    """The keys of pods that are pending in any of these, by name: `pod/NAMESPACE/NAME`, `NAMESPACE/NAME` or `NAME`.
+
+    Raises:
+        InputError: with every name of which there is no pending pod.
+    """
+    keys: list[str] = []
+    problems: list[Problem] = []
+    for name in names:
+        key = _pod_key(name, default_namespace)
+        wrong = [_not_pending(name, key, cluster.get(Pod, key), cluster) for cluster in clusters]
+        if None in wrong:
+            keys.append(key)
+        else:
+            problems.extend(filter(None, wrong[:1]))
+    if problems:
+        raise InputError(problems)
+    return keys
+
+
+def _pod_key(name: str, default_namespace: str) -> str:
+    parts = name.split("/")
+    if len(parts) > 1 and BY_WORD.get(parts[0].lower()) is RESOURCES[Pod] and len(parts) <= 3:
+        parts = parts[1:]
+    return "/".join(parts) if len(parts) > 1 else f"{default_namespace}/{parts[0]}"
+
+
+def _not_pending(name: str, key: str, pod: Pod | None, cluster: Cluster) -> Problem | None:
+    if pod is None:
+        namespace, _, own = key.partition("/")
+        reference = Reference(f"pod/{name}", RESOURCES[Pod], namespace, own)
+        hint = _hint(reference, cluster.all(Pod), cluster)
+        return Problem(name, f'pods "{own}" not found in namespace {namespace}', hint=hint)
+    if is_terminal(pod):
+        return Problem(name, f"it is not pending: its phase is {pod.status.phase}")
+    if pod.spec.node_name:
+        return Problem(name, f"it is not pending: it is on node {pod.spec.node_name}")
+    if pod.metadata.deletion_timestamp is not None:
+        return Problem(name, "it is not in the queue: it is being deleted")
+    return None
 
 
 def require_namespace(name: str, cluster: Cluster) -> None:

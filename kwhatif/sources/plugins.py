@@ -110,7 +110,7 @@ class _Table:
             raise _UnusableError(f"another plugin is named {name} as well")
         replaces = getattr(plugin, "replaces", "")
         if replaces and replaces not in self._built_in:
-            raise _UnusableError(f"it replaces {replaces!r}, which is no built-in plugin")
+            raise _UnusableError(f"it replaces {replaces!r}, which is not a built-in plugin")
         if replaces and any(entry.replaces == replaces for entry in self.own.values()):
             raise _UnusableError(f"another plugin replaces {replaces} as well")
         weight = getattr(plugin, "weight", 1)
@@ -128,13 +128,13 @@ class _Table:
             )
             return replaced.args if replaced is not None and inherits else None
         if not (isinstance(args, type) and issubclass(args, msgspec.Struct)):
-            raise _UnusableError("its Args is no msgspec.Struct")
+            raise _UnusableError("its Args is not a msgspec.Struct")
         return args
 
 
 def _name_and_points(plugin: Any) -> tuple[str, tuple[Point, ...]]:
     if not isinstance(plugin, type):
-        raise _UnusableError(f"it is no class but {type(plugin).__name__}")
+        raise _UnusableError(f"it is not a class but {type(plugin).__name__}")
     name = getattr(plugin, "name", None)
     if not (isinstance(name, str) and name):
         raise _UnusableError("the class has no `name`, a string")

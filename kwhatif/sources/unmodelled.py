@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
 from kwhatif.model.caveat import (
     AutoscalerNotModelled,
     Caveat,
+    DevicesNotModelled,
+    MissingServiceAccounts,
     NotBuilt,
     ServiceAccountsNotChecked,
     UnjudgedKind,
 )
+from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.sources.kinds import group_of
 from kwhatif.sources.outline import Outline
+from kwhatif.whatif.applied import Applied
 
 _AUTOSCALER = "HorizontalPodAutoscaler"
 _SERVICE_ACCOUNT = "ServiceAccount"
+_TAINT_RULE = "DeviceTaintRule"
 #: Made by the API server in every namespace.
 _DEFAULT_ACCOUNT = "default"
 #: Where pods and what makes them name their service account.
@@ -32,6 +38,7 @@ class Unmodelled:
     def __init__(self, default_namespace: str) -> None:
         self._namespace = default_namespace
         self._autoscalers: list[Outline] = []
+        self._has_taint_rules = False
         #: `Kind namespace/name` of everything that is there.
         self._names: set[str] = set()
         #: Service accounts that pods name, `namespace/name`.
@@ -43,6 +50,7 @@ class Unmodelled:
         self._names.add(f"{outline.kind} {namespace}/{outline.metadata.get('name')}")
         if outline.kind == _AUTOSCALER:
             self._autoscalers.append(outline)
+        self._has_taint_rules |= outline.kind == _TAINT_RULE
         for path in _POD_SPECS:
             account = outline.at((*path, "serviceAccountName")) or outline.at((*path, "serviceAccount"))
             if isinstance(account, str) and account not in ("", _DEFAULT_ACCOUNT):
@@ -54,6 +62,8 @@ class Unmodelled:
         unknown = tuple(name for name in self._accounts if f"{_SERVICE_ACCOUNT} {name}" not in self._names)
         if unknown:
             yield ServiceAccountsNotChecked(names=unknown)
+        if self._has_taint_rules:
+            yield DevicesNotModelled(features=(_TAINT_RULE,))
 
     def _autoscaler(self, outline: Outline) -> Caveat:
         kind, name = (outline.at(("spec", "scaleTargetRef", field)) for field in ("kind", "name"))
@@ -68,6 +78,38 @@ class Unmodelled:
 
     def _namespace_of(self, outline: Outline) -> str:
         return str(outline.metadata.get("namespace") or self._namespace)
+
+
+def in_cluster(caveats: Iterable[Caveat], applied: Iterable[Applied], cluster: Cluster) -> Iterator[Caveat]:
+    """The caveats about manifests with what the cluster knows of it; and its autoscalers of what they bring."""
+    scaled: set[str] = set()
+    for caveat in caveats:
+        if isinstance(caveat, ServiceAccountsNotChecked):
+            yield from _accounts(caveat.names, cluster)
+            continue
+        if isinstance(caveat, AutoscalerNotModelled):
+            scaled.add(caveat.target)
+        yield caveat
+    by_target = {each.target: each for each in cluster.all(HorizontalPodAutoscaler).values()}
+    for name in dict.fromkeys(each.source.object for each in applied):
+        if name in by_target and name not in scaled:
+            found = by_target[name]
+            low, high = found.spec.min_replicas, found.spec.max_replicas
+            yield AutoscalerNotModelled(
+                name=key_of(found), target=name, min_replicas=low, max_replicas=high, missing=True
+            )
+
+
+def _accounts(names: Iterable[str], cluster: Cluster) -> Iterator[Caveat]:
+    known = cluster.all(ServiceAccount)
+    namespaces = {key.partition("/")[0] for key in known}
+    unknown = [name for name in names if name not in known]
+    missing = tuple(name for name in unknown if name.partition("/")[0] in namespaces)
+    if missing:
+        yield MissingServiceAccounts(names=missing)
+    unchecked = tuple(name for name in unknown if name not in missing)
+    if unchecked:
+        yield ServiceAccountsNotChecked(names=unchecked)
 
 
 def unjudged(outline: Outline) -> Iterator[Caveat]:

@@ -25,7 +25,14 @@ from kwhatif.sources.validate_pods import doubtful
 Tell = Callable[[str, FieldPath], None]
 Check = Callable[[Any, FieldPath, Tell], None]
 
-_TIMES = {"allocationTimestamp", "creationTimestamp", "deletionTimestamp", "startTime", "timeAdded"}
+_TIMES = {
+    "allocationTimestamp",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "lastTransitionTime",
+    "startTime",
+    "timeAdded",
+}
 
 
 class Validator:

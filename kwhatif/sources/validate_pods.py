@@ -54,6 +54,7 @@ class _Said:
             self._times.append(meta.creation_timestamp)
         if status.start_time is not None:
             self._times.append(status.start_time)
+        self._times += [row.last_transition_time for row in status.conditions if row.last_transition_time is not None]
         self._note(spec, status)
         return meta.name != ""
 

@@ -53,7 +53,7 @@ def as_json(value: Scalar) -> Scalar:
     if not isinstance(value, float):
         return value
     if not isfinite(value):
-        raise ValueError("is no number that JSON can hold")
+        raise ValueError("is not a number that JSON can hold")
     return int(Decimal(repr(value))) if value.is_integer() and abs(value) < 1e21 else value
 
 

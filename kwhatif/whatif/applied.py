@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.load import fill_budgets
+from kwhatif.admission.updated import updated
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
+from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import (
     CronJob,
     DaemonSet,
@@ -69,7 +67,7 @@ def apply_surroundings(cluster: Cluster, applied: Sequence[Applied], *, admissio
         _keep_namespaces(cluster, applied)
     for each in applied:
         if not each.is_workload and not isinstance(each.object, PersistentVolumeClaim):
-            cluster.add(_updated(default_object(each.object), cluster))  # type: ignore[type-var]
+            cluster.add(updated(default_object(each.object), cluster))  # type: ignore[type-var]
     yield from (caveat for caveat in fill_budgets(cluster) if caveat.missing)
 
 
@@ -89,15 +87,3 @@ def apply_claims(cluster: Cluster, applied: Sequence[Applied], claims: NewClaims
         refusal = claims.create(claim)
         if refusal is not None:
             yield each, refusal
-
-
-def _updated(obj: Any, cluster: Cluster) -> Any:
-    """The object with what only the cluster knows of it: its status, the claim that a volume is bound to."""
-    known = cluster.get(type(obj), key_of(obj))
-    if known is None:
-        return obj
-    if isinstance(obj, PodDisruptionBudget):
-        return replace(obj, status=known.status if known.spec == obj.spec else None)
-    if isinstance(obj, PersistentVolume):
-        return replace(obj, spec=replace(obj.spec, claim_ref=known.spec.claim_ref), status=known.status)
-    return replace(obj, status=known.status) if hasattr(obj, "status") else obj

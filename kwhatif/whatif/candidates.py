@@ -17,10 +17,10 @@ from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.caveat import ReplicasKept, UnknownController
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
-from kwhatif.model.meta import LabelSelector, ObjectMeta, controller_of
+from kwhatif.model.meta import LabelSelector, controller_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import Deployment, ReplicaSet
+from kwhatif.model.workload import Deployment, ReplicaSet, ReplicaSetMeta
 from kwhatif.report import ChangeRow
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.claims import NewClaims
@@ -235,7 +235,9 @@ class Planner:
         spec = deployment.spec
         self.cluster.add(
             ReplicaSet(
-                metadata=ObjectMeta(name=owner.name, namespace=pod.metadata.namespace, uid=owner.uid, labels=labels),
+                metadata=ReplicaSetMeta(
+                    name=owner.name, namespace=pod.metadata.namespace, uid=owner.uid, labels=labels
+                ),
                 spec=replace(
                     ReplicaSet().spec,
                     replicas=spec.replicas,

@@ -90,10 +90,16 @@ def _lacks(cluster: Cluster, kind: type[Model]) -> bool:
     """Whether there is none of the kind, and nobody knows whether there should be; unread kinds are said elsewhere."""
     if kind.__name__ in cluster.unread:
         return False
+    if kind is PriorityClass:
+        return not has_read_classes(cluster)
     found: Mapping[str, Any] = cluster.all(kind)
-    if kind is PriorityClass:  # two are in every cluster, also where nothing was read
-        return not any(each.metadata.uid or name not in SYSTEM_PRIORITY_CLASSES for name, each in found.items())
     return not found
+
+
+def has_read_classes(cluster: Cluster) -> bool:
+    """Whether priority classes were read: two are in every cluster, also where nothing was."""
+    found = cluster.all(PriorityClass).items()
+    return any(each.metadata.uid or name not in SYSTEM_PRIORITY_CLASSES for name, each in found)
 
 
 def _dangling(cluster: Cluster) -> Iterator[DanglingReference]:

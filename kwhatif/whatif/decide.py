@@ -77,7 +77,7 @@ def decision_of(result: Attempt, choose: Choose = _all) -> Decision:
     To be made before the snapshot changes: nodes are asked for all their objections.
     """
     cycle, scores, short = result.cycle, result.scores, result_of(result)
-    objections = _objections(result)
+    objections = objections_of(result)
     return decision_about_result(
         short,
         feasible=_feasible_rows(scores) if scores else (),
@@ -88,7 +88,8 @@ def decision_of(result: Attempt, choose: Choose = _all) -> Decision:
     )
 
 
-def _objections(result: Attempt) -> dict[str, tuple[Verdict, ...]]:
+def objections_of(result: Attempt) -> dict[str, tuple[Verdict, ...]]:
+    """All objections to each node that is out, by its name; to be asked before the snapshot changes."""
     asking, nodes = Objections(result.cycle), result.cycle.snapshot.by_name
     return {name: asking.on(nodes[name], verdict) for name, verdict in verdicts_of(result).items()}
 

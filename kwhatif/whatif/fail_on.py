@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from kwhatif.model.caveat import CODES
 from kwhatif.policy.names import CAVEATS, did_you_mean
-from kwhatif.report import Decision, Outcome, Report, WorkloadRow
+from kwhatif.report import Decision, Outcome, QueuedPodRow, Report, WorkloadRow
 
 
 def _stays_pending(decision: Decision) -> bool:
@@ -25,6 +25,14 @@ def _comes_to(outcome: Outcome) -> Callable[[Report], bool]:
     return lambda report: any(decision.outcome == outcome for decision in report.decisions)
 
 
+def _sleeps_though_it_fits(row: QueuedPodRow) -> bool:
+    return row.after is not None and row.after.fate == "Asleep" and row.after.node is not None
+
+
+def _ends(words: Collection[str]) -> Callable[[Report], bool]:
+    return lambda report: report.story is not None and report.story.settled in words
+
+
 CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "unschedulable": lambda report: any(map(_stays_pending, report.decisions)) or any(map(_hangs, report.workloads)),
     "rollout": lambda report: any(map(_hangs, report.workloads)),
@@ -33,7 +41,11 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "ignored": _comes_to("Ignored"),
     "preemption": _comes_to("Preempts"),
     "budget-violation": lambda report: any(map(_breaks_budget, report.decisions)),
+    "asleep": lambda report: report.queue is not None and any(map(_sleeps_though_it_fits, report.queue.pods)),
     CAVEATS: lambda report: bool(report.caveat_details),
+    "pending": lambda report: report.story is not None and bool(report.story.pending),
+    "stalled": _ends(("stalled", "rollout-stuck")),
+    "cycling": _ends(("cycling", "horizon")),
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }
 #: Other spellings: a policy's, and the name that budgets have in kubectl.

@@ -6,7 +6,7 @@ from datetime import date
 
 from msgspec.structs import replace
 
-from kwhatif.model.caveat import NothingJudged, merged
+from kwhatif.model.caveat import merged
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.policy import PriorityClass
@@ -31,8 +31,6 @@ def gate(session: Session, question: Question, book: Rulebook, *, today: date, s
         strict: whether missing information is a failure.
     """
     answer = judge(session, replace(question, max_age=max_age(book.policy)))
-    if not (answer.judged or answer.others or answer.problems):
-        answer.caveats[NothingJudged()] = None
     row = policy.judge(
         book,
         [Judged(*each) for each in answer.judged],

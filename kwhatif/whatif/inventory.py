@@ -18,7 +18,7 @@ from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.quantity import milli_value, parse_quantity, value
 from kwhatif.model.saved import SavedSnapshot
 from kwhatif.report import API_VERSION
-from kwhatif.whatif.completeness import gaps
+from kwhatif.whatif.completeness import gaps, has_read_classes
 
 _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
@@ -98,7 +98,7 @@ def inventory(cluster: Cluster, sources: Sequence[str], caveats: Sequence[Caveat
             SavedRow(taken_at=saved.taken_at, server_version=saved.server_version, anonymized=saved.anonymized)
             for saved in cluster.all(SavedSnapshot).values()
         ),
-        kinds={kind.__name__: count for kind, count in cluster.counts().items() if kind is not SavedSnapshot},
+        kinds=_kinds(cluster),
         unread=dict(cluster.unread),
         shapes=_shapes(cluster.all(Node).values()),
         priorities=_priorities(live),
@@ -110,6 +110,14 @@ def inventory(cluster: Cluster, sources: Sequence[str], caveats: Sequence[Caveat
         missing_details=tuple(gaps(cluster)),
         caveat_details=merged(caveats),
     )
+
+
+def _kinds(cluster: Cluster) -> dict[str, int]:
+    """How many objects of each kind were read."""
+    counts = {kind.__name__: count for kind, count in cluster.counts().items() if kind is not SavedSnapshot}
+    if not has_read_classes(cluster):
+        del counts["PriorityClass"]
+    return counts
 
 
 def _shapes(nodes: Any) -> tuple[ShapeRow, ...]:

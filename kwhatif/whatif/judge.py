@@ -1,8 +1,8 @@
 """`judge`: what becomes of the pods if all of this is applied. Every command asks this one function.
 
 By default everything is applied, admitted as the API server does it, and placed pod after pod in the order of the
-scheduler's queue, in which the cluster's own pending pods stand as well. `alone` asks about each pod as if it were
-the only one.
+scheduler's queue. The cluster's own pending pods stand there as well, unless they were tried in vain and sleep.
+`alone` asks about each pod as if it were the only one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from kwhatif.batch import ScheduleResult
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.caveat import Caveat, TooManyPods
+from kwhatif.model.caveat import Caveat, NothingJudged, PendingAsleep, TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
@@ -33,6 +33,7 @@ from kwhatif.whatif.rollouts import rollout_row
 from kwhatif.whatif.rows import owner_of, queued_row
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.short import in_full
+from kwhatif.whatif.sleeping import asleep
 from kwhatif.whatif.workload_rows import workload_row
 from kwhatif.workloads.custom import TemplatePathError
 from kwhatif.workloads.owners import pods_of
@@ -121,6 +122,8 @@ class _Judging:
         is_alone = question.alone or not question.admission
         judged, others, earlier = self._each_alone() if is_alone else self._one_after_another()
         self._caveats.update(self._planner.claims.caveats)
+        if question.pending_in is None and not (judged or others or self._problems):
+            self._caveats[NothingJudged()] = None
         decisions = [*(decision for each in judged for decision in each.decisions), *others]
         left_out = self._session.left_out(self._cluster, decisions)
         self._caveats.update(dict.fromkeys((*left_out, *self._session.stale(question.max_age))))
@@ -161,7 +164,8 @@ class _Judging:
     # --- one after another ---------------------------------------------------------------------------
 
     def _one_after_another(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
-        queue = Queue(self._planner, _explain_all if self._question.full else _explain_few)
+        explain = _explain_all if self._question.full else _explain_few
+        queue = Queue(self._planner, explain, self._session.profiles)
         for applied, denied in apply_claims(self._cluster, self._question.applied, self._planner.claims):
             queue.add(_refused(applied, denied.message, self._cluster))
         for applied in self._question.applied:
@@ -207,24 +211,46 @@ class _Judging:
         wanted = {info.key for info in self._asked_pending()}
         by_owner: dict[str, list[Outcome]] = {}
         asked: dict[str, Planned | None] = {}
+        sleeping: Collection[str] = () if wanted else self._sleeping(queue, workloads)
         for info in in_queue_order(self._snapshot.pending.values()):
             workload = workloads.get(info.key)
-            if workload is not None:
+            if workload is not None and (self._question.full or workload.applied.anew):
                 asked[info.key] = workload
                 queue.wait(info, workload.explained)
             elif info.key in wanted:
                 asked[info.key] = None
                 queue.wait(info, by_owner.setdefault(owner_of(info.pod) or info.key, []))
-            elif (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in self._session.profiles:
+            elif info.key not in sleeping and self._is_ours(info):
                 queue.wait(info)
         return asked
+
+    def _sleeping(self, queue: Queue, workloads: Mapping[str, Planned]) -> Collection[str]:
+        """The pending pods that are not tried here, which a caveat says.
+
+        None, where a pending pod is asked for by name: the answer is what becomes of it when it is tried again, and the
+        others with it. What belongs to an object of the manifests is judged with that object.
+        """
+        if any(workload.applied.anew for workload in workloads.values()):
+            return ()
+        pods = [info for key, info in self._snapshot.pending.items() if key not in workloads and self._is_ours(info)]
+        session = self._session
+        found = asleep(pods, session.profiles, session.snapshot, self._cluster, self._question.applied)
+        keys = tuple(info.key for info in in_queue_order(found))
+        if keys and queue.workloads:
+            self._caveats[PendingAsleep(pods=keys)] = None
+        return frozenset(keys)
+
+    def _is_ours(self, info: PodInfo) -> bool:
+        return (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in self._session.profiles
 
     def _workloads_of_pending(self, queue: Queue) -> dict[str, Planned]:
         """The pending pods that belong to what is asked about, and stay."""
         found: dict[str, Planned] = {}
+        if not self._snapshot.pending:
+            return found
         for workload in queue.workloads:
             applied = workload.applied
-            if not applied.is_workload or not (self._question.full or applied.anew):
+            if not applied.is_workload:
                 continue
             obj = applied.object
             for key in map(key_of, [obj] if isinstance(obj, Pod) else pods_of(obj, self._cluster)):

@@ -20,6 +20,7 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.caveats import caveats_of
 from kwhatif.whatif.decide import ignored
+from kwhatif.whatif.short import in_short
 
 #: From a whole attempt to a decision that says why.
 Describe = Callable[[Attempt], Decision]
@@ -33,6 +34,11 @@ class Placement(NamedTuple):
     result: ScheduleResult
     #: Why, where that was wanted; and of a pod that this scheduler leaves alone.
     decision: Decision | None = None
+
+    @property
+    def row(self) -> Decision:
+        """The decision that says why; without one, what becomes of the pod in short."""
+        return self.decision or in_short(self.result)
 
 
 def _nowhere(result: ScheduleResult) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -10,6 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.batch import ScheduleResult
+from kwhatif.framework.attempt import Attempt
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
 from kwhatif.report import Decision, Outcome, UpdateKind
@@ -20,7 +22,7 @@ from kwhatif.whatif.decide import denied
 from kwhatif.whatif.placer import Describe, Placer
 from kwhatif.whatif.rollouts import Rollouts
 from kwhatif.whatif.rows import decision_about
-from kwhatif.whatif.short import in_short
+from kwhatif.whatif.taken_room import took_room
 from kwhatif.workloads.expansion import Group
 from kwhatif.workloads.restart import is_waiting
 from kwhatif.workloads.rolling.roll import Roll
@@ -85,13 +87,16 @@ class Queue:
     run. It does not go to the end of the queue: how long a pod takes to be ready is not known.
     """
 
-    def __init__(self, planner: Planner, explain: Explain) -> None:
+    def __init__(self, planner: Planner, explain: Explain, profiles: Mapping[str, Profile]) -> None:
         self._planner = planner
         self._explain = explain
+        self._profiles = profiles
         #: By the order of the manifests.
         self.workloads: list[Planned] = []
         #: What became of the pods that were pending already, in the order in which they were taken.
         self.earlier: dict[str, Decision] = {}
+        #: Those of them that are not asked for, and have got a node.
+        self._before: list[ScheduleResult] = []
         #: How many pods are in the queue whose decisions are asked for.
         self._asked = 0
         #: Pending pods that are asked for -> the outcomes that are explained of its like.
@@ -188,16 +193,30 @@ class Queue:
 
     def _place(self, entry: _Entry, placer: Placer, explained: list[Outcome] | None) -> Decision:
         if explained is None:
-            result, decision = placer.place(entry.info)
+            placement = placer.place(entry.info)
+            if placement.result.node is not None:
+                self._before.append(placement.result)
         else:
-            result, decision = placer.place(entry.info, lambda result: self._explain(result, explained))
-            if result.outcome not in explained:
-                explained.append(result.outcome)
+            placement = placer.place(entry.info, lambda result: self._describe(result, explained, placer))
+            if placement.result.outcome not in explained:
+                explained.append(placement.result.outcome)
         if self._rollouts:
-            self._rollouts.placed(result, placer)
-            if result.outcome == "Unschedulable":
+            self._rollouts.placed(placement.result, placer)
+            if placement.result.outcome == "Unschedulable":
                 self._unplaced.append(entry)
-        return decision or in_short(result)
+        return placement.row
+
+    def _describe(self, result: ScheduleResult, explained: Collection[Outcome], placer: Placer) -> Describe | None:
+        describe = self._explain(result, explained)
+        if describe is None or not self._before or result.outcome not in ("Preempts", "Unschedulable"):
+            return describe
+
+        def with_others(whole: Attempt) -> Decision:
+            profile = self._profiles[result.pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+            after = took_room(result, self._before, profile, placer.snapshot)
+            return replace(describe(whole), after=after)
+
+        return with_others
 
     def _place_earlier(self, entry: _Entry, placer: Placer) -> None:
         key = entry.info.key

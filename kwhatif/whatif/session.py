@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
@@ -10,7 +11,7 @@ from kwhatif.model.caveat import Caveat, StaleSnapshot, UndatedSnapshot, merged
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.originals import SessionOriginals
 from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.report import Decision, Report, SchedulerInfo, SnapshotInfo
+from kwhatif.report import Decision, EditRow, Report, SchedulerInfo, SnapshotInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.completeness import lacking_for
 from kwhatif.whatif.nominations import keep_queued
@@ -49,11 +50,24 @@ class Session:
         self.age = age
         self._taken_at = taken_at
         self._sources = tuple(sources)
+        #: The edits that were made, and the session as it was without them.
+        self.changes: tuple[EditRow, ...] = ()
+        self.unedited: Session | None = None
 
     @property
     def cluster(self) -> Cluster:
         """The objects of the snapshot."""
         return self.snapshot.cluster
+
+    def after_edits(self, snapshot: State, changes: Sequence[EditRow], caveats: Iterable[Caveat]) -> Session:
+        """The session after edits: another snapshot, and all that is to be said about it."""
+        other = copy(self)
+        other.snapshot = snapshot
+        keep_queued(snapshot, self.profiles)
+        other.changes = (*self.changes, *changes)
+        other.caveats = tuple(caveats)
+        other.unedited = self.unedited or self
+        return other
 
     def stale(self, limit: int | None = None) -> Iterator[Caveat]:
         """That the cluster was read longer ago than `limit`, in seconds (None: an hour), or nobody knows when."""
@@ -82,6 +96,7 @@ class Session:
                 ),
                 taken_at=self._taken_at,
             ),
+            changes=self.changes,
             caveat_details=merged(caveats),
             decisions=tuple(decisions),
         )

@@ -90,7 +90,9 @@ def _label(snapshot: State, key: str, values: Sequence[str]) -> Iterator[Unknown
 def _tolerations(spec: PodSpec, snapshot: State) -> Iterator[UnknownNameRow]:
     """Tolerations that match no taint, but are spelled much like one that is there; all others are quite usual."""
     taints = Counter(taint for node in snapshot.nodes for taint in node.taints)
-    by_text = {_taint_text(taint): taint for taint in taints}
+    by_text = {
+        _taint_text(taint): taint for taint in sorted(taints, key=lambda taint: (-taints[taint], _taint_text(taint)))
+    }
     counts = Counter({text: taints[taint] for text, taint in by_text.items()})
     for toleration in spec.tolerations:
         # Pods get those of Kubernetes itself by default, whatever taints there are.

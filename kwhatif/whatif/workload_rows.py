@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from kwhatif.policy.words import hang, victims_by_owner
+from kwhatif.policy.words import after, hang, victims_by_owner
 from kwhatif.report import Decision, Outcome, RolloutRow, SourceRow, UpdateKind, WorkloadRow
 
 _MOST_RUNS = 3
@@ -48,15 +48,17 @@ def workload_row(
         nodes=dict(sorted(Counter(decision.node for decision in decisions if decision.node).items())),
         victims=tuple(victim.pod for victim in victims),
         violations=tuple(dict.fromkeys(budget for victim in victims for budget in victim.violates)),
-        message=_hang(rollout, decisions) + sentence("new" if is_pod else update, removed, decisions, beyond),
+        message=_message(rollout, decisions, sentence("new" if is_pod else update, removed, decisions, beyond)),
         rollout=rollout,
     )
 
 
-def _hang(rollout: RolloutRow | None, decisions: Sequence[Decision]) -> str:
+def _message(rollout: RolloutRow | None, decisions: Sequence[Decision], said: str) -> str:
     if rollout is None or rollout.completed:
-        return ""
-    return hang(rollout, [decision for decision in decisions if decision.pod == rollout.waits_for]) + "; "
+        return said
+    blocking = [decision for decision in decisions if decision.pod == rollout.waits_for]
+    hangs = hang(rollout, blocking)
+    return hangs if blocking and said == _fate(blocking, "") else f"{hangs}; {said}"
 
 
 def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision], beyond: Beyond = NONE_BEYOND) -> str:
@@ -140,5 +142,5 @@ def _fate(alike: Sequence[Decision], which: str) -> str:
     said = f"{which} {one if len(alike) == 1 else many}".strip()
     victims = [victim for decision in alike for victim in decision.victims]
     if alike[0].outcome == "Preempts" and not victims:
-        return f"{which} would be nominated".strip()
-    return f"{said} {victims_by_owner(victims)}" if victims else said
+        said = f"{which} would be nominated".strip()
+    return said + (f" {victims_by_owner(victims)}" if victims else "") + after(alike)

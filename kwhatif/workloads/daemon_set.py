@@ -124,8 +124,12 @@ def daemon_pod(daemon_set: DaemonSet, cluster: Cluster) -> Pod:
 
 def _groups(pod: Pod, places: Iterable[tuple[str, str]]) -> Iterable[Group]:
     for node, name in places:
-        spec = replace(pod.spec, affinity=_pinned(pod.spec.affinity or Affinity(), node))
-        yield Group(replace(pod, spec=spec), (name,))
+        yield Group(pinned(pod, node), (name,))
+
+
+def pinned(pod: Pod, node: str) -> Pod:
+    """The pod for this node only."""
+    return replace(pod, spec=replace(pod.spec, affinity=_pinned(pod.spec.affinity or Affinity(), node)))
 
 
 def _pinned(affinity: Affinity, node: str) -> Affinity:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.meta import ObjectMeta, OwnerReference
 from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.workload import CronJob, Job, JobSpec
 from kwhatif.workloads.expansion import Expansion, Group
@@ -26,9 +26,18 @@ def wanted_pods(spec: JobSpec, succeeded: int = 0) -> int:
     """How many pods a Job runs at once, of whose pods so many have succeeded (`manageJob`)."""
     if spec.suspend:
         return 0
-    parallelism = 1 if spec.parallelism is None else spec.parallelism
-    completions = 1 if spec.completions is None and spec.parallelism is None else spec.completions
+    parallelism, completions = parallelism_of(spec), completions_of(spec)
     return max(0, parallelism if completions is None else min(parallelism, completions - succeeded))
+
+
+def parallelism_of(spec: JobSpec) -> int:
+    """How many pods it may run at once."""
+    return 1 if spec.parallelism is None else spec.parallelism
+
+
+def completions_of(spec: JobSpec) -> int | None:
+    """How many are to succeed; None: the first one that does ends it."""
+    return 1 if spec.completions is None and spec.parallelism is None else spec.completions
 
 
 def is_finished(job: Job) -> bool:
@@ -38,29 +47,39 @@ def is_finished(job: Job) -> bool:
 
 def expand_job(job: Job, indexes: Iterable[int], cluster: Cluster) -> Expansion:
     """The pods with these numbers; unless the Job is indexed, only how many there are matters."""
-    owner = reference_to(job, cluster)
-    name = job.metadata.name
+    pod = job_pod(job, reference_to(job, cluster))
+    if not is_indexed(job):
+        return equal_pods(pod, len(list(indexes)), cluster)
+    numbered = (indexed_pod(pod, job.metadata.name, index) for index in indexes)
+    return Expansion(tuple(Group(each, free_names(each, 1, cluster)) for each in numbered))
+
+
+def is_indexed(job: Job) -> bool:
+    """Whether its pods have numbers."""
+    return job.spec.completion_mode == _INDEXED
+
+
+def job_pod(job: Job, owner: OwnerReference) -> Pod:
+    """A pod of the Job, without a number."""
     labels = {
         "batch.kubernetes.io/controller-uid": owner.uid,
-        "batch.kubernetes.io/job-name": name,
+        "batch.kubernetes.io/job-name": job.metadata.name,
         "controller-uid": owner.uid,
-        "job-name": name,
+        "job-name": job.metadata.name,
     }
-    pod = pod_of(job.spec.template or PodTemplateSpec(), job.metadata.namespace, owner, labels)
-    if job.spec.completion_mode != _INDEXED:
-        return equal_pods(pod, len(list(indexes)), cluster)
-    return Expansion(tuple(_indexed(pod, name, index, cluster) for index in indexes))
+    return pod_of(job.spec.template or PodTemplateSpec(), job.metadata.namespace, owner, labels)
 
 
-def _indexed(pod: Pod, job: str, index: int, cluster: Cluster) -> Group:
+def indexed_pod(pod: Pod, job: str, index: int) -> Pod:
+    """The pod with this number."""
     end = f"-{index}-"
     meta = replace(
         pod.metadata,
         generate_name=job[: _MAX_PREFIX - len(end)] + end,
         labels={**pod.metadata.labels, INDEX_LABEL: str(index)},
+        annotations=replace(pod.metadata.annotations, completion_index=str(index)),
     )
-    numbered = replace(pod, metadata=meta, spec=replace(pod.spec, hostname=f"{job}-{index}"))
-    return Group(numbered, free_names(numbered, 1, cluster))
+    return replace(pod, metadata=meta, spec=replace(pod.spec, hostname=f"{job}-{index}"))
 
 
 def run_of(cron_job: CronJob) -> Job:

@@ -40,11 +40,11 @@ def generated_names(prefix: str, seed: str, count: int, is_taken: Callable[[str]
     return tuple(islice(all_names(prefix, seed, is_taken), count))
 
 
-def all_names(prefix: str, seed: str, is_taken: Callable[[str], bool]) -> Iterator[str]:
-    """One such name after the other."""
+def all_names(prefix: str, seed: str, is_taken: Callable[[str], bool], skip: int = 0) -> Iterator[str]:
+    """One such name after the other, without the first `skip`, which may be gone again."""
     start = _number(prefix + seed)
     prefix = prefix[:_MAX_PREFIX]
-    names = (prefix + _suffix((start + step * _STRIDE) % _SUFFIXES) for step in range(_SUFFIXES))
+    names = (prefix + _suffix((start + step * _STRIDE) % _SUFFIXES) for step in range(skip, _SUFFIXES))
     return (name for name in names if not is_taken(name))
 
 

@@ -35,12 +35,17 @@ def ordinals_of(stateful_set: StatefulSet, replicas: int) -> range:
 
 def expand_stateful_set(stateful_set: StatefulSet, ordinals: Iterable[int], cluster: Cluster) -> Expansion:
     """The pods with these numbers, in this order, and those of their claims that are not there yet."""
-    meta = stateful_set.metadata
     template = stateful_set.spec.template or PodTemplateSpec()
-    revision = f"{meta.name}-{hash_of(content_of(template))}"
-    plain = pod_of(template, meta.namespace, reference_to(stateful_set, cluster))
-    pods = (_pod(stateful_set, plain, ordinal, revision) for ordinal in ordinals)
+    plain = pod_of(template, stateful_set.metadata.namespace, reference_to(stateful_set, cluster))
+    revision = revision_of(stateful_set)
+    pods = (numbered_pod(stateful_set, plain, ordinal, revision) for ordinal in ordinals)
     return Expansion(tuple(_group(stateful_set, pod, cluster) for pod in pods))
+
+
+def revision_of(stateful_set: StatefulSet) -> str:
+    """A stand-in for the revision of its template."""
+    content = content_of(stateful_set.spec.template or PodTemplateSpec())
+    return f"{stateful_set.metadata.name}-{hash_of(content)}"
 
 
 def is_ordered(stateful_set: StatefulSet) -> bool:
@@ -49,12 +54,13 @@ def is_ordered(stateful_set: StatefulSet) -> bool:
 
 
 def _group(stateful_set: StatefulSet, pod: Pod, cluster: Cluster) -> Group:
-    claims = _claims(stateful_set, pod)
+    claims = claims_of(stateful_set, pod.metadata.name)
     missing = tuple(claim for claim in claims if cluster.get(PersistentVolumeClaim, key_of(claim)) is None)
     return Group(pod, (pod.metadata.name,), missing, waits=is_ordered(stateful_set))
 
 
-def _pod(stateful_set: StatefulSet, plain: Pod, ordinal: int, revision: str) -> Pod:
+def numbered_pod(stateful_set: StatefulSet, plain: Pod, ordinal: int, revision: str) -> Pod:
+    """The pod with that number, made of one without."""
     name = f"{stateful_set.metadata.name}-{ordinal}"
     identity = {NAME_LABEL: name, INDEX_LABEL: str(ordinal), REVISION_LABEL: revision}
     meta = replace(plain.metadata, name=name, labels={**plain.metadata.labels, **identity})
@@ -75,12 +81,13 @@ def _claim_volume(template: ClaimTemplate, pod: str) -> Volume:
     return Volume(name=name, persistent_volume_claim=ClaimVolumeSource(claim_name=f"{name}-{pod}"))
 
 
-def _claims(stateful_set: StatefulSet, pod: Pod) -> Iterator[PersistentVolumeClaim]:
+def claims_of(stateful_set: StatefulSet, pod: str) -> Iterator[PersistentVolumeClaim]:
+    """The claims of the pod of that name, as they are made."""
     selector = stateful_set.spec.selector
     for template in stateful_set.spec.volume_claim_templates:
         meta = AnnotatedMeta(
-            name=f"{template.metadata.name}-{pod.metadata.name}",
-            namespace=pod.metadata.namespace,
+            name=f"{template.metadata.name}-{pod}",
+            namespace=stateful_set.metadata.namespace,
             labels={**template.metadata.labels, **(selector.match_labels if selector else {})},
             annotations=template.metadata.annotations,
         )

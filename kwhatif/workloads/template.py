@@ -10,11 +10,13 @@ from msgspec.structs import replace
 from kwhatif.admission.pod_defaults import default_pod
 from kwhatif.matching.label_syntax import dns_subdomain_errors
 from kwhatif.matching.requests import resource_nanos
-from kwhatif.model.meta import Model, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Container, Pod, PodSpec, PodTemplateSpec
+from kwhatif.model.meta import Model, OwnerReference
+from kwhatif.model.pod import NO_ANNOTATIONS, Container, Pod, PodMeta, PodSpec, PodTemplateSpec
 
 #: Fields that hold quantities: `500m` and `0.5` are the same there.
 _QUANTITIES = frozenset({"limits", "overhead", "requests"})
+#: Left out where they are the default: the hash of a template that does not give them is what it was without them.
+_TIMES = {"readiness_probe": None, "startup_probe": None, "termination_grace_period_seconds": 30}
 #: What controllers and the API server add to the labels of a template.
 _ADDED_LABELS = frozenset(
     {
@@ -35,11 +37,13 @@ def pod_of(
     prefix: str = "",
 ) -> Pod:
     """The pod, yet without a name; `labels` come on top of the template's."""
-    meta = ObjectMeta(
+    meta = PodMeta(
         namespace=namespace,
         generate_name=prefix or _prefix(owner.name),
         labels={**template.metadata.labels, **(labels or {})},
         owner_references=(owner,),
+        annotations=template.metadata.annotations,
+        finalizers=template.metadata.finalizers,
     )
     return Pod(metadata=meta, spec=template.spec)
 
@@ -58,7 +62,9 @@ def content_of(template: PodTemplateSpec | None) -> object:
     if template is None:
         return None
     labels = sorted((key, value) for key, value in template.metadata.labels.items() if key not in _ADDED_LABELS)
-    return tuple(labels), spec_content(default_pod(Pod(spec=template.spec)).spec)
+    annotations = template.metadata.annotations
+    noted = () if annotations == NO_ANNOTATIONS else (_plain(annotations),)
+    return tuple(labels), spec_content(default_pod(Pod(spec=template.spec)).spec), *noted
 
 
 def same_template(known: PodTemplateSpec | None, new: PodTemplateSpec | None) -> bool:
@@ -99,7 +105,11 @@ def spec_content(spec: PodSpec) -> object:
 def _plain(value: Any) -> object:
     if isinstance(value, Model):
         fields = zip(value.__struct_fields__, _values(value), strict=True)
-        return tuple((name, _quantities(field) if name in _QUANTITIES else _plain(field)) for name, field in fields)
+        return tuple(
+            (name, _quantities(field) if name in _QUANTITIES else _plain(field))
+            for name, field in fields
+            if name not in _TIMES or field != _TIMES[name]
+        )
     if isinstance(value, tuple):
         return tuple(map(_plain, value)) or None
     if isinstance(value, dict):

@@ -13,6 +13,7 @@ from tests.cli.running import run
 
 GOLDENS = Path(__file__).parents[2] / "fixtures" / "cli"
 FROM = "--from fixtures/demo/cluster.yaml"
+QUEUE = f"{FROM} --from fixtures/demo/pending.yaml"
 CLOUD = "--from fixtures/cloud/cluster.yaml"
 GATE = "kwhatif gate fixtures/gate/manifests"
 POLICY = "--policy fixtures/gate/kwhatif.yaml"
@@ -30,6 +31,19 @@ COMMANDS = {
     "preempt-explain": f"kwhatif preempt fixtures/demo/pods/inference.yaml {FROM} --explain",
     "preempt-explain-never": f"kwhatif preempt fixtures/demo/pods/patient.yaml {FROM} --explain",
     "preempt-nothing-pending": f"kwhatif preempt {FROM}",
+    "queue": f"kwhatif queue {QUEUE}",
+    "queue-explain": f"kwhatif queue {QUEUE} --explain",
+    "queue-named": f"kwhatif queue report pod/batch/trainer {QUEUE} -n shop --fail-on unschedulable",
+    "queue-namespace": f"kwhatif queue {QUEUE} -n batch",
+    "queue-if": f"kwhatif queue {QUEUE} --if 'add 1 nodes like general-a1' --fail-on asleep",
+    "queue-if-named": f"kwhatif queue shop/index {QUEUE} --if 'delete pod/shop/index' --if 'scale deploy/shop/web=8' -n shop",
+    "queue-if-markdown": f"kwhatif queue {QUEUE} --if 'label node/general-b1 disk=ssd' -o markdown",
+    "queue-if-json": f"kwhatif queue shop/report {QUEUE} --if 'delete pod/batch/report-7b6c66b4b5-6j6ff' -o json",
+    "queue-markdown": f"kwhatif queue {QUEUE} --explain -o markdown",
+    "queue-yaml": f"kwhatif queue shop/ledger {QUEUE} -o yaml",
+    "queue-quiet": f"kwhatif queue {QUEUE} -q",
+    "queue-nothing-pending": f"kwhatif queue {FROM}",
+    "queue-unknown": f"kwhatif queue shop/reprot default/x {QUEUE}",
     **{
         f"cloud-{command}-{name}": f"kwhatif {command} fixtures/cloud/{name}.yaml {CLOUD}"
         for command, name in (
@@ -66,6 +80,32 @@ COMMANDS = {
     "gate-markdown": f"{GATE} fixtures/gate/broken {FROM} {POLICY} -o markdown",
     "gate-wrong-policy": f"kwhatif gate fixtures/gate/custom.yaml {FROM} --policy fixtures/gate/wrong-policy.yaml",
     "gate-wrong-path": f"kwhatif gate fixtures/gate/custom.yaml {FROM} --pod-template-path Rollout=.spec.pod",
+    "edits-schedule": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --if 'cordon general-a*' --if 'scale deploy/shop/web=7'",
+    "edits-markdown": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --if 'add 2 nodes like general-a1' -o markdown",
+    "edits-preempt": f"kwhatif preempt fixtures/demo/pods/inference.yaml {FROM} --if 'budget ml/trainer minAvailable=100%'",
+    "edits-gate": f"kwhatif gate fixtures/gate/updates {FROM} --if 'delete node/general-a1'",
+    "edits-json": f"kwhatif schedule fixtures/demo/pods/patient.yaml {FROM} --if 'taint general-b1 maint=now:NoExecute' -o json",
+    "edits-refused": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --if 'cordon general-a9' --if 'cordn x' --if 'drain general-a1'",
+    "simulate": f"kwhatif simulate fixtures/demo/pods/checkout.yaml {FROM}",
+    "simulate-explain": f"kwhatif simulate fixtures/demo/pods/checkout.yaml {FROM} --explain",
+    "simulate-then": f"kwhatif simulate {FROM} --then 'drain general-a1 --ignore-daemonsets' --then 'scale deploy/shop/web=7' --termination 3s",
+    "simulate-nothing": f"kwhatif simulate {FROM}",
+    "simulate-json": f"kwhatif simulate fixtures/demo/pods/small.yaml {FROM} -o json",
+    "simulate-endless": "kwhatif simulate --from fixtures/stories/073-anti-affinity-preempts/cluster.yaml --scenario fixtures/simulate/endless.yaml",
+    "simulate-wrong": f"kwhatif simulate --scenario fixtures/simulate/wrong.yaml {FROM}",
+    "simulate-refused": f"kwhatif simulate {FROM} --then 'cordon general-a1' --then 'cordon general-a1'",
+    "edits-compare": f"kwhatif schedule fixtures/demo/pods {FROM} --if 'add 1 node like general-a1' --compare",
+    "edits-compare-preempt": f"kwhatif preempt fixtures/demo/pods/checkout.yaml {FROM} --if 'delete node/general-b2' --compare",
+    "edits-compare-gate": f"kwhatif gate fixtures/gate/updates {FROM} --if 'cordon general-*' --compare",
+    "edits-compare-markdown": f"kwhatif gate fixtures/gate/updates {FROM} --if 'scale deploy/shop/api=3' --compare -o markdown",
+    "edits-compare-same": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --if 'cordon batch-a1' --compare",
+    "edits-compare-junit": f"kwhatif gate fixtures/gate/updates {FROM} --if 'cordon batch-a1' --compare -o junit",
+    "edits-compare-nothing": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --compare",
+    **{
+        f"edits-{output}": f"kwhatif gate fixtures/gate/updates {FROM} --if 'cordon general-a1' --if 'scale deploy/shop/web=9' -o {output}"
+        for output in ("junit", "sarif", "github", "gitlab")
+    },
+    "edits-file": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --edits fixtures/edits/edits.yaml",
     "missing-file": f"kwhatif schedule nowhere.yaml {FROM}",
     "version": "kwhatif --version",
     "fail-on-unknown": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --fail-on nonsense",

@@ -56,6 +56,7 @@ kind: Pod
 metadata: {name: third, namespace: default, creationTimestamp: "2026-01-03T00:00:00Z"}
 spec: {containers: [{name: main, image: x, resources: {requests: {cpu: "4"}}}]}
 """
+SAVED = "---\napiVersion: kwhatif.dev/v1\nkind: SavedSnapshot\nmetadata: {name: a}\ntakenAt: '2026-01-01T00:00:00Z'\n"
 
 
 @pytest.fixture(autouse=True)
@@ -82,8 +83,42 @@ def test_a_workload_has_one_verdict_and_the_first_pod_of_each_outcome_its_tables
 
 def test_quiet_is_one_line_a_workload() -> None:
     ran = run("kwhatif schedule web.yaml --from pending.yaml -q")
-    assert ran.stdout.startswith("✘ Deployment default/web: all 3 pods stay pending: 2 nodes fail by one thing only")
+    assert ran.stdout.startswith(
+        "✘ Deployment default/web: all 3 pods stay pending after ml/first and default/second, which were pending: 2"
+        " nodes fail by\none thing only"
+    )
     assert ran.stdout.count("✘") == 1
+
+
+def test_quiet_says_once_what_all_verdicts_depend_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    dump = Path("stale.yaml")
+    dump.write_text(Path("pending.yaml").read_text() + SAVED)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1798761600")
+    *lines, last = run(f"kwhatif preempt --from {dump} -q").stdout.splitlines()
+    assert [line[:1] for line in lines] == ["!", "!", "✘"]
+    assert not any("the cluster is as of" in line for line in lines)
+    assert last == "3 pods, one after another: 1 stays pending, 2 fit; but the cluster is as of 1y ago"
+    one = " ".join(run(f"kwhatif schedule pod/ml/first --from {dump} -q").stdout.splitlines())
+    assert one.endswith("; but the cluster is as of 1y ago")
+
+
+NOTHING = "nothing was judged: the manifests hold no pod, and nothing that makes pods"
+
+
+@pytest.mark.parametrize("command", ["schedule", "preempt", "gate"])
+def test_where_there_is_nothing_to_judge_no_command_is_content(command: str, tmp_path: Path) -> None:
+    manifest = tmp_path / "service.yaml"
+    manifest.write_text("apiVersion: v1\nkind: Service\nmetadata: {name: s}\n")
+    asked = f"kwhatif {command} {manifest} --from cluster.yaml"
+    ran = run(asked)
+    assert (ran.code, ran.stdout[:1]) == (0, "!")
+    assert "nothing was judged" in ran.stdout.splitlines()[0]
+    assert NOTHING in run(f"{asked} -o markdown").stdout
+    assert "|---|" not in run(f"{asked} -o markdown").stdout
+    assert run(f"{asked} --strict").code == 1
+    assert (
+        next(each["code"] for each in json.loads(run(f"{asked} -o json").stdout)["caveatDetails"]) == "nothing-judged"
+    )
 
 
 def test_pods_that_were_pending_already_are_mentioned() -> None:

@@ -39,6 +39,14 @@ metadata: {name: high}
 value: 10
 """
 EVICTOR = SMALL.replace("100m", '"1"').replace("spec: {", "spec: {priorityClassName: high, ")
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}
+"""
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"
+SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: shop}\n"
 #: Two hours after the node has reported.
 TWO_HOURS_LATER = "1795252200"
 
@@ -56,6 +64,15 @@ def write(**files: str) -> None:
 def asked(command: str, *documents: str) -> Ran:
     Path("cluster.yaml").write_text("---\n".join(documents or (NODE, OLD, CLASS)))
     return run(f"kwhatif {command} --from cluster.yaml")
+
+
+def account(namespace: str, name: str) -> str:
+    return f"apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {name}, namespace: {namespace}}}\n"
+
+
+def as_flow(block: str) -> str:
+    """A mapping of two lines as one in braces."""
+    return "{" + ", ".join(block.splitlines()) + "}"
 
 
 def first(ran: Ran) -> str:
@@ -141,6 +158,30 @@ class TestAge:
         assert (ran.code, "the age of the dump is not known" in first(ran)) == (0, True)
         assert json.loads(asked("gate small.yaml -o json", by_hand, OLD).stdout)["snapshot"]["takenAt"] is None
 
+    LEASE = "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: n1}\nspec: {renewTime: '2026-11-21T06:50:00.123456Z'}\n"
+    EVENT = "apiVersion: v1\nkind: Event\nmetadata: {name: e}\nlastTimestamp: '2026-11-21T07:00:00Z'\neventTime: null\n"
+    NEW_EVENT = (
+        "apiVersion: events.k8s.io/v1\nkind: Event\nmetadata: {name: e}\neventTime: '2026-11-21T07:01:02.000000Z'\n"
+    )
+    TRIED = OLD + "status: {conditions: [{type: Ready, status: 'True', lastTransitionTime: '2026-11-21T06:00:00Z'}]}\n"
+
+    @pytest.mark.parametrize(
+        ("documents", "time"),
+        [
+            ((LEASE, TRIED), "2026-11-21T06:50:00Z"),
+            ((LEASE, EVENT), "2026-11-21T07:00:00Z"),
+            ((EVENT, NEW_EVENT), "2026-11-21T07:01:02Z"),
+            ((TRIED,), "2026-11-21T06:00:00Z"),
+        ],
+    )
+    def test_of_a_dump_whose_nodes_do_not_report(self, documents: tuple[str, ...], time: str) -> None:
+        write(small=SMALL.replace("100m", "0"))
+        silent = NODE[: NODE.index("  conditions")]
+        made = json.loads(asked("schedule small.yaml -o json", silent, *documents).stdout)
+        assert made["snapshot"]["takenAt"] == time
+        reporting = json.loads(asked("schedule small.yaml -o json", NODE, *documents).stdout)
+        assert reporting["snapshot"]["takenAt"] == "2026-11-21T07:10:00Z"
+
     @pytest.mark.parametrize("time", ["yesterday", "2026-11-21T07:10:00", "2026-13-41T00:00:00Z", ""])
     def test_a_time_that_is_none_is_not_known(self, time: str) -> None:
         write(small=SMALL.replace("100m", "0"))
@@ -180,15 +221,61 @@ class TestWhatIsNotModelled:
         made = json.loads(asked(f"gate pod.yaml -o json {policy()}").stdout)
         assert "service-accounts" not in [row["code"] for row in made["caveatDetails"]]
 
-    def test_admission_webhooks_and_autoscalers_of_the_dump(self) -> None:
+    @pytest.mark.parametrize(
+        ("accounts", "codes"),
+        [
+            ((), ["service-accounts"]),
+            (("shop/robot",), []),
+            (("shop/default",), ["missing-service-account"]),
+            (("ml/robot",), ["service-accounts"]),
+        ],
+        ids=["none in the dump", "this one", "others of its namespace", "of another namespace"],
+    )
+    def test_service_accounts_of_the_dump(self, accounts: tuple[str, ...], codes: list[str]) -> None:
+        write(pod=SMALL.replace("100m", "0").replace("spec: {", "spec: {serviceAccountName: robot, "))
+        made = [account(*name.split("/")) for name in accounts]
+        found = json.loads(asked("gate pod.yaml -o json", NODE, OLD, *made).stdout)["caveatDetails"]
+        assert [row["code"] for row in found if "account" in row["code"]] == codes
+        missing = "missing-service-account" in codes
+        assert asked("gate pod.yaml --strict", NODE, OLD, NAMESPACE, SERVICE, *made).code == int(missing)
+        said = "but ServiceAccount shop/robot is missing" in first(asked("gate pod.yaml", NODE, OLD, *made))
+        assert said is missing
+
+    def test_admission_webhooks_of_the_dump(self) -> None:
         write(small=SMALL.replace("100m", "0"))
-        others = [
-            "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: a}\n",
-            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: a, namespace: shop}\n",
-        ]
-        ran = asked("gate small.yaml", NODE, OLD, *others)
+        webhook = (
+            "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: a}\n"
+        )
+        ran = asked("gate small.yaml", NODE, OLD, webhook)
         assert first(ran).startswith("! The gate passes, but admission webhooks are not asked: ")
-        assert "the dump has 1 HorizontalPodAutoscaler, not read" in flat(ran.stdout)
+
+    @pytest.mark.parametrize("version", ["v1", "v2"])
+    @pytest.mark.parametrize("is_list", [False, True])
+    def test_autoscalers_of_the_dump(self, version: str, *, is_list: bool) -> None:
+        write(web=WEB)
+        scaler = f"apiVersion: autoscaling/{version}\nkind: HorizontalPodAutoscaler\n"
+        rest = "metadata: {name: a, namespace: shop}\nspec: {scaleTargetRef: {kind: Deployment, name: NAME}, maxReplicas: 9}\n"
+        if is_list:
+            scaler, rest = scaler.replace("scaler\n", "scalerList\n"), f"items: [{as_flow(rest)}]\n"
+        ran = asked("gate web.yaml", NODE, OLD, scaler + rest.replace("NAME", "web"))
+        gated = "kwhatif gate web.yaml --from cluster.yaml"
+        assert "the autoscaler of Deployment shop/web is not modelled" in first(ran)
+        assert "HorizontalPodAutoscaler shop/a (1 to 9 replicas) is not modelled" in run(f"{gated} -o json").stdout
+        assert "autoscaler" not in asked("gate web.yaml", NODE, OLD, scaler + rest.replace("NAME", "other")).stdout
+
+    @pytest.mark.parametrize("part", ["nodeAllocatableResourceMappings: {cpu: {}}", "attributes: {a: {ints: [1, 2]}}"])
+    def test_devices_with_features_that_are_not_modelled(self, part: str) -> None:
+        write(small=SMALL.replace("100m", "0"))
+        devices = "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\n"
+        devices += f"spec: {{driver: d, nodeName: n1, pool: {{name: p}}, devices: [{{name: a, {part}}}]}}\n"
+        rule = "apiVersion: resource.k8s.io/v1beta2\nkind: DeviceTaintRule\nmetadata: {name: r}\n"
+        for documents, named in ((devices,), part.partition(":")[0]), ((rule,), "DeviceTaintRule"):
+            ran = asked(f"gate small.yaml {policy(caveats={'devices-not-modelled': 'fail'})}", NODE, OLD, *documents)
+            assert (ran.code, named in ran.stdout) == (1, True)
+
+    def test_rules_about_devices_in_manifests(self) -> None:
+        write(rule="apiVersion: resource.k8s.io/v1beta2\nkind: DeviceTaintRule\nmetadata: {name: r}\n---\n" + SMALL)
+        assert "devices have DeviceTaintRule, not modelled" in flat(asked("schedule rule.yaml").stdout)
 
     def test_gates_are_named(self) -> None:
         write(gated=SMALL.replace("spec: {", "spec: {schedulingGates: [{name: example.com/wait}], "))

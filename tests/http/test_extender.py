@@ -240,7 +240,7 @@ FAILED_FILTERS: dict[str, tuple[Any, str]] = {
     ),
     "nodes that are no list": (
         {"Nodes": {"items": {}}},
-        "json: cannot unmarshal the answer: its nodes are no list",
+        "json: cannot unmarshal the answer: its nodes are not a list",
     ),
 }
 
@@ -512,12 +512,12 @@ UNUSABLE: dict[str, tuple[ExtenderTLSConfig, str, str]] = {
     "a key of another certificate": (
         ExtenderTLSConfig(cert_file=file("client.crt"), key_file=file("server.key")),
         "certFile",
-        "is no certificate with its key",
+        "is not a certificate with its key",
     ),
     "no key": (
         ExtenderTLSConfig(cert_data=data("client.crt"), key_data=b"hi"),
         "certData",
-        "is no certificate with its key",
+        "is not a certificate with its key",
     ),
 }
 

@@ -215,9 +215,9 @@ class TestKubeconfig:
         ("content", "problem"),
         [
             ("", "chooses no context"),
-            ("{", "is no kubeconfig"),
-            ("- a", "is no kubeconfig: it is not a map"),
-            ("contexts: x", "is no kubeconfig: contexts is not a list"),
+            ("{", "is not a kubeconfig"),
+            ("- a", "is not a kubeconfig: it is not a map"),
+            ("contexts: x", "is not a kubeconfig: contexts is not a list"),
             ("contexts: [{context: {}}]", "an entry of contexts has no name"),
             ("contexts: [{name: a}]", "chooses no context (choose one with --context; it has a)"),
             ("{contexts: [{name: b}, {name: a}], current-context: x}", "has no context 'x' (it has a, b)"),

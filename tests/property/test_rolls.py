@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import LabelSelector, ObjectMeta
-from kwhatif.model.pod import Container, Pod, PodCondition, PodSpec, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.pod import Container, Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
 from kwhatif.model.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet, UpdateStrategy
 from kwhatif.workloads.daemon_set import node_of
 from kwhatif.workloads.rolling.roll import Roll
@@ -29,7 +29,7 @@ MOST_STEPS = 200
 def template(cpu: str) -> PodTemplateSpec:
     requests = ResourceRequirements(requests={"cpu": cpu})
     containers = (Container(name="app", image="i", resources=requests),)
-    return PodTemplateSpec(metadata=ObjectMeta(labels={"app": "web"}), spec=PodSpec(containers=containers))
+    return PodTemplateSpec(metadata=PodMeta(labels={"app": "web"}), spec=PodSpec(containers=containers))
 
 
 def old_pod(name: str, owner: str, kind: str, *, ready: bool, place: str = "n0") -> PodBuilder:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from kwhatif.queue.hinting import Occurrence, QueueingHints, QueueingStrategy
+from kwhatif.queue.unschedulable_pods import UnschedulablePods
 from tests.queue_scripts.compare import differences
 from tests.queue_scripts.generate import FAMILIES, script
 from tests.queue_scripts.play import play
@@ -42,6 +44,31 @@ def test_random_scripts_repeat_and_play(family: str) -> None:
     states = play(one)
     assert [state["op"] for state in states] == list(range(len(one["operations"])))
     assert states == play(one)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_whom_an_index_leaves_out_would_have_slept_on(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge_everybody = QueueingHints.judge_pool
+    left_out = 0
+
+    def judge_pool(self: QueueingHints, pool: UnschedulablePods, occurrence: Occurrence, *, everybody: bool) -> list:
+        nonlocal left_out
+        plain = list(judge_everybody(self, pool, occurrence, everybody=everybody))
+        fast = list(judge_everybody(self, pool, occurrence, everybody=False))
+        left_out += sum(len(pods) for *_, pods in plain) - sum(len(pods) for *_, pods in fast)
+        assert _woken(fast) == _woken(plain)
+        return plain
+
+    monkeypatch.setattr(QueueingHints, "judge_pool", judge_pool)
+    for seed in range(3, 9):
+        play(script(family, seed))
+    assert left_out > 0 or family not in ("resources", "nodeaffinity", "spread", "ports", "mixed")
+
+
+def _woken(judged: list) -> dict[str, QueueingStrategy]:
+    return {
+        info.key: strategy for _, strategy, pods in judged for info in pods if strategy is not QueueingStrategy.SKIP
+    }
 
 
 def test_the_command_prints_the_states(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ Follows `CheckRequest` in `apiserver/pkg/admission/plugin/resourcequota/controll
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
 
 from kwhatif.admission.denied import Denied, forbidden
 from kwhatif.admission.quota.scopes import in_scope
@@ -63,6 +65,19 @@ class QuotaUsage:
         for quota, usage in self._charges(obj, quotas).usages if quotas else ():
             quota.subtract(usage)
 
+    def recounted(self, gone: Iterable[Counted], new: Iterable[Counted]) -> Iterator[ResourceQuota]:
+        """The quotas whose status is another once these are gone, and those are there: whatever the quotas allow."""
+        for obj in gone:
+            self.release(obj)
+        for obj in new:
+            quotas = self._quotas.get(obj.metadata.namespace)
+            for quota, usage in self._charges(obj, quotas).usages if quotas else ():
+                quota.add(usage)
+        for quota in (quota for quotas in self._quotas.values() for quota in quotas):
+            stored, used = quota.stored, {name: str(amount) for name, amount in quota.used.items()}
+            if stored.status is not None and _is_counted(stored) and amounts(stored.status.used) != amounts(used):
+                yield replace(stored, status=replace(stored.status, used=used))
+
     def _charges(self, obj: Counted, quotas: Sequence[_Quota]) -> _Charges:
         if self._last is None or not _alike(self._last[0], obj):
             self._last = (obj, _Charges(obj, quotas))
@@ -96,6 +111,7 @@ class _Quota:
     """One quota: what it allows, and what is used: what its status says, or what the objects of the namespace use."""
 
     def __init__(self, quota: ResourceQuota, objects: Iterable[Counted]) -> None:
+        self.stored = quota
         self.name = quota.metadata.name
         self.spec = quota.spec
         status = quota.status

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.hints import (
     QUEUE,
     QUEUE_SKIP,
     ClusterEventWithHint,
+    HintIndex,
+    Keys,
     QueueingHint,
     builtin,
+    changed_keys,
     is_same_pod,
     is_scheduled,
     queue_if,
@@ -28,8 +31,8 @@ def events_to_register() -> Sequence[ClusterEventWithHint]:
     pod = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
     node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
     return (
-        builtin(EventResource.POD, pod, _after_pod_change),
-        builtin(EventResource.NODE, node, _after_node_change),
+        builtin(EventResource.POD, pod, _after_pod_change, HintIndex(_pods_spoken_of, _pods_of_event)),
+        builtin(EventResource.NODE, node, _after_node_change, HintIndex(_domains, _changed_domains)),
     )
 
 
@@ -59,6 +62,49 @@ def _after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None, _cluster: 
     comes = _all_match(wanted, new) and not _all_match(wanted, old)
     goes = _all_match(refused, old) and not _all_match(refused, new)
     return queue_if(comes or goes)
+
+
+#: Stands before labels of pods that wait: an event's pod may speak of these.
+_OWN = "own"
+#: A pod with anti-affinity: every new node may help it.
+_ANTI = ""
+
+
+def _pods_spoken_of(pod: Pod) -> Keys:
+    """All terms of a kind must match a pod: the first one is enough to file by. And its own labels."""
+    terms = affinity_terms(pod)
+    if terms.problem:
+        return None
+    pairs = [kind[0].selector.pair for kind in (terms.required, terms.required_anti) if kind]
+    if None in pairs:
+        return None
+    own: list[Hashable] = [(_OWN, *label) for label in pod.metadata.labels.items()]
+    return [*own, *pairs]
+
+
+def _pods_of_event(old: Pod | None, new: Pod | None, _cluster: Cluster) -> Keys:
+    keys: list[Hashable] = [label for pod in (old, new) if pod is not None for label in pod.metadata.labels.items()]
+    if new is None and old is not None:
+        terms = affinity_terms(old)
+        pair = terms.required_anti[0].selector.pair if terms.required_anti else None
+        if terms.problem or (terms.required_anti and pair is None):
+            return None
+        if pair is not None:
+            keys.append((_OWN, *pair))
+    return keys
+
+
+def _domains(pod: Pod) -> Keys:
+    terms = affinity_terms(pod)
+    if terms.problem:
+        return None
+    keys = {term.topology_key for term in (*terms.required, *terms.required_anti)}
+    return keys | {_ANTI} if terms.required_anti else keys
+
+
+def _changed_domains(old: Node | None, new: Node, _cluster: Cluster) -> Keys:
+    labels = new.metadata.labels
+    return {*labels, _ANTI} if old is None else changed_keys(old.metadata.labels, labels)
 
 
 def _refuses(deleted: Pod, pod: PodInfo) -> bool:

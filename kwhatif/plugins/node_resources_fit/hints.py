@@ -10,6 +10,8 @@ from kwhatif.framework.hints import (
     QUEUE,
     QUEUE_SKIP,
     ClusterEventWithHint,
+    HintIndex,
+    Keys,
     QueueingHint,
     builtin,
     is_same_pod,
@@ -32,8 +34,8 @@ def events_to_register() -> Sequence[ClusterEventWithHint]:
     pod = ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN
     node = ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE
     return (
-        builtin(EventResource.POD, pod, _after_pod_event),
-        builtin(EventResource.NODE, node, _after_node_change),
+        builtin(EventResource.POD, pod, _after_pod_event, HintIndex(_asked_names, _given_names)),
+        builtin(EventResource.NODE, node, _after_node_change, HintIndex(_by_size, _sizes_that_fit)),
         builtin(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE, _after_class_event),
     )
 
@@ -53,6 +55,17 @@ def _after_pod_event(pod: PodInfo, old: Pod, new: Pod | None, _cluster: Cluster)
     return queue_if(any(after.of(name) < before.of(name) for name in pod.resources.requested.asked))
 
 
+def _asked_names(pod: Pod) -> Keys:
+    return pod_resources(pod).requested.asked
+
+
+def _given_names(old: Pod, new: Pod | None, _cluster: Cluster) -> Keys:
+    if new is None:
+        return None
+    before, after = (pod_resources(one).requested for one in (old, new))
+    return [name for name in before.asked if after.of(name) < before.of(name)]
+
+
 # --- nodes -------------------------------------------------------------------------------------------
 
 
@@ -68,6 +81,21 @@ def _after_node_change(pod: PodInfo, old: Node | None, new: Node, cluster: Clust
 def _asked(pod: Pod) -> Resources:
     """It waits for a node: the spec alone counts."""
     return to_resources(pod_requests(pod))
+
+
+def _by_size(pod: Pod) -> Keys:
+    """Pods by the first special resource that they ask for, else by the number of bits of their cpu."""
+    asked = _asked(pod)
+    special = next((name for name, amount in asked.scalars if amount > 0), None)
+    if special is not None:
+        return (special,)
+    return None if asked.cpu < 0 else (asked.cpu.bit_length(),)
+
+
+def _sizes_that_fit(_old: Node | None, new: Node, cluster: Cluster) -> Keys:
+    room = _room(new).amounts
+    special = (name for name, _ in room.scalars)
+    return [*range(room.cpu.bit_length() + 1), *special, *device_classes_by_resource(cluster)]
 
 
 class _Room:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.hints import (
+    BY_CLAIM,
+    BY_VOLUMES,
     QUEUE,
     QUEUE_SKIP,
     ClusterEventWithHint,
@@ -28,8 +30,8 @@ def events_to_register() -> Sequence[ClusterEventWithHint]:
     return (
         builtin(EventResource.CSI_NODE, ActionType.ADD),
         builtin(EventResource.CSI_NODE, ActionType.UPDATE, _after_csi_node_updated),
-        builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted),
-        builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added),
+        builtin(EventResource.POD, ActionType.DELETE, _after_pod_deleted, BY_VOLUMES),
+        builtin(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added, BY_CLAIM),
         builtin(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, _after_attachment_deleted),
     )
 

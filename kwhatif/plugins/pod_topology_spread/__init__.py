@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kwhatif.framework.events import ActionType, EventResource
-from kwhatif.framework.hints import QUEUE, QUEUE_SKIP, ClusterEventWithHint, QueueingHint, builtin
+from kwhatif.framework.hints import QUEUE, QUEUE_SKIP, ClusterEventWithHint, HintIndex, Keys, QueueingHint, builtin
 from kwhatif.framework.plugin import NodeFilter, NodeScorer
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status, error
@@ -22,7 +22,13 @@ from kwhatif.plugins.pod_topology_spread.constraints import (
     with_default_selector,
 )
 from kwhatif.plugins.pod_topology_spread.filtering import compile_filter
-from kwhatif.plugins.pod_topology_spread.hints import after_node_change, after_pod_change, is_involved
+from kwhatif.plugins.pod_topology_spread.hints import (
+    after_node_change,
+    after_pod_change,
+    changed_domains,
+    is_involved,
+    pods_of_event,
+)
 from kwhatif.plugins.pod_topology_spread.scoring import compile_scorer
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -95,9 +101,10 @@ class PodTopologySpread:
         """A pod comes, goes or gets other labels; the pod gets a toleration; a node comes, goes or changes."""
         pod = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION | ActionType.DELETE
         node = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT
+        by_pods, by_domains = HintIndex(counted_pods, pods_of_event), HintIndex(spread_domains, changed_domains)
         return (
-            builtin(EventResource.POD, pod, self._after_pod_change),
-            builtin(EventResource.NODE, node, self._after_node_change),
+            builtin(EventResource.POD, pod, self._after_pod_change, by_pods),
+            builtin(EventResource.NODE, node, self._after_node_change, by_domains),
         )
 
     def _after_pod_change(self, pod: PodInfo, old: Pod | None, new: Pod | None, cluster: Cluster) -> QueueingHint:
@@ -131,6 +138,28 @@ class PodTopologySpread:
 
 def _own_hard(pod: Pod) -> tuple[Constraint, ...]:
     return compile_constraints(pod.spec.topology_spread_constraints, pod.metadata.labels, "DoNotSchedule")
+
+
+def counted_pods(pod: Pod) -> Keys:
+    """Which pods its constraints may count, see `pods_of_event`; with default constraints any."""
+    constraints = _indexable(pod)
+    if constraints is None:
+        return None
+    pairs = [constraint.selector.pair for constraint in constraints]
+    return None if None in pairs else [(pod.metadata.namespace, *pair) for pair in pairs if pair is not None]
+
+
+def spread_domains(pod: Pod) -> Keys:
+    """The topology keys; with default constraints None."""
+    constraints = _indexable(pod)
+    return None if constraints is None else {constraint.topology_key for constraint in constraints}
+
+
+def _indexable(pod: Pod) -> tuple[Constraint, ...] | None:
+    try:
+        return _own_hard(pod) if pod.spec.topology_spread_constraints else None
+    except SelectorError:
+        return None
 
 
 def _doing(pod: PodInfo, hardness: str) -> str:

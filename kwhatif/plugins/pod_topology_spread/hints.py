@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.framework.hints import QUEUE, QUEUE_SKIP, QueueingHint, is_same_pod, is_scheduled, queue_if
+from kwhatif.framework.hints import (
+    QUEUE,
+    QUEUE_SKIP,
+    Keys,
+    QueueingHint,
+    changed_keys,
+    is_same_pod,
+    is_scheduled,
+    queue_if,
+)
+from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.plugins.pod_topology_spread.constraints import Constraint, has_all
@@ -43,3 +53,16 @@ def after_node_change(old: Node | None, new: Node | None, constraints: Sequence[
     if not counted_after:
         return QUEUE_SKIP
     return queue_if(old.spec.taints != new.spec.taints or any(before[key] != after[key] for key in keys))
+
+
+def pods_of_event(old: Pod | None, new: Pod | None, _cluster: Cluster) -> Keys:
+    """Namespaces and labels of the pods that an event is about; a toleration concerns the pod itself alone."""
+    metas = [pod.metadata for pod in (old, new) if pod is not None]
+    return [(meta.namespace, *label) for meta in metas for label in meta.labels.items()]
+
+
+def changed_domains(old: Node | None, new: Node | None, _cluster: Cluster) -> Keys:
+    """The labels that changed; None where the node came, went, or changed its taints."""
+    if old is None or new is None or old.spec.taints != new.spec.taints:
+        return None
+    return changed_keys(old.metadata.labels, new.metadata.labels)

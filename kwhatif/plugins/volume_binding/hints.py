@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.framework.events import ActionType, EventResource
-from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, queue_if
+from kwhatif.framework.hints import BY_CLAIM, ClusterEventWithHint, QueueingHint, builtin, queue_if
 from kwhatif.matching.volumes import claim_names
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.quantity import parse_quantity, value
@@ -19,7 +19,7 @@ def events_to_register() -> Sequence[ClusterEventWithHint]:
     change = ActionType.ADD | ActionType.UPDATE
     return (
         builtin(EventResource.STORAGE_CLASS, change, _after_class_change),
-        builtin(EventResource.PERSISTENT_VOLUME_CLAIM, change, _after_claim_change),
+        builtin(EventResource.PERSISTENT_VOLUME_CLAIM, change, _after_claim_change, BY_CLAIM),
         builtin(EventResource.PERSISTENT_VOLUME, change),
         builtin(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
         builtin(EventResource.CSI_NODE, change, _after_csi_node_change),

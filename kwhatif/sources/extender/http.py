@@ -126,7 +126,7 @@ class HTTPExtender:
         if items is None:
             return ()
         if not isinstance(items, list):
-            raise ExtenderError("json: cannot unmarshal the answer: its nodes are no list")
+            raise ExtenderError("json: cannot unmarshal the answer: its nodes are not a list")
         return [self._fresh(item, snapshot) for item in items]
 
     def _known(self, name: str, nodes: Mapping[str, NodeInfo]) -> NodeInfo:

@@ -69,7 +69,7 @@ def _load_client_certificate(context: ssl.SSLContext, tls: ExtenderTLSConfig) ->
         except (ssl.SSLError, OSError) as failure:
             field = "certData" if tls.cert_data else "certFile"
             reason = getattr(failure, "reason", None) or failure
-            raise TLSProblem(field, f"is no certificate with its key: {reason}") from failure
+            raise TLSProblem(field, f"is not a certificate with its key: {reason}") from failure
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from kwhatif.sources.inflate import SUSPICIOUS, TRUST, Unreadable
 MAX_FILES = 500_000
 
 LINK = "is a link, which is not followed"
-NO_FILE = "is no file, but a device, a pipe or a socket"
+NO_FILE = "is not a file, but a device, a pipe or a socket"
 
 T = TypeVar("T")
 

@@ -80,7 +80,7 @@ def _read(file: str) -> Mapping[str, Any]:
     except Unreadable as reason:
         raise InputError([Problem(file, str(reason), hint=reason.hint)]) from reason
     except (yaml.YAMLError, ValueError, RecursionError) as failure:
-        raise InputError([Problem(file, f"is no kubeconfig: {' '.join(str(failure).split())}")]) from failure
+        raise InputError([Problem(file, f"is not a kubeconfig: {' '.join(str(failure).split())}")]) from failure
     return _map(content, file, "it")
 
 
@@ -88,7 +88,7 @@ def _map(value: Any, where: str, what: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise InputError([Problem(where, f"is no kubeconfig: {what} is not a map")])
+        raise InputError([Problem(where, f"is not a kubeconfig: {what} is not a map")])
     return value
 
 
@@ -98,11 +98,11 @@ def _merge(section: str, files: list[str], contents: list[Mapping[str, Any]]) ->
     for file, content in zip(files, contents, strict=True):
         entries = content.get(section) or []
         if not isinstance(entries, list):
-            raise InputError([Problem(file, f"is no kubeconfig: {section} is not a list")])
+            raise InputError([Problem(file, f"is not a kubeconfig: {section} is not a list")])
         for entry in entries:
             name = _map(entry, file, f"an entry of {section}").get("name")
             if not isinstance(name, str):
-                raise InputError([Problem(file, f"is no kubeconfig: an entry of {section} has no name")])
+                raise InputError([Problem(file, f"is not a kubeconfig: an entry of {section} has no name")])
             merged.setdefault(name, entry)
     return merged
 

@@ -19,7 +19,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """
     target = Path(os.path.realpath(path))  # a link stays a link
     if target.exists() and not target.is_file():
-        raise OSError(0, "is no regular file")
+        raise OSError(0, "is not a regular file")
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:

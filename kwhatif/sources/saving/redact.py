@@ -1,8 +1,8 @@
 """What a saved snapshot leaves out.
 
-The model is the redaction: environment, commands, arguments, probes, managed fields have no place in it. What is left
-to drop are annotations that no rule reads, images, and, of pods that a controller has made, volumes that no rule reads.
-(Templates keep the names of theirs: `kwhatif gate` tells by the template whether a workload changes.)
+The model is the redaction: environment, commands, arguments, what probes ask, managed fields have no place in it. What
+is left to drop are annotations that no rule reads, images, and, of pods that a controller has made, volumes that no
+rule reads. (Templates keep the names of theirs: `kwhatif gate` tells by the template whether a workload changes.)
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
 from kwhatif.model.node import Node, NodeStatus
-from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
+from kwhatif.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.model.volume import Volume
 from kwhatif.model.workload import (
     CronJob,
@@ -39,6 +39,7 @@ READ_ANNOTATIONS = frozenset(
     }
 )
 
+_SOME_FINALIZER = "kwhatif.dev/some-finalizer"
 _WITH_TEMPLATE = (DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet)
 T = TypeVar("T", bound=Model)
 
@@ -54,13 +55,26 @@ def redact(obj: T, *, images: bool) -> T:
             return replace(obj, status=_node_status(obj.status, images=images))
         case Pod():
             spec = obj.spec if images else without_images(obj.spec)
-            return replace(obj, spec=spec if controller_of(meta) is None else _without_unread_volumes(spec))
+            return replace(
+                obj,
+                metadata=_pod_meta(obj.metadata),
+                spec=spec if controller_of(meta) is None else _without_unread_volumes(spec),
+            )
         case CronJob() if not images:
             run = obj.spec.job_template
             return replace(obj, spec=replace(obj.spec, job_template=replace(run, spec=_imageless(run.spec))))
     if isinstance(obj, _WITH_TEMPLATE) and not images:
         return replace(obj, spec=_imageless(obj.spec))
     return obj
+
+
+def _pod_meta(meta: PodMeta) -> PodMeta:
+    """Without annotations where none is a rule; finalizers that may hold anything become one name."""
+    if meta.annotations == NO_ANNOTATIONS and not meta.finalizers:
+        return replace(meta, annotations=NO_ANNOTATIONS)
+    finalizers = dict.fromkeys(name if name == JOB_TRACKING else _SOME_FINALIZER for name in meta.finalizers)
+    annotations = NO_ANNOTATIONS if meta.annotations == NO_ANNOTATIONS else meta.annotations
+    return replace(meta, annotations=annotations, finalizers=tuple(finalizers))
 
 
 def _node_status(status: NodeStatus, *, images: bool) -> NodeStatus:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.model.workload import RollingUpdate
+from kwhatif.model.workload import Deployment, RollingUpdate
 from kwhatif.workloads.rolling.update import resolved
 
 _QUARTER = "25%"
+RECREATE = "Recreate"
 
 
 class Bounds(NamedTuple):
@@ -19,11 +20,20 @@ class Bounds(NamedTuple):
     wanted: int
     surge: int
     unavailable: int
+    is_rolling: bool = True
 
     @property
     def most(self) -> int:
         """The most pods there may be."""
         return self.wanted + self.surge
+
+
+def bounds_for(deployment: Deployment, count: int) -> Bounds:
+    """Those of the Deployment with so many replicas; one that recreates its pods has no others."""
+    strategy = deployment.spec.strategy
+    if strategy.type == RECREATE:
+        return Bounds(count, 0, 0, is_rolling=False)
+    return bounds_of(strategy.rolling_update, count)
 
 
 def bounds_of(rolling: RollingUpdate | None, count: int) -> Bounds:
@@ -40,6 +50,10 @@ class Sized(msgspec.Struct):
     name: str
     size: int
     available: int = 0
+    #: What its annotations say of the Deployment at the time when the set was last resized: its replicas, and with
+    #: maxSurge the most pods there may be. None: nothing.
+    desired: int | None = None
+    most: int | None = None
 
     def resize(self, size: int) -> None:
         """What is not available goes first."""
@@ -74,35 +88,63 @@ def sync_recreate(sets: Sequence[Sized], new: Sized, wanted: int) -> bool:
     return True
 
 
-def settle(sets: Sequence[Sized], new: Sized, before: Bounds, after: Bounds) -> None:
+def settle(sets: Sequence[Sized], new: Sized, bounds: Bounds) -> None:
     """Let the controller act until all that it can do is wait: no pod that it makes meanwhile gets ready.
 
     A changed number of pods comes first (`syncDeployment`): it is dealt out among the ReplicaSets that have pods, the
     old template's too. Then, step by step, the new ReplicaSet grows, and the old ones shrink. Arguments as of `sync`.
     """
-    if before.wanted != after.wanted:
-        scale(sets, before, after)
-    while sync(sets, new, after):
+    if is_scaling_event(sets, bounds.wanted):
+        scale(sets, new, bounds)
+    while sync(sets, new, bounds):
         pass
 
 
-def scale(sets: Sequence[Sized], before: Bounds, after: Bounds) -> None:
-    """Deal a changed number of pods out among the ReplicaSets that have some (`scale` in `sync.go`)."""
-    _scale([each for each in sets if each.size], before, after)
+def is_scaling_event(sets: Iterable[Sized], wanted: int) -> bool:
+    """Whether a ReplicaSet that has pods was resized for another number of replicas (`isScalingEvent`)."""
+    return any(each.desired not in (None, wanted) for each in sets if each.size)
 
 
-def _scale(active: Sequence[Sized], before: Bounds, after: Bounds) -> None:
-    if len(active) == 1:
-        active[0].resize(after.wanted)
-        return
-    total = sum(each.size for each in active)
-    missing = (after.most if after.wanted else 0) - total
+def scale(sets: Sequence[Sized], new: Sized | None, bounds: Bounds, *, actual: int = 0) -> Sequence[Sized]:
+    """Deal a changed number of pods out among the ReplicaSets that have some (`scale` in `sync.go`).
+
+    Args:
+        sets: all ReplicaSets, the oldest first.
+        new: the one of the Deployment's template, if there is one.
+        bounds: of the Deployment. Without a rolling update, several sets that have pods stay as they are.
+        actual: how many pods there are, for sets without annotations.
+
+    Returns:
+        The sets whose annotations are to be brought up to date, also where their size stays.
+    """
+    active = [each for each in sets if each.size]
+    if len(active) < 2:
+        latest = active[0] if active else new or next(reversed(sets), None)
+        if latest is None or latest.size == bounds.wanted:
+            # QUIRK: the annotation stays as it is, so that this is a scaling event for ever, and nothing is rolled out.
+            return ()
+        latest.resize(bounds.wanted)
+        return (latest,)
+    if new is not None and new.size == new.desired == new.available == bounds.wanted:
+        old = [each for each in active if each is not new]
+        for each in old:
+            each.resize(0)
+        return old
+    if bounds.is_rolling:
+        _deal(active, bounds, actual)
+        return active
+    return ()
+
+
+def _deal(active: Sequence[Sized], bounds: Bounds, actual: int) -> None:
+    """In proportion to their sizes."""
+    missing = (bounds.most if bounds.wanted else 0) - sum(each.size for each in active)
     limit, in_turn = (min, reversed(active)) if missing > 0 else (max, active)
     # Of equal ones the newest grows first, and the oldest shrinks first: sorting keeps the order.
     active = sorted(in_turn, key=lambda each: -each.size)
     sizes = {each.name: each.size for each in active}
     for each in active:
-        share = limit(_share(each.size, before.most or total, after), missing) if missing else 0
+        share = limit(_share(each.size, each.most or actual, bounds), missing) if missing else 0
         sizes[each.name] += share
         missing -= share
     for each in active[:1]:
@@ -115,6 +157,8 @@ def _share(size: int, most: int, after: Bounds) -> int:
     """By how much a ReplicaSet's size changes in proportion, from one of so many pods (`getReplicaSetFraction`)."""
     if not after.wanted:
         return -size
+    if not most:
+        return 0
     return (2 * size * after.most + most) // (2 * most) - size
 
 

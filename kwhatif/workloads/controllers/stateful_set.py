@@ -11,8 +11,17 @@ class Replica(NamedTuple):
 
     #: Whether it is of the new revision.
     updated: bool
-    #: Whether it is available: running and ready.
+    #: Whether it is available: running, and ready for long enough.
     ready: bool
+    #: Somebody has deleted it; it is there until its containers have stopped and the object is gone.
+    terminating: bool = False
+    #: Its phase is final.
+    ended: bool = False
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether others need not wait for it."""
+        return self.ready and not self.terminating and not self.ended
 
 
 #: A pod that is missing is made in the same step.
@@ -41,12 +50,18 @@ def sync(replicas: Mapping[int, Replica], ordinals: range, *, ordered: bool, low
     missing = [ordinal for ordinal in ordinals if ordinal not in replicas]
     condemned = sorted(replicas.keys() - set(ordinals), reverse=True)
     if not ordered:
+        gone = [ordinal for ordinal in ordinals if ordinal in replicas and replicas[ordinal].ended]
+        gone = [ordinal for ordinal in (*gone, *condemned) if not replicas[ordinal].terminating]
         updated = _update(replicas, ordinals, lowest)
-        return Moves(tuple(missing), (*condemned, *updated.delete), updated.waits_for)
+        gone += [ordinal for ordinal in updated.delete if ordinal not in gone]
+        return Moves(tuple(missing), tuple(gone), updated.waits_for)
     for ordinal in ordinals:
-        if ordinal not in replicas:
+        replica = replicas.get(ordinal)
+        if replica is None:
             return Moves(create=(ordinal,))
-        if not replicas[ordinal].ready:
+        if replica.ended and not replica.terminating:
+            return Moves(delete=(ordinal,))
+        if not replica.is_healthy:
             return Moves(waits_for=ordinal)
     if condemned:
         return _condemn(replicas, condemned)
@@ -54,9 +69,11 @@ def sync(replicas: Mapping[int, Replica], ordinals: range, *, ordered: bool, low
 
 
 def _condemn(replicas: Mapping[int, Replica], condemned: list[int]) -> Moves:
-    """The highest goes, unless it is not ready, and another one of them is the set's first that is not."""
+    """The highest goes when the one before is gone, unless it is not ready, and not the set's first that is not."""
     highest = condemned[0]
-    first = next((ordinal for ordinal in reversed(condemned) if not replicas[ordinal].ready), None)
+    if replicas[highest].terminating:
+        return Moves(waits_for=highest)
+    first = next((ordinal for ordinal in reversed(condemned) if not replicas[ordinal].is_healthy), None)
     if not replicas[highest].ready and first != highest:
         return Moves(waits_for=first)
     return Moves(delete=(highest,))
@@ -68,9 +85,9 @@ def _update(replicas: Mapping[int, Replica], ordinals: range, lowest: int | None
         if ordinal < (lowest or 0):
             break
         replica = replicas.get(ordinal, _JUST_MADE)
-        if not replica.updated:
+        if not replica.updated and not replica.terminating:
             return Moves(delete=(ordinal,))
-        if not replica.ready:
+        if not replica.is_healthy:
             return Moves(waits_for=ordinal)
     return Moves()
 

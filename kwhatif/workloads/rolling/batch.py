@@ -10,7 +10,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.workload import CronJob, Job
 from kwhatif.workloads.expand import expand
 from kwhatif.workloads.job import expand_job, is_finished, wanted_pods
-from kwhatif.workloads.rolling.removal import active, removed_first
+from kwhatif.workloads.removal import active, removed_first_of_job
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update
 from kwhatif.workloads.template import same_template
 
@@ -30,7 +30,7 @@ def update_job(new: Job, known: Job | None, pods: Sequence[Pod], cluster: Cluste
     is_over = is_finished(known) or (done > 0 and new.spec.completions is None and not new.spec.suspend)
     if before == count or is_over:
         return UNCHANGED
-    removed = removed_first(active(pods))[: max(0, before - count)]
+    removed = removed_first_of_job(active(pods))[: max(0, before - count)]
     return Update("scaled", tuple(removed), expand_job(new, range(done + before, done + count), cluster))
 
 

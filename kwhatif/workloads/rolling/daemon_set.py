@@ -18,8 +18,8 @@ from kwhatif.workloads.daemon_set import (
     pinned_pods,
     tolerable_nodes,
 )
+from kwhatif.workloads.removal import active, is_available
 from kwhatif.workloads.replicas import names_for
-from kwhatif.workloads.rolling.removal import active, is_available
 from kwhatif.workloads.rolling.roll import Progress, Step
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update, resolved
 from kwhatif.workloads.template import same_template

@@ -15,6 +15,7 @@ from kwhatif.workloads.controllers.deployment import Sized, bounds_of, scale, se
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import pods_of, reference_to
+from kwhatif.workloads.removal import active, as_ready, is_available, removed_first
 from kwhatif.workloads.replicas import (
     HASH_LABEL,
     expand_deployment,
@@ -23,7 +24,6 @@ from kwhatif.workloads.replicas import (
     pod_like,
     replica_set_for,
 )
-from kwhatif.workloads.rolling.removal import active, as_ready, is_available, removed_first
 from kwhatif.workloads.rolling.roll import Progress, Step
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update
 from kwhatif.workloads.template import pod_of, same_template
@@ -61,10 +61,12 @@ def _rolled(new: Deployment, known: Deployment | None, pods: Sequence[Pod], coun
     """The moment at which the controller has done what it can before any new pod is ready."""
     owner, _ = replica_set_for(new, cluster)
     present = _by_set(owner.name, active(pods), new, cluster)
-    sets = [Sized(name, len(own), sum(map(is_available, own))) for name, own in present.items()]
     after = bounds_of(new.spec.strategy.rolling_update, count)
     before = bounds_of(known.spec.strategy.rolling_update, replicas_of(known)) if known else after
-    settle(sets, next(each for each in sets if each.name == owner.name), before, after)
+    sets = [
+        Sized(name, len(own), sum(map(is_available, own)), before.wanted, before.most) for name, own in present.items()
+    ]
+    settle(sets, next(each for each in sets if each.name == owner.name), after)
     removed: list[Pod] = []
     added: list[Group] = []
     for name, size in ((each.name, each.size) for each in sets):
@@ -184,12 +186,15 @@ class DeploymentRoll:
 
     def step(self) -> Step:
         """The Deployment's controller resizes its ReplicaSets, and these make and delete pods."""
-        sized = [Sized(name, each.size, len(each.available)) for name, each in self._sets.items()]
+        before = self._before
+        sized = [
+            Sized(name, each.size, len(each.available), before.wanted, before.most) for name, each in self._sets.items()
+        ]
         new = next(each for each in sized if each.name == self._new)
         if self._recreates:
             sync_recreate(sized, new, self._bounds.wanted)
-        elif self._before.wanted != self._bounds.wanted:
-            scale(sized, self._before, self._bounds)
+        elif before.wanted != self._bounds.wanted:
+            scale(sized, new, self._bounds)
             self._before = self._bounds
             sync(sized, new, self._bounds)
         else:
@@ -197,9 +202,9 @@ class DeploymentRoll:
         related = self.pods()
         removed: list[Pod] = []
         added: list[Group] = []
-        for name, size, _ in map(msgspec.structs.astuple, sized):
-            removed += self._resize(self._sets[name], size, related)
-            added += self._missing(name).groups
+        for each in sized:
+            removed += self._resize(self._sets[each.name], each.size, related)
+            added += self._missing(each.name).groups
         return Step(tuple(removed), Expansion(tuple(added)))
 
     def _resize(self, owned: _Set, size: int, related: Sequence[Pod]) -> list[Pod]:

@@ -13,7 +13,7 @@ from kwhatif.model.workload import StatefulSet
 from kwhatif.workloads.controllers.stateful_set import Moves, Replica, made_of_old, sync
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.expansion import Expansion, Group
-from kwhatif.workloads.rolling.removal import active, is_available
+from kwhatif.workloads.removal import active, is_available
 from kwhatif.workloads.rolling.roll import Progress, Step
 from kwhatif.workloads.rolling.update import UNCHANGED, Rollout, Update
 from kwhatif.workloads.stateful_set import expand_stateful_set, is_ordered, ordinals_of

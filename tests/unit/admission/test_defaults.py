@@ -36,6 +36,7 @@ from kwhatif.model.storage import (
     PersistentVolumeSpec,
     StorageClass,
 )
+from kwhatif.model.usage import NodeMetrics, PodMetrics
 from kwhatif.model.volume import ClaimTemplate, EphemeralVolumeSource
 from kwhatif.model.workload import (
     Deployment,
@@ -305,7 +306,7 @@ def test_every_kind_is_known_to_live_in_a_namespace_or_in_none() -> None:
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, Model) and value.__struct_config__.tag_field == "kind"
     }
-    assert kinds == {*RESOURCES, SavedSnapshot}
+    assert kinds == {*RESOURCES, SavedSnapshot, NodeMetrics, PodMetrics}
 
 
 def test_objects_are_copied_not_changed() -> None:

@@ -163,7 +163,17 @@ FAILURES: dict[str, tuple[PodDisruptionBudget, Objects, SyncFailed]] = {
     "a DaemonSet has no scale": (
         budget(max_unavailable=1),
         [DaemonSet(metadata=meta("ds")), *owned(1, "DaemonSet", "ds")],
-        SyncFailed('found no controllers for pod "ds-0"'),
+        SyncFailed("daemonsets.apps does not implement the scale subresource"),
+    ),
+    "a Job has no scale, whether or not it is there": (
+        budget(max_unavailable=1),
+        [*owned(1, "Job", "job", "batch/v1")],
+        SyncFailed("jobs.batch does not implement the scale subresource"),
+    ),
+    "nor has the node that a static pod belongs to": (
+        budget(max_unavailable=1),
+        [*owned(1, "Node", "n1", "v1")],
+        SyncFailed("nodes does not implement the scale subresource"),
     ),
     "a custom controller that shares a name": (
         budget(max_unavailable=1),

@@ -115,7 +115,7 @@ def test_an_expression_that_does_not_compile_is_told_with_its_place() -> None:
 @pytest.mark.parametrize("data", [[], {}, {"kind": "Policy"}, HEAD | {"apiVersion": "kwhatif.dev/v2"}])
 def test_something_else_is_no_policy(data: object) -> None:
     ((_, message),) = issues(data)
-    assert message == "is no policy: expected an object with apiVersion kwhatif.dev/v1 and kind Policy"
+    assert message == "is not a policy: expected an object with apiVersion kwhatif.dev/v1 and kind Policy"
 
 
 def test_a_null_is_as_good_as_missing() -> None:

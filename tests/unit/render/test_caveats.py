@@ -11,7 +11,6 @@ from kwhatif.model.caveat import (
     CODES,
     AdmissionNotAsked,
     AutoscalerNotModelled,
-    AutoscalersNotRead,
     Batching,
     BindingNotDated,
     BudgetComputed,
@@ -21,11 +20,13 @@ from kwhatif.model.caveat import (
     CollectionFailed,
     CustomKind,
     DanglingReference,
+    DevicesNotModelled,
     ExtenderBinds,
     ExtenderNotAsked,
     ExtenderOddity,
     FieldIgnored,
     ImagesNotCompared,
+    MissingServiceAccounts,
     NoBudgets,
     NoDates,
     NodeNameSet,
@@ -45,9 +46,11 @@ from kwhatif.model.caveat import (
     OneOfEqualPods,
     OrderedPodPending,
     OtherVersion,
+    PendingAsleep,
     PluginNotModelled,
     PodSecurityNotChecked,
     PreemptionSampling,
+    QueueNotSeen,
     RecordedChanges,
     Remembered,
     ReplicasKept,
@@ -101,9 +104,9 @@ SENTENCES: dict[Caveat, str] = {
     NoLimits(kinds=("LimitRange",), reason=FORBIDDEN): (
         "no permission to list limitranges in the core group: these count as if there were none"
     ),
-    NoStorage(kinds=("CSINode",)): "the dump has no CSINodes: what is said of pods with volumes cannot be trusted",
+    NoStorage(kinds=("CSINode",)): "the dump has no CSINodes: answers about pods with volumes cannot be trusted",
     NoDevices(kinds=("DeviceClass",), reason=FORBIDDEN): (
-        "no permission to list deviceclasses in resource.k8s.io: what is said of pods that claim devices cannot be"
+        "no permission to list deviceclasses in resource.k8s.io: answers about pods that claim devices cannot be"
         " trusted"
     ),
     DanglingReference(kind="Node", example="n1", count=1, user="Pod shop/web"): (
@@ -194,8 +197,12 @@ SENTENCES: dict[Caveat, str] = {
         "HorizontalPodAutoscaler a/web (1 to 9 replicas) is not modelled: Deployment a/web counts with the replicas"
         " that it names, or has"
     ),
-    AutoscalersNotRead(count=2): (
-        "the dump has 2 HorizontalPodAutoscalers, not read: what they scale counts with the replicas that it has"
+    DevicesNotModelled(features=("DeviceTaintRule", "nodeAllocatableResourceMappings")): (
+        "devices have DeviceTaintRule and nodeAllocatableResourceMappings, not modelled: answers about pods that claim"
+        " devices may be wrong"
+    ),
+    MissingServiceAccounts(names=("a/robot",)): (
+        "the dump has no ServiceAccount a/robot, but others of that namespace: the API server refuses the pods"
     ),
     UnknownQuotaScope(quota="a/q", scope="Odd"): (
         "ResourceQuota a/q has scope Odd, which is not known: the quota counts for no pod"
@@ -228,7 +235,7 @@ SENTENCES: dict[Caveat, str] = {
         f"extender {URL}, asked to prioritize for shop/web, gave scores outside 0 to 10, which count as they are: a"
     ),
     ExtenderOddity(extender=URL, verb="preempt", oddity="no victims", nodes=("a",), pods=PODS): (
-        f"extender {URL}, asked to preempt for shop/web, left nodes without victims, which are no candidates then: a"
+        f"extender {URL}, asked to preempt for shop/web, left nodes without victims, so they are not candidates: a"
     ),
     OtherVersion(version="1.35"): (
         "the cluster's API server is version 1.35: judged by the rules of 1.36, from which its scheduler may differ"
@@ -275,13 +282,17 @@ SENTENCES: dict[Caveat, str] = {
     ClaimUnbound(claim="a/c", storage_class="fats", is_known=False, near=("fast",)): (
         "PersistentVolumeClaim a/c stays unbound: there is no StorageClass fats (did you mean fast?)"
     ),
+    QueueNotSeen(): (
+        "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of their"
+        " age, and whom it has rejected is taken from the condition PodScheduled"
+    ),
     VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io"): (
-        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: x.io is taken to provision its volume,"
-        " within reach of every node"
+        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: it is assumed that x.io provisions its"
+        " volume, within reach of every node"
     ),
     VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io", everywhere=False): (
-        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: x.io is taken to provision its volume,"
-        " where its allowedTopologies let it be"
+        "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: it is assumed that x.io provisions its"
+        " volume, where its allowedTopologies let it be"
     ),
     FieldIgnored(where="a.yaml, document 1", problem='unknown field "spec.node"', hint="did you mean nodeName?"): (
         'a.yaml, document 1: unknown field "spec.node" (did you mean nodeName?)'
@@ -304,6 +315,14 @@ SENTENCES: dict[Caveat, str] = {
         "where spreading by default is off, kube-scheduler places equal pods by the ranking that it made for the first"
         " of them (OpportunisticBatching), and so does kwhatif; if more than half a second passes between them, it"
         " ranks the nodes anew, and another one may be taken"
+    ),
+    PendingAsleep(pods=("a/x", "a/y")): (
+        "2 pending pods (a/x, a/y) are left out: the scheduler has found no node for them, and waits for an event or five"
+        " minutes; they may then take room that is free now"
+    ),
+    PendingAsleep(pods=("a/x",)): (
+        "1 pending pod (a/x) is left out: the scheduler has found no node for it, and waits for an event or five minutes;"
+        " it may then take room that is free now"
     ),
     OneOfEqualPods(workload="Deployment a/b", count=3): (
         "Deployment a/b makes 3 equal pods, of which one is judged alone"

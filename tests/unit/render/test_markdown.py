@@ -10,7 +10,8 @@ from markdown_it.token import Token
 from msgspec.structs import replace
 
 from kwhatif.framework.evidence import Note, UntoleratedTaint
-from kwhatif.render.markdown import code, prose, to_markdown
+from kwhatif.render.markdown import to_markdown
+from kwhatif.render.markdown_text import code, prose
 from kwhatif.report import Decision, ObjectionRow, RejectedRow, Report, SnapshotInfo
 from tests.unit.render.test_tools import EXCUSED, FAILS, HOSTILE, WARNS, hostile, report
 

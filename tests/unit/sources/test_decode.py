@@ -142,8 +142,8 @@ NOT_READ = [
         id="a list of such a kind",
     ),
     pytest.param(
-        {"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetricsList", "items": [bare("a")]},
-        {"metrics.k8s.io/v1beta1/PodMetrics": 1},
+        {"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList", "items": [bare("a")]},
+        {"custom.metrics.k8s.io/v1beta2/MetricValue": 1},
         {},
         id="a list of another group",
     ),

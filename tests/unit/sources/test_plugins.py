@@ -113,10 +113,10 @@ BAD_CLASSES: dict[str, tuple[Any, str]] = {
     ),
     "in the place of nobody": (
         make_class(replaces="Nobody"),
-        "plugin Bad: it replaces 'Nobody', which is no built-in plugin",
+        "plugin Bad: it replaces 'Nobody', which is not a built-in plugin",
     ),
     "no weight": (make_class(weight=0), "plugin Bad: its weight is 0, not a positive whole number"),
-    "arguments of no type": (make_class(Args=dict), "plugin Bad: its Args is no msgspec.Struct"),
+    "arguments of no type": (make_class(Args=dict), "plugin Bad: its Args is not a msgspec.Struct"),
 }
 
 
@@ -184,7 +184,7 @@ MISSING = {
         "kwhatif_test_quota:Nope",
         "module 'kwhatif_test_quota' has no attribute 'Nope'",
     ),
-    "no class": ("kwhatif_test_quota:not_a_class", "it is no class but int"),
+    "no class": ("kwhatif_test_quota:not_a_class", "it is not a class but int"),
     "a module that raises": (
         "kwhatif_test_broken:Quota",
         "kwhatif_test_broken cannot be imported: RuntimeError: no database",

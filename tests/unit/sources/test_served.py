@@ -61,7 +61,7 @@ def test_what_no_cluster_serves_is_an_error_with_what_is_near(written: tuple[str
         ("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
         ("gateway.networking.k8s.io/v1", "Gateway"),
         ("cert-manager.io/v1", "Certificate"),
-        ("metrics.k8s.io/v1beta1", "NodeMetrics"),
+        ("custom.metrics.k8s.io/v1beta2", "MetricValue"),
     ],
 )
 def test_custom_kinds_are_a_caveat(written: tuple[str, str]) -> None:

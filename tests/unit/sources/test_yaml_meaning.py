@@ -118,7 +118,7 @@ def test_structure(text: str, value: object) -> None:
         ),
         pytest.param("a: 1\nb: *x\n", "there is no anchor &x", 2, 4, id="an alias of nothing"),
         pytest.param("a: &x\n  b: *x\n", "anchor &x contains itself", 2, 6, id="an anchor within itself"),
-        pytest.param("a: .inf\n", "is no number that JSON can hold", 1, 4, id="infinity"),
+        pytest.param("a: .inf\n", "is not a number that JSON can hold", 1, 4, id="infinity"),
         pytest.param("a: !!int x\n", "cannot decode 'x' as !!int", 1, 4, id="a wrong tag"),
         pytest.param("? [a]\n: b\n", "a key must be a string", 1, 3, id="a list as key"),
         pytest.param("~: b\n", "a key must be a string", 1, 1, id="null as key"),

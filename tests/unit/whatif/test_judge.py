@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 import textwrap
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from kwhatif.admission.new_pod import complete_pod
+from kwhatif.model.caveat import Caveat, PendingAsleep
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.model.pod import Pod
+from kwhatif.model.pod import Pod, PodCondition
 from kwhatif.model.policy import PriorityClass
 from kwhatif.model.storage import StorageClass, TopologyExpression, TopologySelectorTerm
 from kwhatif.render.caveats import worded
@@ -23,6 +24,32 @@ from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, po
 from tests.unit.whatif.test_gate import bare, workload
 
 HIGH = PriorityClass(metadata=ObjectMeta(name="high"), value=100)
+NEW_NODE = """---
+apiVersion: v1
+kind: Node
+metadata: {{name: new, labels: {{kubernetes.io/hostname: new}}}}
+status: {{allocatable: {{cpu: "{cpu}", memory: 8Gi, pods: "10"}}}}
+"""
+NEW_CLAIM = """---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {{name: {name}}}
+spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}
+"""
+NEW_CLASS = """---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: fast}
+provisioner: example.com/disk
+"""
+NEW_BUDGET = """---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: all}
+spec: {maxUnavailable: 1, selector: {}}
+"""
+
+T = TypeVar("T", bound=Caveat)
 
 
 def ask(session: Session, text: str = "", *names: str, **question: Any) -> Report:
@@ -50,6 +77,11 @@ def stored(text: str) -> list[Any]:
     """The objects of manifests as a cluster has them."""
     read = read_applied(["-"], Cluster(), stdin=io.BytesIO(text.encode()), default_namespace="default").applied
     return [complete_pod(each.object, Cluster()) if isinstance(each.object, Pod) else each.object for each in read]
+
+
+def caveat(report: Report, kind: type[T]) -> T:
+    (found,) = (each for each in report.caveat_details if isinstance(each, kind))
+    return found
 
 
 def row(report: Report) -> WorkloadRow:
@@ -140,6 +172,108 @@ def test_pending_pods_go_by_priority_and_then_by_age_and_stand_between_new_ones(
         ("default/old", "n3"),
         ("default/young", None),
     ]
+
+
+def test_what_was_tried_in_vain_sleeps_and_a_caveat_says_so() -> None:
+    session = Session(cluster(*small("n1"), waiting("asleep").tried(), waiting("big", cpu="9").tried()))
+    for full in (True, False):
+        report = ask(session, bare("new", cpu="3"), full=full)
+        assert fates(report) == "new:P@n1"
+        assert report.queued_before == ()
+        assert caveat(report, PendingAsleep).pods == ("default/asleep", "default/big")
+
+
+def test_a_nominated_pod_sleeps_until_its_victims_are_gone_but_keeps_its_room() -> None:
+    session = Session(cluster(*small("n1", "n2"), waiting("nominated").nominated("n1"), HIGH))
+    report = ask(session, bare("equal", cpu="3") + bare("above", cpu="3", spec="priorityClassName: high,"))
+    assert fates(report) == "equal:P@n2 above:P@n1"
+    assert report.queued_before == ()
+    assert fates(ask(session, bare("equal", cpu="3"))) == "equal:P@n2"
+
+
+def test_gated_pods_are_no_sleepers() -> None:
+    gated = (
+        waiting("gated")
+        .gates("g")
+        .status(conditions=(PodCondition(type="PodScheduled", status="False", reason="SchedulingGated"),))
+    )
+    report = ask(Session(cluster(*small("n1"), gated)), bare("new", cpu="3"))
+    assert [(each.pod, each.outcome) for each in report.queued_before] == [("default/gated", "Gated")]
+
+
+#: What comes with a new pod, and whether it wakes a pod of 3 CPU without volumes, and one that waits for claim `data`.
+WAKING = {
+    "nothing": ("", False, False),
+    "a node": (NEW_NODE.format(cpu=4), True, True),
+    "a node that is too small": (NEW_NODE.format(cpu=1), True, True),
+    "a claim": (NEW_CLAIM.format(name="data"), False, True),
+    "another claim": (NEW_CLAIM.format(name="other"), False, False),
+    "a storage class": (NEW_CLASS, False, True),
+    "what the scheduler does not watch": (NEW_BUDGET, False, False),
+}
+
+
+@pytest.mark.parametrize(("text", "plain", "with_claim"), WAKING.values(), ids=WAKING.keys())
+def test_what_comes_with_the_pods_may_wake_sleepers(text: str, *, plain: bool, with_claim: bool) -> None:
+    """In order of age: who is awake is tried before the new pod."""
+    sleepers = [waiting("plain").tried(), waiting("claiming").claim("data").tried()]
+    report = ask(Session(cluster(*small("n1"), *sleepers)), text + bare("new", cpu="3"))
+    woken = {each.pod for each in report.queued_before}
+    assert woken == {f"default/{name}" for name, wakes in (("plain", plain), ("claiming", with_claim)) if wakes}
+
+
+def test_a_change_of_a_node_wakes_whom_it_may_help() -> None:
+    tainted = node("n1").allocatable(cpu="4", memory="8Gi", pods="10").taint("a", "b")
+    session = Session(cluster(tainted, waiting("asleep").tried()))
+    untainted = "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {kubernetes.io/hostname: n1}}\n"
+    report = ask(session, untainted + bare("new", cpu="3"))
+    assert (fates(report), [each.node for each in report.queued_before]) == ("new:U", ["n1"])
+
+
+def test_pods_of_a_workload_in_the_manifests_do_not_sleep() -> None:
+    text = workload("StatefulSet", "db", 2, cpu="3")
+    (known,) = stored(text)
+    pods = [pod(f"db-{number}").owner("StatefulSet", "db").cpu("3").tried() for number in (0, 1)]
+    session = Session(cluster(*small("n1"), known, *pods))
+    assert fates(ask(session, text)) == "db-0:P@n1 db-1:U"
+    new = bare("new", cpu="3")
+    assert fates(ask(session, text + new, full=False)) == "new:U"
+
+
+def test_whoever_asks_about_pending_pods_has_them_tried_again() -> None:
+    session = Session(cluster(*small("n1"), waiting("a").tried(), waiting("b").tried()))
+    assert fates(ask(session, pending_in="")) == "a:P@n1 b:U"
+    report = ask(session, "", "pod/default/b")
+    assert (fates(report), [each.pod for each in report.queued_before]) == ("b:U", ["default/a"])
+    assert "pending-asleep" not in {each.code for each in report.caveat_details}
+
+
+AFTER = {
+    "took its room": ([waiting("old")], "3", "U", "old"),
+    "as one of many": ([waiting("old", "1"), waiting("older", "1", created="2025")], "3", "U", "older old"),
+    "does not matter": ([waiting("old")], "9", "U", ""),
+    "fits nowhere itself": ([waiting("old", "9")], "5", "U", ""),
+    "took the room of others": (
+        [waiting("old", priority=5), pod("low").cpu("3").priority(-5).on("n1")],
+        "3",
+        "U",
+        "old",
+    ),
+    "makes it evict": ([waiting("old"), pod("low").cpu("3").priority(-5).on("n2")], "3", "E@n2", "old"),
+}
+
+
+@pytest.mark.parametrize(("others", "cpu", "fate", "names"), AFTER.values(), ids=AFTER.keys())
+def test_who_came_first_and_took_the_room(others: list[PodBuilder], cpu: str, fate: str, names: str) -> None:
+    nodes = small(*sorted({each.build().spec.node_name for each in others} - {""} | {"n1"}))
+    report = ask(Session(cluster(*nodes, *others)), bare("new", cpu=cpu))
+    assert fates(report) == f"new:{fate}"
+    assert [name.removeprefix("default/") for name in report.decisions[0].after] == names.split()
+
+
+def test_the_sentences_name_who_came_first() -> None:
+    report = ask(Session(cluster(*small("n1"), waiting("old"))), workload("Deployment", "web", 2, cpu="3"))
+    assert row(report).message == "all 2 pods stay pending after default/old, which was pending"
 
 
 def test_pods_that_nobody_schedules_here_and_gated_ones_take_nothing() -> None:
@@ -327,20 +461,23 @@ def storage_class(
     )
 
 
-BOUND_AT_ONCE = (
-    "PersistentVolumeClaim default/c is bound at once, as StorageClass nfs says: nfs.example.com is taken to"
-)
+BOUND_AT_ONCE = "PersistentVolumeClaim default/c is bound at once, as StorageClass nfs says: it is assumed that"
 
 
 @pytest.mark.parametrize(
     ("given", "text", "expected", "caveat"),
     [
-        (storage_class("nfs"), "", "p:P@n1", f"{BOUND_AT_ONCE} provision its volume, within reach of every node"),
+        (
+            storage_class("nfs"),
+            "",
+            "p:P@n1",
+            f"{BOUND_AT_ONCE} nfs.example.com provisions its volume, within reach of every node",
+        ),
         (
             storage_class("nfs", zone="b"),
             "",
             "p:P@n2",
-            f"{BOUND_AT_ONCE} provision its volume, where its allowedTopologies let it be",
+            f"{BOUND_AT_ONCE} nfs.example.com provisions its volume, where its allowedTopologies let it be",
         ),
         (storage_class("nfs"), VOLUME, "p:P@n2", ""),
         (storage_class("nfs", "kubernetes.io/no-provisioner"), VOLUME, "p:P@n2", ""),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.meta import LabelSelector, ObjectMeta
-from kwhatif.model.pod import Container, PodCondition, PodSpec, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.pod import Container, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
 from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.model.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet, UpdateStrategy
 from kwhatif.policy.build import default_rulebook
@@ -36,7 +36,7 @@ def nodes(count: int, cpu: str = "2") -> list[NodeBuilder]:
 def template(cpu: str, name: str = "web", priority_class: str = "") -> PodTemplateSpec:
     requests = ResourceRequirements(requests={"cpu": cpu})
     return PodTemplateSpec(
-        metadata=ObjectMeta(labels={"app": name}),
+        metadata=PodMeta(labels={"app": name}),
         spec=PodSpec(
             containers=(Container(name="app", image="i", resources=requests),), priority_class_name=priority_class
         ),
@@ -126,7 +126,7 @@ def test_a_rollout_that_hangs_is_a_finding_and_says_where() -> None:
     found = answer(there, deployment(3, "2", strategy=strategy))
     (judged,) = found.judged
     assert judged.row.message == (
-        "hangs after 0 of 3 new pods: the 1st fits nowhere while 3 old pods stay (maxUnavailable 0); stays pending"
+        "hangs after 0 of 3 new pods: the 1st fits nowhere while 3 old pods stay (maxUnavailable 0)"
     )
     policy = judge_by(default_rulebook(), found.judged, {}, today=date(2026, 1, 1))
     (finding,) = policy.findings

@@ -54,9 +54,10 @@ def test_sizes(
     unavailable: int | str | None,
     expected: list[int],
 ) -> None:
-    sized = [Sized(str(number), *each) for number, each in enumerate(sets)]
     rolling = RollingUpdate(max_surge=surge, max_unavailable=unavailable)
-    settle(sized, sized[new], bounds_of(rolling, before), bounds_of(rolling, after))
+    noted = bounds_of(rolling, before)
+    sized = [Sized(str(number), *each, noted.wanted, noted.most) for number, each in enumerate(sets)]
+    settle(sized, sized[new], bounds_of(rolling, after))
     assert [each.size for each in sized] == expected
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Container, PodSpec, PodTemplateSpec, Toleration
+from kwhatif.model.pod import Container, PodMeta, PodSpec, PodTemplateSpec, Toleration
 from kwhatif.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec
 from kwhatif.model.volume import ClaimTemplate, EphemeralVolumeSource, Volume
 from kwhatif.model.workload import (
@@ -35,7 +35,7 @@ from tests.builders import NodeBuilder, cluster, node, pod
 
 def template(**spec: Any) -> PodTemplateSpec:
     containers = (Container(name="main", image="app:1"),)
-    return PodTemplateSpec(metadata=ObjectMeta(labels={"app": "x"}), spec=PodSpec(containers=containers, **spec))
+    return PodTemplateSpec(metadata=PodMeta(labels={"app": "x"}), spec=PodSpec(containers=containers, **spec))
 
 
 def named(name: str = "x", **fields: Any) -> ObjectMeta:

@@ -11,7 +11,7 @@ from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.model.caveat import OrderedPodPending, ReplicasKept, WorkloadNotInDump
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Container, Pod, PodCondition, PodSpec, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.pod import Container, Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
 from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.volume import ClaimTemplate
@@ -36,7 +36,7 @@ from kwhatif.model.workload import (
     UpdateStrategy,
 )
 from kwhatif.sources.saving.redact import redact
-from kwhatif.workloads.rolling.removal import removed_first
+from kwhatif.workloads.removal import removed_first
 from kwhatif.workloads.rolling.update import Update, resolved
 from kwhatif.workloads.rollout import plan_update
 from tests.builders import PodBuilder, node, pod
@@ -46,7 +46,7 @@ APP = LabelSelector(match_labels={"app": "web"})
 
 def template(cpu: Any = "1", **labels: str) -> PodTemplateSpec:
     container = Container(name="main", image="app:1", resources=ResourceRequirements(requests={"cpu": cpu}))
-    return PodTemplateSpec(metadata=ObjectMeta(labels={"app": "web", **labels}), spec=PodSpec(containers=(container,)))
+    return PodTemplateSpec(metadata=PodMeta(labels={"app": "web", **labels}), spec=PodSpec(containers=(container,)))
 
 
 def named(name: str = "web", uid: str = "") -> ObjectMeta:
@@ -517,7 +517,7 @@ def test_a_jobs_template_cannot_change() -> None:
 def test_the_labels_that_the_api_server_adds_to_a_job_are_no_change() -> None:
     stored = job()
     labels = {**template().metadata.labels, "job-name": "etl", "batch.kubernetes.io/controller-uid": "1"}
-    made = replace(template(), metadata=ObjectMeta(labels=labels))
+    made = replace(template(), metadata=PodMeta(labels=labels))
     stored = replace(stored, spec=replace(stored.spec, template=made))
     assert counts(plan_update(job(), around(stored, *running(1, "etl", "Job")))) == ("unchanged", 0, 0)
 

@@ -6,8 +6,11 @@ import pytest
 
 from kwhatif.workloads.controllers.stateful_set import Moves, Replica, made_of_old, sync
 
-#: Letters for pods: old or new revision (`o`, `n`), in capitals where they are ready; `.` where there is none.
+#: Letters for pods: old or new revision (`o`, `n`), in capitals where they are ready; terminating ones (`p`, `m`, in
+#: capitals where they are ready still); at its end (`x`), and terminating, too (`y`); `.` where there is none.
 STATES = {letter: Replica(letter in "nN", letter.isupper()) for letter in "oOnN"}
+STATES |= {letter: Replica(letter in "mM", letter.isupper(), terminating=True) for letter in "pPmM"}
+STATES |= {"x": Replica(True, False, ended=True), "y": Replica(True, False, terminating=True, ended=True)}
 
 #: Pods by number, from the first wanted number on; how many are wanted; the lowest number that is updated (None: none);
 #: numbers that are made and deleted, and the one that is waited for.
@@ -31,8 +34,20 @@ ORDERED = {
     "the highest is not ready": ("NNNn", 2, 0, [], [3], None),
     "a lower one is not ready either": ("NNnn", 2, 0, [], [], 2),
     "more are wanted, and a new template": ("OO..", 4, 0, [2], [], None),
+    "one is terminating": ("NM..", 4, 0, [], [], 1),
+    "one is at its end": ("Nx..", 4, 0, [], [1], None),
+    "one is at its end, and not gone yet": ("Ny..", 4, 0, [], [], 1),
+    "the next goes when the one before is gone": ("NNNM", 2, 0, [], [], 3),
+    "one that is wanted no more is terminating": ("NNMN", 2, 0, [], [3], None),
+    "one that is wanted no more is at its end": ("NNxn", 2, 0, [], [], 2),
+    "the outdated one is terminating": ("OOP", 3, 0, [], [], 2),
 }
 PARALLEL = {
+    "one is terminating": ("NM.", 3, 0, [2], [], 2),
+    "some are at their end": ("xNy", 3, 0, [], [0], 2),
+    "one of too many is terminating": ("NNMN", 2, 0, [], [3], None),
+    "the outdated one is terminating": ("OOP", 3, 0, [], [], 2),
+    "a terminating one below does not matter": ("POO", 3, 0, [], [2], None),
     "nothing is there": ("...", 3, 0, [0, 1, 2], [], 2),
     "one is not ready": ("n..", 3, 0, [1, 2], [], 2),
     "the highest outdated one goes": ("OOO", 3, 0, [], [2], None),

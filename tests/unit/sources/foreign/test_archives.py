@@ -143,12 +143,12 @@ REFUSED: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     "a device": (
         "d.tar",
         tar_of(entry("nodes.yaml", tarfile.CHRTYPE)),
-        ": nodes.yaml: is no file, but a device, a pipe or a socket",
+        ": nodes.yaml: is not a file, but a device, a pipe or a socket",
     ),
     "a pipe": (
         "d.tar",
         tar_of(entry("nodes.yaml", tarfile.FIFOTYPE)),
-        ": nodes.yaml: is no file, but a device, a pipe or a socket",
+        ": nodes.yaml: is not a file, but a device, a pipe or a socket",
     ),
     "a sparse file": (
         "d.tar",
@@ -331,7 +331,7 @@ def test_a_folder_with_links_and_pipes(tmp_path: Path) -> None:
     (folder / "ml" / "pods.json").unlink()
     os.mkfifo(folder / "ml" / "pods.json")
     assert problems(folder) == [
-        ": ml/pods.json: is no file, but a device, a pipe or a socket",
+        ": ml/pods.json: is not a file, but a device, a pipe or a socket",
         ": shop/pods.json: is a link, which is not followed",
     ]
 

@@ -146,7 +146,7 @@ class TestAtomic:
         assert f"{tmp_path}/no/s.json: cannot be written: No such file or directory" in ran.stderr
         (tmp_path / "s.json").mkdir()
         ran = run(f"kwhatif snapshot save {tmp_path}/s.json --from {dumps.DEMO}")
-        assert "cannot be written: is no regular file" in ran.stderr
+        assert "cannot be written: is not a regular file" in ran.stderr
 
 
 class TestWhatWasKnown:

@@ -1,0 +1,23 @@
+"""What only the cluster knows of an object that is applied anew: its status, the claim that a volume is bound to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.model.storage import PersistentVolume
+
+
+def updated(obj: Any, cluster: Cluster) -> Any:
+    """The object with that; a budget that says something else has no status until somebody works it out."""
+    known = cluster.get(type(obj), key_of(obj))
+    if known is None:
+        return obj
+    if isinstance(obj, PodDisruptionBudget):
+        return replace(obj, status=known.status if known.spec == obj.spec else None)
+    if isinstance(obj, PersistentVolume):
+        return replace(obj, spec=replace(obj.spec, claim_ref=known.spec.claim_ref), status=known.status)
+    return replace(obj, status=known.status) if hasattr(obj, "status") else obj

@@ -1,0 +1,51 @@
+"""`kwhatif queue`: who waits, in which order, for what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.options import Color, ColorOption, FailOn, Namespace, Output, OutputOption, Quiet
+from kwhatif.cli.run import Style, answer, parse_conditions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
+
+
+@reads_cluster
+def queue(
+    cluster: Source,
+    pods: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[POD]...", help="NAMESPACE/NAME, or NAME. Without one: all pending pods."),
+    ] = None,
+    namespace: Namespace = None,
+    output: OutputOption = Output.TABLE,
+    explain: Annotated[bool, typer.Option("--explain", help="Show for every pod what would wake it.")] = False,
+    fail_on: FailOn = "none",
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """Which pods are pending, in the order in which the scheduler takes them?
+
+    What rejected each, and what becomes of it if it is tried now. Of pods that are named, what would wake them.
+
+    \b
+    Examples:
+      kwhatif queue --from cluster.yaml
+      kwhatif queue shop/checkout --from cluster.yaml
+    """
+    import kwhatif
+
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
+
+    def ask(session: Session, names: Sequence[str]) -> Report:
+        return kwhatif.pending(session, *names, namespace=namespace, explain=explain)
+
+    answers = cluster.ask(ask, pods or (), namespace=namespace)
+    answer(answers, Style(output.value, color, quiet, explain), conditions)

@@ -1,0 +1,105 @@
+"""`kwhatif simulate`: what follows if this is done, until nothing happens any more?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.options import (
+    Color,
+    ColorOption,
+    Filenames,
+    Manifests,
+    Namespace,
+    Output,
+    OutputOption,
+    Quiet,
+    Validate,
+)
+from kwhatif.cli.run import Style, answer, parse_conditions
+
+if TYPE_CHECKING:
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
+
+Then = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--then",
+        metavar="EDIT",
+        help="What somebody does once all has settled: scale deploy/shop/web=5, drain NODE, ... Repeatable, in order.",
+    ),
+]
+ScenarioFile = Annotated[
+    str | None, typer.Option("--scenario", metavar="FILE", help="Steps and parameters from a file, before --then.")
+]
+Start = Annotated[
+    str, typer.Option("--start", metavar="DURATION", help="From a pod's binding until its containers run.")
+]
+Readiness = Annotated[
+    str, typer.Option("--readiness", metavar="HOW", help="From then until it is ready: probe, or a duration.")
+]
+Termination = Annotated[
+    str,
+    typer.Option("--termination", metavar="HOW", help="How long pods take to end: grace, or a duration, if shorter."),
+]
+Horizon = Annotated[str, typer.Option("--horizon", metavar="DURATION", help="How much simulated time to look ahead.")]
+
+
+@reads_cluster
+def simulate(
+    cluster: Source,
+    manifests: Manifests = None,
+    filename: Filenames = None,
+    namespace: Namespace = None,
+    then: Then = None,
+    scenario: ScenarioFile = None,
+    start: Start = "5s",
+    readiness: Readiness = "probe",
+    termination: Termination = "grace",
+    horizon: Horizon = "1h",
+    validate: Validate = "strict",
+    output: OutputOption = Output.TABLE,
+    explain: Annotated[bool, typer.Option("--explain", help="The whole story: what because of what.")] = False,
+    fail_on: Annotated[
+        str,
+        typer.Option(
+            "--fail-on",
+            metavar="LIST",
+            help="What makes the exit code 1: none, or any of pending, stalled, cycling or others.",
+        ),
+    ] = "pending,stalled,cycling",
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """What follows if this is applied: who is evicted, who comes back where, what stays pending in the end?
+
+    \b
+    Examples:
+      kwhatif simulate deployment.yaml --from cluster.yaml
+      kwhatif simulate --from cluster.yaml --then "drain a1" --then "scale deploy/shop/web=5"
+      kwhatif simulate --from cluster.yaml --scenario steps.yaml -o json
+    """
+    import kwhatif
+
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
+
+    def ask(session: Session, manifests: Sequence[str]) -> Report:
+        return kwhatif.simulate(
+            session,
+            *manifests,
+            then=then or (),
+            scenario=scenario,
+            namespace=namespace,
+            validation=validate,  # type: ignore[arg-type] # checked by the option
+            start=start,
+            readiness=readiness,
+            termination=termination,
+            horizon=horizon,
+        )
+
+    answers = cluster.ask(ask, [*(manifests or ()), *(filename or ())], namespace=namespace)
+    answer(answers, Style(output.value, color, quiet, explain), conditions)

@@ -1,0 +1,121 @@
+"""`BudgetPods`: which pods a PodDisruptionBudget selects, and which budgets select a pod.
+
+As the disruption controller and the Eviction API match them: an empty selector selects every pod of the namespace, a
+missing or an invalid one none. The scheduler matches otherwise (`kwhatif.preemption.budgets`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from kwhatif.matching.labels import Labels, Selector, SelectorError, compile_selector
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.overlay import Overlay
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PodDisruptionBudget
+
+#: Pods by key: a set that is cheap to fork.
+_Pods = Overlay[str, bool]
+
+
+class _Budget(NamedTuple):
+    """Its key, and what it selects."""
+
+    key: str
+    selector: Selector
+
+
+class _NamespaceBudgets:
+    """The budgets of a namespace; pods of the same labels share one answer."""
+
+    def __init__(self) -> None:
+        #: By a label that all pods have which they select; None: those without such a label.
+        self._by_pair: dict[tuple[str, str] | None, list[_Budget]] = {}
+        self._known: dict[tuple[tuple[str, str], ...], tuple[str, ...]] = {}
+
+    def add(self, budget: _Budget) -> None:
+        self._by_pair.setdefault(budget.selector.pair, []).append(budget)
+
+    def of(self, labels: Labels) -> tuple[str, ...]:
+        """The keys of those that select the labels, in order."""
+        pairs = tuple(labels.items())
+        known = self._known.get(pairs)
+        if known is None:
+            near = [budget for pair in (None, *pairs) for budget in self._by_pair.get(pair, ())]
+            known = tuple(sorted(budget.key for budget in near if budget.selector.matches(labels)))
+            self._known[pairs] = known
+        return known
+
+
+class BudgetPods:
+    """See the module. Made once for a cluster, and kept up as its pods come and go (`Cluster.derived`)."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._namespaces: Mapping[str, _NamespaceBudgets] = _by_namespace(cluster.all(PodDisruptionBudget).values())
+        members: dict[str, dict[str, bool]] = {}
+        for key, pod in cluster.all(Pod).items() if self._namespaces else ():
+            for budget in self.budgets_of(pod):
+                members.setdefault(budget, {})[key] = True
+        self._members: Overlay[str, _Pods] = Overlay({budget: Overlay(pods) for budget, pods in members.items()})
+
+    def budgets_of(self, pod: Pod) -> tuple[str, ...]:
+        """The keys of the budgets that select the pod, by name."""
+        budgets = self._namespaces.get(pod.metadata.namespace)
+        return () if budgets is None else budgets.of(pod.metadata.labels)
+
+    def pods_of(self, budget: str) -> Iterable[str]:
+        """The keys of the pods that the budget selects, whatever their phase."""
+        return self._members.get(budget) or ()
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> BudgetPods | None:
+        """See `Index`: itself as long as only what a budget allows is another."""
+        if isinstance(before, PodDisruptionBudget) or isinstance(after, PodDisruptionBudget):
+            same = before is not None and after is not None and before.spec == after.spec  # type: ignore[attr-defined]
+            return self if same else None
+        was = self.budgets_of(before) if isinstance(before, Pod) else ()
+        now = self.budgets_of(after) if isinstance(after, Pod) else ()
+        if was == now and before is not None and after is not None:
+            return self
+        other = BudgetPods.__new__(BudgetPods)
+        other._namespaces, other._members = self._namespaces, self._members.fork()
+        for budget in was:
+            other._own(budget).pop(_key(before))
+        for budget in now:
+            other._own(budget).put(_key(after), True)
+        return other
+
+    def _own(self, budget: str) -> _Pods:
+        pods = self._members.get(budget)
+        own = Overlay() if pods is None else pods.fork()
+        self._members.put(budget, own)
+        return own
+
+
+def budget_pods(cluster: Cluster) -> BudgetPods:
+    """Those of the cluster as it is."""
+    return cluster.derived(BudgetPods, Pod, PodDisruptionBudget)
+
+
+def pods_selected_by(budget: str, cluster: Cluster) -> list[Pod]:
+    """The pods that the budget, named by its key, selects, whatever their phase."""
+    pods = cluster.all(Pod)
+    return [pods[key] for key in budget_pods(cluster).pods_of(budget)]
+
+
+def _by_namespace(budgets: Iterable[PodDisruptionBudget]) -> Mapping[str, _NamespaceBudgets]:
+    namespaces: dict[str, _NamespaceBudgets] = {}
+    for budget in budgets:
+        try:
+            selector = compile_selector(budget.spec.selector)
+        except SelectorError:
+            continue
+        if not selector.nothing:
+            found = _Budget(key_of(budget), selector)
+            namespaces.setdefault(budget.metadata.namespace, _NamespaceBudgets()).add(found)
+    return namespaces
+
+
+def _key(pod: KubernetesObject | None) -> str:
+    assert pod is not None, "a budget selects it"
+    return key_of(pod)

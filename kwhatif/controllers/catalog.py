@@ -1,0 +1,32 @@
+"""All controllers, in the order in which they act at one moment."""
+
+from __future__ import annotations
+
+from kwhatif.controllers import claims, daemon_set, deployment, garbage, job, replica_set, stateful_set, volume_binder
+from kwhatif.controllers.contract import Controller
+from kwhatif.controllers.disruption import Disruption
+from kwhatif.controllers.node_lifecycle import NodeLifecycle
+from kwhatif.controllers.pod_gc import PodGC
+from kwhatif.controllers.taint_eviction import TaintEviction
+
+#: Those that make pods, or claims for them, and the garbage collector.
+CONTROLLERS: tuple[Controller, ...] = (
+    *deployment.CONTROLLERS,
+    *replica_set.CONTROLLERS,
+    *stateful_set.CONTROLLERS,
+    *daemon_set.CONTROLLERS,
+    *job.CONTROLLERS,
+    *garbage.CONTROLLERS,
+    *claims.CONTROLLERS,
+    *volume_binder.CONTROLLERS,
+)
+
+
+def all_controllers(node_monitor_grace_period: float = 50.0) -> tuple[Controller, ...]:
+    """Those driven by the clock, then the budgets' one, then those that make pods.
+
+    Args:
+        node_monitor_grace_period: kube-controller-manager's flag, in seconds.
+    """
+    clocks = (NodeLifecycle(node_monitor_grace_period), TaintEviction(), PodGC())
+    return (*clocks, Disruption(), *CONTROLLERS)

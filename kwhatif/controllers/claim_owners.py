@@ -1,0 +1,42 @@
+"""Whose a StatefulSet's claims are: with their owner, they go (`updateClaimOwnerRefForSetAndPod`).
+
+(`pkg/controller/statefulset/stateful_set_utils.go`.)
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.pods import reference
+from kwhatif.model.meta import OwnerReference
+from kwhatif.model.pod import Pod
+from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.model.workload import ClaimRetentionPolicy, StatefulSet
+
+_DELETE = "Delete"
+
+
+def with_owners(claim: PersistentVolumeClaim, stateful_set: StatefulSet, surplus: Pod | None) -> PersistentVolumeClaim:
+    """The claim with the owners that the set's retention policy gives it.
+
+    Args:
+        claim: of one of the set's pods.
+        stateful_set: the set.
+        surplus: the pod, if the set does not want it any more.
+
+    A claim that another controller owns stays as it is.
+    """
+    policy = stateful_set.spec.persistent_volume_claim_retention_policy or ClaimRetentionPolicy()
+    references = claim.metadata.owner_references
+    others = tuple(owner for owner in references if owner.kind not in ("StatefulSet", "Pod"))
+    if any(owner.controller for owner in others):
+        return claim
+    wanted: tuple[OwnerReference, ...] = ()
+    goes_with_pod = surplus is not None and policy.when_scaled == _DELETE
+    if goes_with_pod and surplus is not None:
+        wanted = (reference("Pod", "v1", surplus),)
+    elif policy.when_deleted == _DELETE:
+        wanted = (reference("StatefulSet", "apps/v1", stateful_set),)
+    if references == (*others, *wanted):
+        return claim
+    return replace(claim, metadata=replace(claim.metadata, owner_references=(*others, *wanted)))

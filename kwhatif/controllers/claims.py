@@ -1,0 +1,133 @@
+"""Claims that are made for pods: of ephemeral volumes and of resource claim templates; and their release.
+
+(`pkg/controller/volume/ephemeral/controller.go`, `pkg/controller/resourceclaim/controller.go`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from kwhatif.admission.denied import Denied
+from kwhatif.controllers.backoff import failed, succeeded
+from kwhatif.controllers.contract import NOTHING, Create, Outcome, Remove, Update, View
+from kwhatif.controllers.pods import controllers_of
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.meta import controller_of
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.resource import ResourceClaim, ResourceClaimTemplate
+from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.workloads.ephemeral import ephemeral_claims
+from kwhatif.workloads.resource_claims import with_resource_claims
+
+
+class EphemeralVolumes:
+    """A claim for every ephemeral volume; one of an earlier pod of the name has to go first."""
+
+    name = "EphemeralVolume"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """See `Controller`."""
+        del view
+        if isinstance(after, Pod) and before is None and any(volume.ephemeral for volume in after.spec.volumes):
+            return (key_of(after),)
+        return controllers_of(before, None, "Pod") if isinstance(before, PersistentVolumeClaim) and not after else ()
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """See `Controller`."""
+        pod = view.state.cluster.get(Pod, key)
+        if pod is None or pod.metadata.deletion_timestamp is not None:
+            return NOTHING
+        claims = tuple(ephemeral_claims(pod, view.state.cluster))
+        if not claims:
+            succeeded(self.name, key, view)
+        return Outcome(tuple(map(Create, claims)))
+
+    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
+        """See `Maker`."""
+        del write, denied
+        return failed(self.name, key, view)
+
+
+class PodResourceClaims:
+    """The claims of a pod that names templates; the pod's status says what they are called."""
+
+    name = "PodResourceClaim"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """See `Controller`."""
+        if isinstance(after, Pod) and before is None and after.spec.resource_claims:
+            yield key_of(after)
+        elif isinstance(after, ResourceClaimTemplate) and before is None:
+            for key, pod in view.state.pending.items():
+                entries = pod.pod.spec.resource_claims
+                if any(entry.resource_claim_template_name == after.metadata.name for entry in entries):
+                    yield key
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """See `Controller` (`syncPod`)."""
+        pod = view.state.cluster.get(Pod, key)
+        if pod is None or pod.metadata.deletion_timestamp is not None:
+            return NOTHING
+        named, claims = with_resource_claims(pod, view.state.cluster)
+        if not claims:
+            succeeded(self.name, key, view)
+            return NOTHING
+        return Outcome((*map(Create, claims), Update(named)))
+
+    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
+        """See `Maker`."""
+        del write, denied
+        return failed(self.name, key, view)
+
+
+class ResourceClaims:
+    """Claims that no pod will use any more lose their devices; those that were made for a pod go with it."""
+
+    name = "ResourceClaim"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """See `Controller`."""
+        del view
+        if isinstance(before, Pod) and not (isinstance(after, Pod) and not _is_done(after)):
+            yield from _claims_of(before)
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """See `Controller` (`syncClaim`)."""
+        claim = view.state.cluster.get(ResourceClaim, key)
+        if claim is None:
+            return NOTHING
+        users = claim.status.reserved_for
+        left = tuple(user for user in users if user.resource != "pods" or _may_run(user.name, user.uid, claim, view))
+        owner = controller_of(claim.metadata)
+        if not left and owner is not None and owner.kind == "Pod" and not _may_run(owner.name, owner.uid, claim, view):
+            return Outcome((Remove(ResourceClaim, key),))
+        if left == users:
+            return NOTHING
+        allocation = claim.status.allocation if left else None
+        return Outcome(
+            (Update(replace(claim, status=replace(claim.status, reserved_for=left, allocation=allocation))),)
+        )
+
+
+def _claims_of(pod: Pod) -> Iterator[str]:
+    """The keys of its resource claims."""
+    made = {status.name: status.resource_claim_name for status in pod.status.resource_claim_statuses}
+    extended = pod.status.extended_resource_claim_status
+    names = [entry.resource_claim_name or made.get(entry.name) for entry in pod.spec.resource_claims]
+    for name in (*names, extended.resource_claim_name if extended else None):
+        if name:
+            yield f"{pod.metadata.namespace}/{name}"
+
+
+def _is_done(pod: Pod) -> bool:
+    return is_terminal(pod) or (pod.metadata.deletion_timestamp is not None and not pod.spec.node_name)
+
+
+def _may_run(name: str, uid: str, claim: ResourceClaim, view: View) -> bool:
+    pod = view.state.cluster.get(Pod, f"{claim.metadata.namespace}/{name}")
+    return pod is not None and not _is_done(pod) and (not uid or not pod.metadata.uid or pod.metadata.uid == uid)
+
+
+CONTROLLERS = (EphemeralVolumes(), PodResourceClaims(), ResourceClaims())

@@ -1,0 +1,219 @@
+"""DaemonSets (`pkg/controller/daemon/daemon_controller.go`): a pod on every node that should have one.
+
+A pod is replaced when its phase is final, though not gone; with `maxSurge`, as soon as it is terminating. Rolling
+updates are in `daemon_set_update`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from msgspec.structs import replace
+
+from kwhatif.admission.denied import Denied
+from kwhatif.controllers.backoff import failed, succeeded
+from kwhatif.controllers.contract import NOTHING, Create, DeletePod, Outcome, View, Write
+from kwhatif.controllers.daemon_set_update import OnNode, rolling_update
+from kwhatif.controllers.pods import controllers_of, is_available, keys_of, named, next_available, standing
+from kwhatif.controllers.revisions import revision_label, revisions_of
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.meta import LabelSelector, parse_time
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, PodTemplateSpec, is_terminal
+from kwhatif.model.workload import DaemonSet, RollingUpdate
+from kwhatif.workloads.daemon_set import daemon_pod, node_of, pinned, tolerable_nodes
+from kwhatif.workloads.removal import is_ready
+from kwhatif.workloads.rolling.update import resolved
+from kwhatif.workloads.stand_ins import hash_of
+from kwhatif.workloads.template import content_of
+
+#: The most pods that one sync makes, and deletes.
+_BURST = 250
+_FIRST_BACKOFF, _LONGEST_BACKOFF = 1.0, 15 * 60.0
+_MADE, _NODES = "made", "nodes"
+_ON_DELETE = "OnDelete"
+
+
+class DaemonSets:
+    """The controller."""
+
+    name = "DaemonSet"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """See `Controller`. Of nodes, labels and taints matter; that one is gone shows at the next sync."""
+        match before or after:
+            case DaemonSet():
+                if isinstance(before, DaemonSet) and after is not None:
+                    _revision(before, view)
+                return keys_of(after, kind=DaemonSet)
+            case Pod() if standing(before) != standing(after):
+                return controllers_of(before, after, self.name)
+            case Node() if isinstance(after, Node) and (
+                not isinstance(before, Node)
+                or (before.metadata.labels, before.spec.taints) != (after.metadata.labels, after.spec.taints)
+            ):
+                return list(view.state.cluster.all(DaemonSet))
+        return ()
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """See `Controller` (`syncDaemonSet`)."""
+        daemon_set = view.state.cluster.get(DaemonSet, key)
+        if daemon_set is None or daemon_set.metadata.deletion_timestamp is not None:
+            return NOTHING
+        if daemon_set.spec.selector == LabelSelector():
+            return NOTHING  # upstream refuses to touch one that selects all pods
+        outcome = _Sync(daemon_set, key, view).outcome()
+        if not any(isinstance(write, Create) for write in outcome.writes):
+            succeeded(self.name, key, view)
+        return outcome
+
+    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
+        """See `Maker`."""
+        del write, denied
+        return failed(self.name, key, view)
+
+
+def _revision(daemon_set: DaemonSet, view: View) -> str:
+    """The label of its newest pods."""
+    template = daemon_set.spec.template or PodTemplateSpec()
+    return revisions_of(daemon_set, view, "", lambda: hash_of(content_of(template)))[-1].name
+
+
+def _should_run(daemon_set: DaemonSet, key: str, view: View) -> Mapping[str, bool]:
+    """The nodes where pods may run on, by name, and whether one should; found out anew when a node has changed."""
+    cluster, memory = view.state.cluster, view.memory("DaemonSet", key)
+    generation, template = cluster.generation(Node), daemon_set.spec.template
+    known: tuple[int, object, dict[str, bool]] | None = memory.get(_NODES)
+    if known is None or known[0] != generation or known[1] is not template:
+        known = memory[_NODES] = (generation, template, dict(sorted(tolerable_nodes(daemon_set, cluster).items())))
+    return known[2]
+
+
+class _Sync:
+    """One sync of one DaemonSet."""
+
+    def __init__(self, daemon_set: DaemonSet, key: str, view: View) -> None:
+        self._set, self._view = daemon_set, view
+        self._memory = view.memory("DaemonSet", key)
+        self._revision = _revision(daemon_set, view)
+        self._should_run = _should_run(daemon_set, key, view)
+        self._pods: dict[str, list[Pod]] = {}
+        for pod in view.pods_of(daemon_set):
+            if not is_terminal(pod) or pod.metadata.deletion_timestamp is None:
+                self._pods.setdefault(node_of(pod), []).append(pod)
+        rolling = daemon_set.spec.update_strategy.rolling_update or RollingUpdate()
+        self._surges = resolved(rolling.max_surge, 1, default=0, round_up=True) > 0
+        self._create: list[str] = []
+        self._delete: list[Write] = []
+        self._again: list[float] = []
+
+    def outcome(self) -> Outcome:
+        """What is missing or too much comes first; if there is nothing, the update goes on."""
+        self._manage()
+        if not self._create and not self._delete and self._set.spec.update_strategy.type != _ON_DELETE:
+            self._roll()
+        everything = (pod for pods in self._pods.values() for pod in pods)
+        available = next_available(everything, self._set.spec.min_ready_seconds, self._view)
+        self._again += [] if available is None else [available]
+        # A refused pod ends the sync; upstream deletes others nevertheless, so that this comes first.
+        writes = (*self._delete[:_BURST], *map(Create, self._new_pods(self._create[:_BURST])))
+        return Outcome(writes, min(self._again, default=None))
+
+    def _manage(self) -> None:
+        """`podsShouldBeOnNode` for every node."""
+        for node, should_run in self._should_run.items():
+            pods = self._pods.get(node)
+            if pods is not None:
+                self._keep(node, pods, should_run=should_run)
+            elif should_run:
+                self._create.append(node)
+        nodes = self._view.state.cluster.all(Node)
+        for node, pods in sorted(self._pods.items()):
+            if node in self._should_run:
+                continue
+            for pod in pods:
+                is_left = pod.metadata.deletion_timestamp is None if node in nodes else not pod.spec.node_name
+                if is_left:
+                    self._delete.append(DeletePod(key_of(pod), "ScaledDown"))
+
+    def _keep(self, node: str, pods: Sequence[Pod], *, should_run: bool) -> None:
+        running = [pod for pod in pods if pod.metadata.deletion_timestamp is None and not is_terminal(pod)]
+        for pod in pods:
+            if pod.metadata.deletion_timestamp is None and is_terminal(pod):
+                self._delete_ended(node, pod)
+        running.sort(key=_oldest_scheduled)
+        if not self._surges:
+            self._delete += [DeletePod(key_of(pod), "ScaledDown") for pod in running[1:]]
+        elif not running and should_run:
+            self._create.append(node)
+        elif len(running) > 1:
+            self._delete += self._doubled(running)
+
+    def _delete_ended(self, node: str, pod: Pod) -> None:
+        """A pod that has failed goes later each time: `failedPodsBackoff`, a `flowcontrol.Backoff`."""
+        if pod.status.phase == "Failed":
+            name, now = f"failed on {node}", self._view.now
+            revision, seconds, since = self._memory.get(name, (self._revision, 0.0, now))
+            if revision != self._revision or now - since > 2 * _LONGEST_BACKOFF:
+                seconds = 0.0
+            if seconds and now - since < seconds:
+                # QUIRK: not what is left of it, but all of it once more.
+                self._again.append(now + seconds)
+                return
+            seconds = min(_LONGEST_BACKOFF, 2 * seconds) if seconds else _FIRST_BACKOFF
+            self._memory[name] = (self._revision, seconds, now)
+        self._delete.append(DeletePod(key_of(pod), "Completed"))
+
+    def _doubled(self, running: Sequence[Pod]) -> Iterator[Write]:
+        """One new pod may be beside an old one, until it is available, or the old one is not ready any more."""
+        new = [pod for pod in running if self._is_updated(pod)]
+        old = [pod for pod in running if not self._is_updated(pod)]
+        for pod in (*new[1:], *old[1:]):
+            yield DeletePod(key_of(pod), "ScaledDown")
+        if new and old and (not is_ready(old[0]) or self._is_available(new[0])):
+            yield DeletePod(key_of(old[0]), "RolledOut")
+
+    def _roll(self) -> None:
+        nodes = {
+            node: OnNode.of(
+                [
+                    (key_of(pod), self._is_updated(pod), self._is_available(pod))
+                    for pod in pods
+                    if pod.metadata.deletion_timestamp is None
+                ],
+                should_run=self._should_run.get(node, False),
+            )
+            for node, pods in sorted(self._pods.items())
+        }
+        wanted = sum(self._should_run.values())
+        moves = rolling_update(nodes, self._set.spec.update_strategy, wanted)
+        self._create += moves.create
+        self._delete += [DeletePod(key, "RolledOut") for key in moves.delete]
+
+    def _is_updated(self, pod: Pod) -> bool:
+        return revision_label(pod) == self._revision
+
+    def _is_available(self, pod: Pod) -> bool:
+        return is_available(pod, self._set.spec.min_ready_seconds, self._view)
+
+    def _new_pods(self, nodes: Sequence[str]) -> Iterator[Pod]:
+        if not nodes:
+            return
+        made = self._memory.get(_MADE, 0)
+        self._memory[_MADE] = made + len(nodes)
+        pod = daemon_pod(self._set, self._view.state.cluster)
+        labels = {**pod.metadata.labels, "controller-revision-hash": self._revision}
+        pod = replace(pod, metadata=replace(pod.metadata, labels=labels))
+        fresh = islice(named(pod, self._view, made), len(nodes))
+        for node, each in zip(nodes, fresh, strict=True):
+            yield pinned(each, node)
+
+
+def _oldest_scheduled(pod: Pod) -> tuple[bool, int, str]:
+    """Sorts pods of one node: the first one stays (`podByCreationTimestampAndPhase`)."""
+    created = pod.metadata.creation_timestamp
+    return not pod.spec.node_name, parse_time(created) if created else 0, pod.metadata.name
+
+
+CONTROLLERS = (DaemonSets(),)

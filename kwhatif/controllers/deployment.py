@@ -1,0 +1,275 @@
+"""Deployments (`pkg/controller/deployment/`: `deployment_controller.go`, `sync.go`, `rolling.go`, `recreate.go`).
+
+Every sync makes one kind of step. How many pods which ReplicaSet has then is `workloads.controllers.deployment`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.admission.denied import Denied
+from kwhatif.controllers.backoff import failed, succeeded
+from kwhatif.controllers.contract import NOTHING, Create, Outcome, Remove, Update, View, Write
+from kwhatif.controllers.pods import controllers_of, is_available, keys_of, next_available, reference, standing
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.meta import LabelSelector, controller_of, parse_time
+from kwhatif.model.pod import Pod, PodTemplateSpec, is_terminal
+from kwhatif.model.workload import Deployment, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec, RolloutAnnotations
+from kwhatif.workloads.controllers.deployment import (
+    Bounds,
+    Sized,
+    bounds_for,
+    is_scaling_event,
+    scale,
+    sync,
+)
+from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.removal import active
+from kwhatif.workloads.replicas import HASH_LABEL
+from kwhatif.workloads.stand_ins import hash_of, uid_of
+from kwhatif.workloads.template import content_of, same_template
+
+_HISTORY = 10
+
+
+class _Set(msgspec.Struct):
+    """A ReplicaSet of the Deployment, as a sync finds it."""
+
+    obj: ReplicaSet
+    #: All that are there, also at their end.
+    pods: Sequence[Pod]
+    sized: Sized
+    active: int
+    is_made: bool = True
+
+
+class Deployments:
+    """The controller."""
+
+    name = "Deployment"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """See `Controller`."""
+        match before or after:
+            case Deployment():
+                return keys_of(after, kind=Deployment)
+            case ReplicaSet():
+                return controllers_of(before, after, self.name)
+            case Pod() if standing(before) != standing(after):
+                sets = controllers_of(before, after, "ReplicaSet")
+                found = (view.state.cluster.get(ReplicaSet, key) for key in sets)
+                return [key for each in found for key in controllers_of(each, None, self.name)]
+        return ()
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """See `Controller` (`syncDeployment`)."""
+        deployment = view.state.cluster.get(Deployment, key)
+        if deployment is None or deployment.metadata.deletion_timestamp is not None or _selects_all(deployment):
+            return NOTHING
+        outcome = _Sync(deployment, view).outcome()
+        if not any(isinstance(write, Create) for write in outcome.writes):
+            succeeded(self.name, key, view)
+        return outcome
+
+    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
+        """See `Maker`: a quota that counts ReplicaSets."""
+        del write, denied
+        return failed(self.name, key, view)
+
+
+class _Sync:
+    """One sync of one Deployment."""
+
+    def __init__(self, deployment: Deployment, view: View) -> None:
+        self._deployment = deployment
+        self._view = view
+        self._bounds = bounds_for(deployment, replicas_of(deployment))
+        owned = sorted(view.owned(deployment, ReplicaSet), key=_age)
+        self._sets = [self._seen(each) for each in owned]
+        self._new = next((each for each in self._sets if _is_of(each.obj, deployment, view)), None)
+
+    def _seen(self, obj: ReplicaSet) -> _Set:
+        pods = self._view.pods_of(obj)
+        running = active(pods)
+        available = sum(is_available(pod, obj.spec.min_ready_seconds, self._view) for pod in running)
+        size, noted = _size(obj), obj.metadata.annotations
+        sized = Sized(
+            obj.metadata.name,
+            size,
+            min(available, size),
+            _number(noted.desired_replicas),
+            _number(noted.max_replicas),
+        )
+        return _Set(obj, pods, sized, len(running))
+
+    def outcome(self) -> Outcome:
+        """What the sync does, and when the next pod gets available."""
+        waiting = (
+            next_available(active(each.pods), each.obj.spec.min_ready_seconds, self._view) for each in self._sets
+        )
+        again = min((time for time in waiting if time is not None), default=None)
+        return Outcome(tuple(self._writes()), again)
+
+    def _writes(self) -> Iterator[Write]:
+        deployment, bounds = self._deployment, self._bounds
+        sized = [each.sized for each in self._sets]
+        if deployment.spec.paused or is_scaling_event(sized, bounds.wanted):
+            new = self._new.sized if self._new else None
+            touched = scale(sized, new, bounds, actual=sum(each.active for each in self._sets))
+            yield from self._updates({each.name for each in touched})
+            if deployment.spec.paused:
+                yield from self._cleanup()
+            return
+        yield from self._rolled() if bounds.is_rolling else self._recreated()
+        if self._is_complete():
+            yield from self._cleanup()
+
+    def _rolled(self) -> Iterator[Write]:
+        """`rolloutRolling`."""
+        new = self._with_new()
+        sync([each.sized for each in self._sets], new.sized, self._bounds)
+        yield from self._updates()
+
+    def _recreated(self) -> Iterator[Write]:
+        """`rolloutRecreate`: the new pods come when every old one is at its end, though not gone."""
+        old = [each for each in self._sets if each is not self._new]
+        if any(each.sized.size for each in old):
+            for each in old:
+                each.sized.resize(0)
+        elif not any(not is_terminal(pod) for each in old for pod in each.pods):
+            self._with_new().sized.resize(self._bounds.wanted)
+        yield from self._updates()
+
+    def _with_new(self) -> _Set:
+        """The ReplicaSet of the Deployment's template, which may have yet to be made (`getNewReplicaSet`)."""
+        if self._new is None:
+            obj = _new_replica_set(self._deployment, self._view)
+            self._new = _Set(obj, (), Sized(obj.metadata.name, 0), 0, is_made=False)
+            self._sets.append(self._new)
+        return self._new
+
+    def _updates(self, touched: Iterable[str] = ()) -> Iterator[Write]:
+        """The ReplicaSets as they are to be; those that are resized, or named, note the Deployment's numbers."""
+        for each in self._sets:
+            obj = self._revised(each) if each is self._new else each.obj
+            if each.sized.size != _size(obj) or each.obj.metadata.name in touched or not each.is_made:
+                obj = _resized(obj, each.sized.size, self._bounds)
+            if not each.is_made:
+                yield Create(obj)
+            elif obj != each.obj:
+                yield Update(obj)
+
+    def _revised(self, new: _Set) -> ReplicaSet:
+        """The new one with the highest revision, and the Deployment's `minReadySeconds`."""
+        last = max((_revision(each.obj) for each in self._sets if each is not new), default=0)
+        obj, meta = new.obj, new.obj.metadata
+        if _revision(obj) <= last:
+            meta = replace(meta, annotations=replace(meta.annotations, revision=str(last + 1)))
+        spec = replace(obj.spec, min_ready_seconds=self._deployment.spec.min_ready_seconds)
+        return replace(obj, metadata=meta, spec=spec)
+
+    def _is_complete(self) -> bool:
+        """`DeploymentComplete`, of what there was before this sync."""
+        new = self._new
+        if new is None or not new.is_made:
+            return False
+        everything = sum(each.active for each in self._sets)
+        available = sum(each.sized.available for each in self._sets)
+        return new.active == everything == available == self._bounds.wanted
+
+    def _cleanup(self) -> Iterator[Write]:
+        """Old ReplicaSets without pods, beyond the limit: those of the lowest revisions go (`cleanupDeployment`)."""
+        old = sorted((each for each in self._sets if each is not self._new), key=lambda each: _revision(each.obj))
+        limit = self._deployment.spec.revision_history_limit
+        beyond = max(0, len(old) - (_HISTORY if limit is None else limit))
+        for each in old[:beyond]:
+            if not each.active and not each.sized.size:
+                yield Remove(ReplicaSet, key_of(each.obj))
+
+
+def is_of_old_template(owner: ReplicaSet, view: View) -> bool:
+    """Whether the ReplicaSet is one of a Deployment that has another template by now."""
+    above = controller_of(owner.metadata)
+    if above is None or above.kind != "Deployment":
+        return False
+    deployment = view.state.cluster.get(Deployment, f"{owner.metadata.namespace}/{above.name}")
+    return deployment is not None and not _is_of(owner, deployment, view)
+
+
+def _is_of(owned: ReplicaSet, deployment: Deployment, view: View) -> bool:
+    """Whether it has the Deployment's template; what was found out of two very objects is remembered."""
+    memory = view.memory("Deployment", key_of(deployment))
+    templates, name = (owned.spec.template, deployment.spec.template), owned.metadata.name
+    known: tuple[object, object, bool] | None = memory.get(name)
+    if known is not None and known[0] is templates[0] and known[1] is templates[1]:
+        return known[2]
+    same = same_template(*templates)
+    memory[name] = (*templates, same)
+    return same
+
+
+def _selects_all(deployment: Deployment) -> bool:
+    """Upstream refuses to touch it."""
+    return deployment.spec.selector == LabelSelector()
+
+
+def _age(owned: ReplicaSet) -> tuple[int, str]:
+    """Sorts ReplicaSets, the oldest first (`ReplicaSetsByCreationTimestamp`)."""
+    created = owned.metadata.creation_timestamp
+    return parse_time(created) if created else 0, owned.metadata.name
+
+
+def _size(owned: ReplicaSet) -> int:
+    return 1 if owned.spec.replicas is None else owned.spec.replicas
+
+
+def _number(text: str) -> int | None:
+    """A number of 32 bits that an annotation holds (`getNonNegativeInt32FromAnnotation`)."""
+    return int(text) if text.isascii() and text.isdigit() and int(text) < 2**31 else None
+
+
+def _revision(owned: ReplicaSet) -> int:
+    return _number(owned.metadata.annotations.revision) or 0
+
+
+def _resized(owned: ReplicaSet, size: int, bounds: Bounds) -> ReplicaSet:
+    meta = owned.metadata
+    noted = replace(meta.annotations, desired_replicas=str(bounds.wanted), max_replicas=str(bounds.most))
+    return replace(owned, metadata=replace(meta, annotations=noted), spec=replace(owned.spec, replicas=size))
+
+
+def _new_replica_set(deployment: Deployment, view: View) -> ReplicaSet:
+    """One of the Deployment's template, yet without pods; its name is not in use."""
+    template, meta = deployment.spec.template or PodTemplateSpec(), deployment.metadata
+    content = content_of(template)
+    hash_ = hash_of(content)
+    collisions = 0
+    while view.state.cluster.get(ReplicaSet, f"{meta.namespace}/{meta.name}-{hash_}") is not None:
+        collisions += 1
+        hash_ = hash_of((content, collisions))
+    labels = {**template.metadata.labels, HASH_LABEL: hash_}
+    selector = deployment.spec.selector or LabelSelector()
+    name = f"{meta.name}-{hash_}"
+    return ReplicaSet(
+        api_version="apps/v1",
+        metadata=ReplicaSetMeta(
+            name=name,
+            namespace=meta.namespace,
+            uid=uid_of("ReplicaSet", meta.namespace, name),
+            labels=labels,
+            owner_references=(reference("Deployment", "apps/v1", deployment),),
+            annotations=RolloutAnnotations(),
+        ),
+        spec=ReplicaSetSpec(
+            replicas=0,
+            selector=replace(selector, match_labels={**selector.match_labels, HASH_LABEL: hash_}),
+            template=replace(template, metadata=replace(template.metadata, labels=labels)),
+            min_ready_seconds=deployment.spec.min_ready_seconds,
+        ),
+    )
+
+
+CONTROLLERS = (Deployments(),)

@@ -1,0 +1,63 @@
+"""The disruption controller: the status of every PodDisruptionBudget (`pkg/controller/disruption/disruption.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.admission.disruption import SyncFailed, counted_status
+from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
+from kwhatif.controllers.contract import NOTHING, Outcome, Update, View
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+
+#: Seconds for which a pod counts as gone because its eviction was granted, whatever became of it (`DeletionTimeout`).
+DELETION_TIMEOUT = 120.0
+
+
+class Disruption:
+    """Recounts a budget when a pod that it selects comes, goes or changes."""
+
+    name = "PodDisruptionBudget"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """The budget itself, or one that selects the pod.
+
+        QUIRK: (getPdbForPod) of several budgets that select a pod only one is recounted. Upstream takes any; here it
+        is the first by name. The others are stale until something else happens to their pods.
+        """
+        if isinstance(after, PodDisruptionBudget):
+            return (key_of(after),)
+        pod = before if after is None else after
+        if isinstance(pod, Pod):
+            return budget_pods(view.state.cluster).budgets_of(pod)[:1]
+        return ()
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """Count again; where that fails, the budget allows nothing, and keeps its other numbers (`failSafe`)."""
+        cluster = view.state.cluster
+        budget = cluster.get(PodDisruptionBudget, key)
+        if budget is None:
+            return NOTHING
+        before = budget.status or PodDisruptionBudgetStatus()
+        pods = pods_selected_by(key, cluster)
+        disrupted = _still_disrupted(before.disrupted_pods, pods, view)
+        status = counted_status(budget, pods, cluster, disrupted)
+        if isinstance(status, SyncFailed):
+            status = replace(before, disruptions_allowed=0)
+        recheck = min((view.at(time) + DELETION_TIMEOUT for time in status.disrupted_pods.values()), default=None)
+        writes = () if status == budget.status else (Update(replace(budget, status=status)),)
+        return Outcome(writes, recheck if recheck is not None and recheck > view.now else None)
+
+
+def _still_disrupted(disrupted: Mapping[str, str], pods: Sequence[Pod], view: View) -> Mapping[str, str]:
+    """Pods whose eviction was granted, and which are not being deleted yet (`buildDisruptedPodMap`)."""
+    return {
+        pod.metadata.name: disrupted[pod.metadata.name]
+        for pod in (pods if disrupted else ())
+        if pod.metadata.deletion_timestamp is None
+        and pod.metadata.name in disrupted
+        and view.at(disrupted[pod.metadata.name]) + DELETION_TIMEOUT > view.now
+    }

@@ -1,0 +1,255 @@
+"""`Drain`: `kubectl drain`, step by step (`k8s.io/kubectl/pkg/drain/drain.go`, `pkg/cmd/drain/drain.go`).
+
+All nodes are cordoned first, then drained one after another. The pods of a node are asked to go at once; whoever is
+refused with 429 is asked again every 5 s, and whoever goes is waited for until the object is gone.
+Upstream asks for all pods of a node in parallel; here they are asked by namespace and name.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import DeletePod, Outcome, Update, View, Write
+from kwhatif.controllers.drain_filters import DrainOptions, is_left_out, joined, list_pods
+from kwhatif.controllers.eviction import NOT_FOUND, TOO_MANY_REQUESTS, EvictionApi, Granted, Refused
+from kwhatif.model.cluster import key_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+
+#: Seconds until a pod that was refused is asked for again, and between two looks whether one is gone.
+RETRY, POLL = 5.0, 1.0
+#: Sums of fractions of seconds are not exact: what is this near is now.
+_NOW = 1e-6
+
+
+class _Asked(msgspec.Struct):
+    """One pod that is to go."""
+
+    key: str
+    uid: str
+    #: When it is asked for again; None once that was granted.
+    next: float | None
+    #: When the eviction was granted: looks follow every second from then on.
+    granted: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return self.key.partition("/")[2]
+
+    @property
+    def place(self) -> str:
+        """As kubectl's errors name it."""
+        return f'pods/"{self.name}" -n "{self.key.partition("/")[0]}"'
+
+
+class Drain:
+    """One command. `attempt` is asked whenever its `again` has come, or `is_waiting_for` says so."""
+
+    def __init__(self, nodes: tuple[str, ...], options: DrainOptions) -> None:
+        self.nodes = nodes
+        self.options = options
+        #: Whether the command has ended; then `ok` says how.
+        self.done = False
+        self.ok = True
+        #: What it has printed, stdout and stderr together.
+        self.output: list[str] = []
+        #: What was granted when: seconds since the start, pod.
+        self.granted: list[tuple[float, str]] = []
+        #: The last refusal of each pod that was ever refused.
+        self.refusals: dict[str, Refused] = {}
+        #: By node: what stopped it.
+        self.failures: dict[str, list[str]] = {}
+        self._started = False
+        self._left = list(nodes)
+        self._begun = 0.0
+        self._pods: list[_Asked] | None = None
+        self._errors: list[str] = []
+
+    @property
+    def name(self) -> str:
+        """The command."""
+        return f"kubectl drain {' '.join(self.nodes)}"
+
+    @property
+    def timeout(self) -> float:
+        """Seconds for each node; 0: as long as it takes."""
+        return self.options.timeout
+
+    def is_waiting_for(self, view: View) -> bool:
+        """Whether a pod that it waits for is gone."""
+        return any(pod.next is None and _is_gone(pod, view) for pod in self._pods or ())
+
+    def attempt(self, view: View) -> Outcome:
+        """Go as far as it goes now."""
+        writes: list[Write] = []
+        if not self._started:
+            self._started = True
+            writes += self._cordon(view)
+        while self._left:
+            if self._pods is None:
+                writes += self._begin(self._left[0], view)
+            writes += self._ask(view)
+            self._look(view)
+            if self._pods:
+                return Outcome(tuple(writes), self._again(view))
+            self._end(self._left.pop(0), view)
+        self._finish()
+        return Outcome(tuple(writes))
+
+    # --- all nodes -----------------------------------------------------------------------------------
+
+    def _cordon(self, view: View) -> list[Write]:
+        writes: list[Write] = []
+        for name in self.nodes:
+            node = view.state.cluster.all(Node)[name]
+            self.output.append(f"node/{name} {'already ' if node.spec.unschedulable else ''}cordoned")
+            if not node.spec.unschedulable:
+                writes.append(Update(replace(node, spec=replace(node.spec, unschedulable=True))))
+        return writes
+
+    def _finish(self) -> None:
+        self.done, self.ok = True, not self.failures
+        if self.failures:
+            self.output.append("There are pending nodes to be drained:")
+            self.output += [f" {name}" for name in self.failures]
+            failures = list(self.failures.values())
+            self.output += failures[0] if len(failures) == 1 else map(joined, failures)
+
+    # --- one node ------------------------------------------------------------------------------------
+
+    def _begin(self, name: str, view: View) -> list[Write]:
+        self._begun, self._pods, self._errors = view.now, [], []
+        listed = list_pods(name, self.options, view)
+        if listed.errors:
+            self._fail(name, listed.errors)
+            return []
+        if listed.warnings:
+            self.output.append(f"Warning: {listed.warnings}")
+        self._pods = [_Asked(key_of(pod), pod.metadata.uid, view.now) for pod in listed.going]
+        if not self.options.disable_eviction:
+            return []
+        for pod in self._pods:
+            pod.next, pod.granted = None, view.now
+            self.granted.append((view.now, pod.key))
+        return [DeletePod(pod.key, "Deleted", self.options.grace_period) for pod in self._pods]
+
+    def _end(self, name: str, view: View) -> None:
+        """All its pods are gone, or given up."""
+        self._pods = None
+        if name in self.failures:
+            return
+        if not self._errors:
+            self.output.append(f"node/{name} drained")
+            return
+        error = joined(self._errors)
+        left = list_pods(name, self.options, view).going
+        if left:
+            self.output.append(f'There are pending pods in node "{name}" when an error occurred: {error}')
+            self.output += [f"pod/{pod.metadata.name}" for pod in left]
+        self._fail(name, self._errors)
+
+    def _fail(self, name: str, errors: list[str]) -> None:
+        self.failures[name] = errors
+        error = joined(errors)
+        self.output.append(f'error: unable to drain node "{name}" due to error: {error}, continuing command...')
+
+    # --- its pods ------------------------------------------------------------------------------------
+
+    def _is_over(self, view: View) -> bool:
+        return self.timeout > 0 and view.now >= self._begun + self.timeout
+
+    def _ask(self, view: View) -> list[Write]:
+        """Ask for the pods that are due."""
+        api = EvictionApi(view)
+        writes: list[Write] = []
+        for pod in [pod for pod in self._pods or () if pod.next is not None and pod.next <= view.now]:
+            self.output.append(f"evicting pod {pod.key}")
+            if self._is_over(view):
+                timeout = go_duration(self.timeout)
+                self._give_up(pod, f"error when evicting {pod.place}: global timeout reached: {timeout}")
+                continue
+            answer = api.evict(pod.key, self.options.grace_period)
+            if isinstance(answer, Granted):
+                pod.next, pod.granted = None, view.now
+                self.granted.append((view.now, pod.key))
+                writes += answer.writes
+            else:
+                self._refused(pod, answer, view)
+        return writes
+
+    def _refused(self, pod: _Asked, answer: Refused, view: View) -> None:
+        assert self._pods is not None
+        if answer.code == NOT_FOUND:
+            self._pods.remove(pod)
+            return
+        self.refusals[pod.key] = answer
+        error = f"error when evicting {pod.place}"
+        if answer.code != TOO_MANY_REQUESTS:
+            self._give_up(pod, f"{error}: {answer.message}")
+            return
+        self.output.append(f"{error} (will retry after 5s): {answer.message}")
+        pod.next = view.now + RETRY
+        now = view.state.cluster.get(Pod, pod.key)
+        pod.uid = pod.uid if now is None else now.metadata.uid
+
+    def _look(self, view: View) -> None:
+        """Whether those that were granted are gone: every second; or whether it takes too long."""
+        for pod in [pod for pod in self._pods or () if pod.next is None]:
+            if _next_look(pod, view.now) <= view.now and self._has_gone(pod, view):
+                assert self._pods is not None
+                self._pods.remove(pod)
+            elif self._is_over(view):
+                where = f'"{pod.name}" in namespace "{pod.key.partition("/")[0]}"'
+                waiting = "" if self.options.disable_eviction else f"error when waiting for pod {where} to terminate: "
+                self._give_up(pod, f"{waiting}context deadline exceeded")
+
+    def _has_gone(self, pod: _Asked, view: View) -> bool:
+        if _is_gone(pod, view):
+            verb = "deleted" if self.options.disable_eviction else "evicted"
+            self.output.append(f"pod/{pod.name} {verb}")
+            return True
+        most = self.options.skip_wait_for_delete_timeout
+        if is_left_out(view.state.cluster.all(Pod)[pod.key], self.options, view):
+            self.output.append(f'pod "{pod.name}" has DeletionTimestamp older than {most} seconds, skipping')
+            return True
+        return False
+
+    def _give_up(self, pod: _Asked, error: str) -> None:
+        assert self._pods is not None
+        self._pods.remove(pod)
+        self._errors.append(error)
+
+    def _again(self, view: View) -> float | None:
+        """When there is something to do, unless a pod is gone before."""
+        times = [pod.next for pod in self._pods or () if pod.next is not None]
+        waiting = [pod for pod in self._pods or () if pod.next is None]
+        times += [_next_look(pod, view.now) for pod in waiting if _is_gone(pod, view)]
+        if waiting and self.timeout > 0:
+            times.append(self._begun + self.timeout)
+        if self.options.skip_wait_for_delete_timeout > 0:
+            times += [_next_look(pod, view.now + POLL) for pod in waiting]
+        return min(times, default=None)
+
+
+def _is_gone(pod: _Asked, view: View) -> bool:
+    """The object is gone; another one of its name, as of a StatefulSet, does not count."""
+    now = view.state.cluster.get(Pod, pod.key)
+    return now is None or now.metadata.uid != pod.uid
+
+
+def _next_look(pod: _Asked, now: float) -> float:
+    looks = ceil(round((now - pod.granted) / POLL, 6))
+    return now if abs(pod.granted + POLL * looks - now) < _NOW else pod.granted + POLL * looks
+
+
+def go_duration(seconds: float) -> str:
+    """As Go prints a duration: `1m30s`."""
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    text = f"{rest:g}s"
+    if hours or minutes:
+        text = f"{minutes:g}m{text}"
+    return f"{hours:g}h{text}" if hours else text

@@ -1,0 +1,156 @@
+"""What `kubectl drain` makes of each pod of a node before it evicts any (`k8s.io/kubectl/pkg/drain/filters.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from kwhatif.controllers.contract import View
+from kwhatif.controllers.finished_pods import pods_assigned_to
+from kwhatif.matching.labels import EVERYTHING, Selector
+from kwhatif.model.cluster import key_of
+from kwhatif.model.meta import controller_of
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.workload import DaemonSet
+
+DAEMON_SET = "DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
+DAEMON_SET_STAYS = "ignoring DaemonSet-managed Pods"
+LOCAL_STORAGE = "Pods with local storage (use --delete-emptydir-data to override)"
+NO_CONTROLLER = "Pods that declare no controller (use --force to override)"
+NO_CONTROLLER_GOES = "deleting Pods that declare no controller"
+#: Objection -> the flag that lifts it.
+FLAGS: Mapping[str, str] = {
+    DAEMON_SET: "--ignore-daemonsets",
+    LOCAL_STORAGE: "--delete-emptydir-data",
+    NO_CONTROLLER: "--force",
+}
+
+
+class DrainOptions(msgspec.Struct, frozen=True):
+    """The flags of `kubectl drain` that matter here."""
+
+    ignore_daemonsets: bool = False
+    delete_emptydir_data: bool = False
+    force: bool = False
+    disable_eviction: bool = False
+    #: Seconds; None: what each pod says.
+    grace_period: float | None = None
+    #: Seconds, for each node; 0: as long as it takes.
+    timeout: float = 0.0
+    #: Seconds; 0: no pod is left out.
+    skip_wait_for_delete_timeout: int = 0
+    pod_selector: Selector = EVERYTHING
+
+
+class Verdict(NamedTuple):
+    """Of one pod."""
+
+    goes: bool
+    warning: str = ""
+    #: Stops the drain of the whole node.
+    error: str = ""
+
+
+_GOES, _STAYS = Verdict(goes=True), Verdict(goes=False)
+
+
+class Listed(NamedTuple):
+    """The pods of a node, by namespace and name, with what becomes of them."""
+
+    pods: Sequence[tuple[Pod, Verdict]]
+
+    @property
+    def going(self) -> list[Pod]:
+        """Those to be evicted."""
+        return [pod for pod, verdict in self.pods if verdict.goes]
+
+    @property
+    def errors(self) -> list[str]:
+        """In kubectl's words, one for each kind of objection; with any, nobody is evicted."""
+        groups = self._grouped(lambda verdict: verdict.error)
+        return [f"cannot delete {message}: {', '.join(keys)}" for message, keys in groups.items()]
+
+    @property
+    def warnings(self) -> str:
+        """All in one line, as kubectl has them; their order there is random, here that of the pods."""
+        groups = self._grouped(lambda verdict: verdict.warning)
+        return "; ".join(f"{message}: {', '.join(keys)}" for message, keys in groups.items())
+
+    def _grouped(self, message: Callable[[Verdict], str]) -> Mapping[str, list[str]]:
+        groups: dict[str, list[str]] = {}
+        for pod, verdict in self.pods:
+            if message(verdict):
+                groups.setdefault(message(verdict), []).append(key_of(pod))
+        return groups
+
+
+def list_pods(node: str, options: DrainOptions, view: View) -> Listed:
+    """The pods of the node that the selector selects (`GetPodsForDeletion`)."""
+    pods = view.state.cluster.all(Pod)
+    found = (pods[key] for key in pods_assigned_to(node, view.state))
+    selected = [pod for pod in found if options.pod_selector.matches(pod.metadata.labels)]
+    return Listed([(pod, _verdict(pod, options, view)) for pod in selected])
+
+
+def is_left_out(pod: Pod, options: DrainOptions, view: View) -> bool:
+    """Whether its deletion is overdue by more than `--skip-wait-for-delete-timeout` (`shouldSkipPod`)."""
+    end, most = pod.metadata.deletion_timestamp, options.skip_wait_for_delete_timeout
+    return most > 0 and end is not None and int(view.now - view.at(end)) > most
+
+
+def _verdict(pod: Pod, options: DrainOptions, view: View) -> Verdict:
+    """Of the first filter that keeps the pod; else of the last one.
+
+    QUIRK: (makeFilters) warnings of filters before the last one are lost, such as `deleting Pods with local storage`.
+    """
+    if is_left_out(pod, options, view):
+        return _STAYS
+    verdict = _GOES
+    for judge in (_of_daemon_set, _of_mirror, _of_local_storage, _of_unreplicated):
+        verdict = judge(pod, options, view)
+        if not verdict.goes:
+            break
+    return verdict
+
+
+def _of_daemon_set(pod: Pod, options: DrainOptions, view: View) -> Verdict:
+    owner = controller_of(pod.metadata)
+    if owner is None or (owner.kind, owner.api_version) != ("DaemonSet", "apps/v1") or is_terminal(pod):
+        return _GOES
+    if view.state.cluster.get(DaemonSet, f"{pod.metadata.namespace}/{owner.name}") is None:
+        return _GOES if options.force else Verdict(goes=False, error=f'daemonsets.apps "{owner.name}" not found')
+    if not options.ignore_daemonsets:
+        return Verdict(goes=False, error=DAEMON_SET)
+    return Verdict(goes=False, warning=DAEMON_SET_STAYS)
+
+
+def _of_mirror(pod: Pod, options: DrainOptions, view: View) -> Verdict:
+    del options, view
+    return _GOES if pod.metadata.annotations.mirror is None else _STAYS
+
+
+def _of_local_storage(pod: Pod, options: DrainOptions, view: View) -> Verdict:
+    del view
+    if is_terminal(pod) or options.delete_emptydir_data or not has_local_storage(pod):
+        return _GOES
+    return Verdict(goes=False, error=LOCAL_STORAGE)
+
+
+def _of_unreplicated(pod: Pod, options: DrainOptions, view: View) -> Verdict:
+    del view
+    if is_terminal(pod) or controller_of(pod.metadata) is not None:
+        return _GOES
+    return Verdict(goes=True, warning=NO_CONTROLLER_GOES) if options.force else Verdict(goes=False, error=NO_CONTROLLER)
+
+
+def has_local_storage(pod: Pod) -> bool:
+    """Whether it has an `emptyDir`, of any medium; a `hostPath` does not count."""
+    return any(volume.empty_dir is not None for volume in pod.spec.volumes)
+
+
+def joined(errors: Iterable[str]) -> str:
+    """Errors as apimachinery's aggregate prints them: one as it is, several in brackets, none twice."""
+    once = list(dict.fromkeys(errors))
+    return once[0] if len(once) == 1 else f"[{', '.join(once)}]"

@@ -1,0 +1,66 @@
+"""`FinishedPods`: pods with a final phase, by node. Their objects are there, but the scheduler does not see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.overlay import Overlay
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.state.state import State
+
+
+class FinishedPods:
+    """Made once for a cluster, and kept up as pods end and go (`Cluster.derived`)."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        by_node: dict[str, tuple[str, ...]] = {}
+        for key, pod in cluster.all(Pod).items():
+            if is_terminal(pod):
+                by_node[pod.spec.node_name] = (*by_node.get(pod.spec.node_name, ()), key)
+        self._by_node: Overlay[str, tuple[str, ...]] = Overlay(by_node)
+        #: How many there are.
+        self.count = sum(map(len, by_node.values()))
+
+    def on(self, node: str) -> tuple[str, ...]:
+        """The keys of those on the node of that name; "" for those that were never bound."""
+        return self._by_node.get(node, ())
+
+    def nodes(self) -> Iterable[str]:
+        """The names that they have for nodes, whether or not there are such nodes."""
+        return self._by_node
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> FinishedPods | None:
+        """See `Index`."""
+        was = before if isinstance(before, Pod) and is_terminal(before) else None
+        now = after if isinstance(after, Pod) and is_terminal(after) else None
+        if was is None and now is None:
+            return self
+        other = FinishedPods.__new__(FinishedPods)
+        other._by_node, other.count = self._by_node.fork(), self.count
+        if was is not None:
+            other._remove(was)
+        if now is not None:
+            other._by_node.put(now.spec.node_name, (*other.on(now.spec.node_name), key_of(now)))
+            other.count += 1
+        return other
+
+    def _remove(self, pod: Pod) -> None:
+        left = tuple(key for key in self.on(pod.spec.node_name) if key != key_of(pod))
+        self.count -= 1
+        if left:
+            self._by_node.put(pod.spec.node_name, left)
+        else:
+            self._by_node.pop(pod.spec.node_name)
+
+
+def finished_pods(cluster: Cluster) -> FinishedPods:
+    """Those of the cluster as it is."""
+    return cluster.derived(FinishedPods, Pod)
+
+
+def pods_assigned_to(node: str, state: State) -> list[str]:
+    """The keys of all pods that name the node, finished ones too, by namespace and name."""
+    info = state.node(node)
+    live = state.strays.get(node, ()) if info is None else info.pods
+    return sorted([*(pod.key for pod in live), *finished_pods(state.cluster).on(node)])

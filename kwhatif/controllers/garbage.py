@@ -1,0 +1,122 @@
+"""Dependents of what is gone (`pkg/controller/garbagecollector/garbagecollector.go`), in the background.
+
+Only what goes while time passes leaves garbage: an owner that is missing from the input is not known to be gone. An
+object that has another owner, too, stays; orphaning (`--cascade=orphan`) is not modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import NOTHING, DeletePod, Outcome, Remove, Update, View, Write
+from kwhatif.matching.volumes import claim_names
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.resource import ResourceClaim
+from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.model.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+
+#: What objects of a kind may own.
+_DEPENDENTS: dict[type, tuple[type, ...]] = {
+    CronJob: (Job,),
+    DaemonSet: (Pod,),
+    Deployment: (ReplicaSet,),
+    Job: (Pod,),
+    Pod: (PersistentVolumeClaim, ResourceClaim),
+    ReplicaSet: (Pod,),
+    ReplicationController: (Pod,),
+    StatefulSet: (Pod, PersistentVolumeClaim),
+}
+_GONE = "gone"
+
+
+class GarbageCollector:
+    """The controller; its keys are objects that are gone, such as `ReplicaSet shop/web-6d4`."""
+
+    name = "GarbageCollector"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """See `Controller`."""
+        if before is None or after is not None:
+            return
+        if any(view.owned(before, kind) for kind in _DEPENDENTS.get(type(before), ())):
+            key = f"{type(before).__name__} {key_of(before)}"
+            memory = view.memory(self.name, key)
+            memory[_GONE] = (*memory.get(_GONE, ()), before)
+            yield key
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """See `Controller`."""
+        gone: tuple[KubernetesObject, ...] = view.memory(self.name, key).pop(_GONE, ())
+        if not gone:
+            return NOTHING
+        writes: list[Write] = []
+        for owner in gone:
+            for kind in _DEPENDENTS[type(owner)]:
+                dependents: Sequence[Any] = view.owned(owner, kind)
+                for obj in dependents:
+                    writes += _collected(obj, view) if len(obj.metadata.owner_references) < 2 else ()
+        return Outcome(tuple(writes))
+
+
+def _collected(obj: Any, view: View) -> Iterator[Write]:
+    if obj.metadata.deletion_timestamp is not None:
+        return
+    if isinstance(obj, Pod):
+        yield DeletePod(key_of(obj), "Garbage")
+    elif isinstance(obj, PersistentVolumeClaim) and is_used(obj, view):
+        marked = replace(obj.metadata, deletion_timestamp=view.stamp(view.now))
+        yield Update(replace(obj, metadata=marked))
+    else:
+        yield Remove(type(obj), key_of(obj))
+
+
+def is_used(claim: PersistentVolumeClaim, view: View) -> bool:
+    """Whether a pod on a node, which has not ended, uses the claim: then it stays (`pvc_protection_controller.go`)."""
+    key = key_of(claim)
+    if view.state.users_of(key):
+        return True
+    owner = next((owner for owner in claim.metadata.owner_references if owner.kind == "Pod"), None)
+    pod = view.state.cluster.get(Pod, f"{claim.metadata.namespace}/{owner.name}") if owner else None
+    return pod is not None and bool(pod.spec.node_name) and not is_terminal(pod) and _names(pod, claim.metadata.name)
+
+
+def _names(pod: Pod, name: str) -> bool:
+    return any(claim.name == name for claim in claim_names(pod))
+
+
+class ClaimProtection:
+    """Claims that are to be deleted go when no pod uses them any more (`pkg/controller/volume/pvcprotection`)."""
+
+    name = "PersistentVolumeClaimProtection"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """See `Controller`."""
+        if not isinstance(before, Pod) or (isinstance(after, Pod) and not is_terminal(after)):
+            return
+        for claim in claim_names(before):
+            key = f"{before.metadata.namespace}/{claim.name}"
+            found = view.state.cluster.get(PersistentVolumeClaim, key)
+            if found is not None and found.metadata.deletion_timestamp is not None:
+                yield key
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """See `Controller`."""
+        claim = view.state.cluster.get(PersistentVolumeClaim, key)
+        if claim is None or claim.metadata.deletion_timestamp is None or is_used(claim, view):
+            return NOTHING
+        return Outcome((Remove(PersistentVolumeClaim, key),))
+
+
+CONTROLLERS = (GarbageCollector(), ClaimProtection())

@@ -1,0 +1,134 @@
+"""Jobs (`pkg/controller/job/job_controller.go`): events, what is remembered between syncs, and timers.
+
+A sync is `job_sync`. Upstream syncs a Job a second after an event of its pods, so that it sees several at once; and a
+pod's finalizer keeps it until the Job has counted it. Here a pod may be gone before: the Job remembers how it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.admission.denied import Denied
+from kwhatif.controllers.backoff import failed, succeeded
+from kwhatif.controllers.contract import NOTHING, Create, Outcome, View
+from kwhatif.controllers.job_failures import Ended
+from kwhatif.controllers.job_sync import JobSync
+from kwhatif.controllers.pods import controllers_of, keys_of, standing
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
+from kwhatif.model.workload import Job
+from kwhatif.workloads.job import is_finished
+from kwhatif.workloads.removal import is_active
+
+#: How long pod events are collected before a sync (`SyncJobBatchPeriod`), in seconds.
+_BATCH = 1.0
+_OWN = ("", "kubernetes.io/job-controller")
+#: Memory: when to sync; the pods that have ended, by UID; the UIDs of those that have been counted.
+_DUE, _ENDED, _COUNTED = "due", "ended", "counted"
+
+
+class Jobs:
+    """The controller."""
+
+    name = "Job"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """See `Controller`. It also takes note of pods that have ended, as long as they can be seen."""
+        match before or after:
+            case Job():
+                return self._changed(before, after, view)
+            case Pod() if before is not None and standing(before) != standing(after):
+                assert isinstance(before, Pod)
+                keys = list(controllers_of(before, after, self.name))
+                for key in keys:
+                    self._note(key, before, after if isinstance(after, Pod) else None, view)
+                return keys
+        return ()
+
+    def _changed(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """A new status is of the controller's own making."""
+        if isinstance(after, Job) and (not isinstance(before, Job) or before.spec != after.spec):
+            view.memory(self.name, key_of(after))[_DUE] = view.now
+        return keys_of(after, kind=Job)
+
+    def _note(self, key: str, before: Pod, after: Pod | None, view: View) -> None:
+        """The pod is deleted, at its end, or gone; neither, if it only got ready."""
+        if after is not None and is_active(after):
+            return
+        memory = view.memory(self.name, key)
+        self._start(key, memory, view, before)
+        ended: dict[str, Ended] = dict(memory.get(_ENDED, {}))
+        uid = _uid(before)
+        known = ended.get(uid, Ended(before))
+        pod = after or _gone(known.pod if is_terminal(known.pod) else before, view)
+        deleted, final = known.deleted, known.final
+        if deleted is None and pod.metadata.deletion_timestamp is not None:
+            deleted = view.now
+        if final is None and is_terminal(pod) and not is_terminal(before):
+            final = view.now
+        ended[uid] = Ended(pod, deleted, final)
+        memory[_ENDED] = ended
+        memory[_DUE] = min(memory.get(_DUE, view.now + _BATCH), view.now + _BATCH)
+
+    def _start(self, key: str, memory: dict[str, Any], view: View, changed: Pod | None = None) -> None:
+        """Pods without the finalizer that had ended before the first event were counted before."""
+        job = view.state.cluster.get(Job, key)
+        if _COUNTED not in memory and job is not None:
+            pods = (
+                pod for pod in view.pods_of(job) if not is_active(pod) and JOB_TRACKING not in pod.metadata.finalizers
+            )
+            before = _uid(changed) if changed is not None and is_active(changed) else ""
+            memory[_COUNTED] = frozenset(_uid(pod) for pod in pods) - {before}
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """See `Controller` (`syncJob`)."""
+        job = view.state.cluster.get(Job, key)
+        if job is None or job.metadata.deletion_timestamp is not None or job.spec.managed_by not in _OWN:
+            return NOTHING
+        memory = view.memory(self.name, key)
+        due = memory.get(_DUE)
+        if due is None or is_finished(job):
+            return NOTHING
+        if due > view.now:
+            return Outcome(again=due)
+        self._start(key, memory, view)
+        done = JobSync(job, self._ended(job, memory, view), view).outcome(memory[_COUNTED])
+        memory[_COUNTED] = done.counted
+        memory[_ENDED] = {uid: each for uid, each in memory.get(_ENDED, {}).items() if uid not in done.counted}
+        memory.pop(_DUE)
+        if done.again is not None:
+            memory[_DUE] = done.again
+        if not any(isinstance(write, Create) for write in done.writes):
+            succeeded(self.name, key, view)
+        return Outcome(done.writes, done.again)
+
+    def _ended(self, job: Job, memory: dict[str, Any], view: View) -> Sequence[Ended]:
+        """All pods of the Job, with what is known of their ends."""
+        noted: dict[str, Ended] = memory.get(_ENDED, {})
+        present = {_uid(pod): pod for pod in view.pods_of(job)}
+        gone = [each for uid, each in noted.items() if uid not in present]
+        return [*(noted.get(uid, Ended(pod))._replace(pod=pod) for uid, pod in present.items()), *gone]
+
+    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
+        """See `Maker`."""
+        del write, denied
+        outcome = failed(self.name, key, view)
+        view.memory(self.name, key)[_DUE] = outcome.again
+        return outcome
+
+
+def _uid(pod: Pod) -> str:
+    return pod.metadata.uid or key_of(pod)
+
+
+def _gone(pod: Pod, view: View) -> Pod:
+    """The pod as the Job would find it: deleted; one that never ran, failed (podgc marks it)."""
+    if pod.metadata.deletion_timestamp is None:
+        pod = replace(pod, metadata=replace(pod.metadata, deletion_timestamp=view.stamp(view.now)))
+    return pod if is_terminal(pod) else replace(pod, status=replace(pod.status, phase="Failed"))
+
+
+CONTROLLERS = (Jobs(),)

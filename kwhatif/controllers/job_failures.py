@@ -1,0 +1,175 @@
+"""Failed pods of Jobs: what they count for, and how long the next one waits.
+
+(`pkg/controller/job/pod_failure_policy.go`, `backoff_utils.go`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from kwhatif.controllers.contract import View
+from kwhatif.model.cluster import key_of
+from kwhatif.model.pod import ContainerStatus, Pod, pod_condition
+from kwhatif.model.workload import Job, OnExitCodes, OnPodCondition, PodFailureRule
+
+_FIRST, _LONGEST = 10.0, 600.0
+_ALWAYS = "Always"
+
+
+class Ended(NamedTuple):
+    """A pod whose end a Job has yet to count."""
+
+    pod: Pod
+    #: When somebody deleted it, and when its phase became final: simulated time; None: not, or before the start.
+    deleted: float | None = None
+    final: float | None = None
+
+
+class Failures(NamedTuple):
+    """Of the pods with one number."""
+
+    counted: int
+    ignored: int
+    #: When the last one ended.
+    last: float
+
+
+def replaces_only_failed(job: Job) -> bool:
+    """Whether a terminating pod counts for nothing before its phase is final (`onlyReplaceFailedPods`)."""
+    return job.spec.pod_replacement_policy == "Failed" or job.spec.pod_failure_policy is not None
+
+
+def is_failed(pod: Pod, job: Job) -> bool:
+    """`isPodFailed`."""
+    if pod.status.phase == "Failed":
+        return True
+    if replaces_only_failed(job):
+        return False
+    return pod.metadata.deletion_timestamp is not None and pod.status.phase != "Succeeded"
+
+
+# --- policy ------------------------------------------------------------------------------------------
+
+
+class Judged(NamedTuple):
+    """What the policy says of a failed pod."""
+
+    #: Ignore, Count, FailJob, FailIndex; "" where no rule matches, so that it counts.
+    action: str = ""
+    #: Of the condition that fails the Job.
+    message: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the pod is one of the failures."""
+        return self.action != "Ignore"
+
+
+def judged(pod: Pod, job: Job) -> Judged:
+    """By the first rule that matches."""
+    policy = job.spec.pod_failure_policy
+    for number, rule in enumerate(policy.rules if policy else ()):
+        why = _why(pod, rule)
+        if why:
+            return Judged(rule.action, f"{why} matching {rule.action} rule at index {number}")
+    return Judged()
+
+
+def _why(pod: Pod, rule: PodFailureRule) -> str:
+    if rule.on_exit_codes is not None:
+        found = _exit_code(pod, rule.on_exit_codes)
+        if found is None:
+            return ""
+        name, code = found
+        return f"Container {name} for pod {key_of(pod)} failed with exit code {code}"
+    for condition in pod.status.conditions:
+        for pattern in rule.on_pod_conditions:
+            if condition.type == pattern.type and condition.status == _status(pattern):
+                return f"Pod {key_of(pod)} has condition {condition.type}"
+    return ""
+
+
+def _status(pattern: OnPodCondition) -> str:
+    """The API server fills it in."""
+    return pattern.status or "True"
+
+
+def _exit_code(pod: Pod, wanted: OnExitCodes) -> tuple[str, int] | None:
+    for status in (*pod.status.container_statuses, *pod.status.init_container_statuses):
+        ended = status.state.terminated if status.state else None
+        if ended is None or ended.exit_code == 0 or wanted.container_name not in (None, status.name):
+            continue
+        if (ended.exit_code in wanted.values) is (wanted.operator == "In"):
+            return status.name, ended.exit_code
+    return None
+
+
+# --- back-off ----------------------------------------------------------------------------------------
+
+
+class Backoff(NamedTuple):
+    """Failures since the last success, and when the last one was."""
+
+    failures: int = 0
+    last: float = 0.0
+
+    def after(self, succeeded: Sequence[float], failed: Sequence[float]) -> Backoff:
+        """With pods that have ended meanwhile, by the times of their ends (`newBackoffRecord`)."""
+        if not succeeded:
+            return Backoff(self.failures + len(failed), max(failed)) if failed else self
+        since = [time for time in failed if time > max(succeeded)]
+        return Backoff(len(since), max(since, default=0.0))
+
+    def until(self) -> float:
+        """When the next pod may be made."""
+        return self.last + min(_LONGEST, _FIRST * 2 ** min(self.failures - 1, 10)) if self.failures else 0.0
+
+
+def finished_at(ended: Ended, view: View) -> float:
+    """When the pod ended (`getFinishedTime`).
+
+    By its containers; a pod that somebody else declares failed (podgc, node lost) has none that have ended: then since
+    when it is not ready, or when it was deleted.
+    """
+    pod = ended.pod
+    by_containers = _containers_end(pod, view)
+    if by_containers is not None:
+        return by_containers
+    if ended.final is not None and not _is_declared(pod):
+        return ended.final
+    ready = pod_condition(pod, "Ready")
+    if ready is not None and ready.status == "False" and ready.last_transition_time:
+        return view.at(ready.last_transition_time)
+    if ended.deleted is not None:
+        return ended.deleted
+    if pod.metadata.deletion_timestamp:
+        return min(view.now, view.at(pod.metadata.deletion_timestamp))
+    return view.at(pod.metadata.creation_timestamp) if pod.metadata.creation_timestamp else view.now
+
+
+def _is_declared(pod: Pod) -> bool:
+    disrupted = pod_condition(pod, "DisruptionTarget")
+    return disrupted is not None and disrupted.reason == "DeletionByPodGC"
+
+
+def _containers_end(pod: Pod, view: View) -> float | None:
+    sidecars = {container.name for container in pod.spec.init_containers if container.restart_policy == _ALWAYS}
+    beside = (status for status in pod.status.init_container_statuses if status.name in sidecars)
+    ends = [_end(status) for status in (*pod.status.container_statuses, *beside)]
+    times = [end for end in ends if end]
+    return max(map(view.at, times)) if times and len(times) == len(ends) else None
+
+
+def _end(status: ContainerStatus) -> str | None:
+    return status.state.terminated.finished_at if status.state and status.state.terminated else None
+
+
+def restarts(pods: Iterable[Pod]) -> int:
+    """Of all containers of pods that have not ended; they count where pods restart them (`OnFailure`)."""
+    return sum(
+        status.restart_count
+        for pod in pods
+        if pod.status.phase in ("Running", "Pending")
+        for status in (*pod.status.container_statuses, *pod.status.init_container_statuses)
+    )

@@ -1,0 +1,63 @@
+"""The numbers of an indexed Job's pods (`pkg/controller/job/indexed_job_utils.go`, `success_policy.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+from kwhatif.model.pod import Pod
+from kwhatif.model.workload import SuccessPolicy
+from kwhatif.workloads.job import INDEX_LABEL
+
+
+def index_of(pod: Pod) -> int | None:
+    """The pod's number; None where it has none (`getCompletionIndex`)."""
+    text = pod.metadata.annotations.completion_index or pod.metadata.labels.get(INDEX_LABEL, "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def parse_indexes(text: str, completions: int) -> frozenset[int]:
+    """The numbers below `completions` in a text such as `0-2,5`; parts that are none are left out."""
+    found: set[int] = set()
+    for part in text.split(",") if text else ():
+        first, _, last = part.partition("-")
+        if first.isdigit() and (not last or last.isdigit()):
+            found.update(range(int(first), min(int(last or first), completions - 1) + 1))
+    return frozenset(found)
+
+
+def write_indexes(indexes: Iterable[int]) -> str:
+    """Such a text; two that follow one another are written one by one."""
+    runs: list[tuple[int, int]] = []
+    for index in sorted(indexes):
+        if runs and runs[-1][1] == index - 1:
+            runs[-1] = (runs[-1][0], index)
+        else:
+            runs.append((index, index))
+    return ",".join(_run(*run) for run in runs)
+
+
+def _run(first: int, last: int) -> str:
+    if first == last:
+        return str(first)
+    return f"{first},{last}" if last == first + 1 else f"{first}-{last}"
+
+
+def first_pending(taken: frozenset[int], count: int, completions: int) -> list[int]:
+    """The lowest numbers that nobody has (`firstPendingIndexes`)."""
+    return list(islice((index for index in range(completions) if index not in taken), count))
+
+
+def is_success(policy: SuccessPolicy | None, succeeded: frozenset[int], completions: int) -> bool:
+    """Whether a rule says that those are enough (`matchSuccessPolicy`)."""
+    for rule in policy.rules if policy and succeeded else ():
+        if rule.succeeded_indexes is None:
+            if rule.succeeded_count is not None and len(succeeded) >= rule.succeeded_count:
+                return True
+            continue
+        wanted = parse_indexes(rule.succeeded_indexes, completions)
+        there = len(wanted & succeeded)
+        enough = len(wanted) if rule.succeeded_count is None else min(len(wanted), rule.succeeded_count)
+        if wanted and there >= enough:
+            return True
+    return False

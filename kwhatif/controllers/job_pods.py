@@ -1,0 +1,174 @@
+"""Which pods a Job makes and deletes (`manageJob`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import Create, DeletePod, View, Write
+from kwhatif.controllers.job_failures import Backoff, Failures, replaces_only_failed
+from kwhatif.controllers.job_indexes import first_pending, index_of
+from kwhatif.controllers.pods import named, reference
+from kwhatif.model.cluster import key_of
+from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
+from kwhatif.model.workload import Job
+from kwhatif.workloads.job import completions_of, indexed_pod, is_indexed, job_pod, parallelism_of
+from kwhatif.workloads.removal import is_active, removed_first_of_job
+
+#: The most pods that one sync makes, or deletes.
+_BURST = 500
+
+
+class Progress(NamedTuple):
+    """How far the Job is."""
+
+    succeeded: int
+    #: Numbers that are done, and that are given up.
+    done: frozenset[int]
+    failed: frozenset[int]
+    backoff: Backoff
+    #: Where there is a limit per number.
+    by_index: Mapping[int, Failures]
+
+
+class Managed(NamedTuple):
+    """What is to be done."""
+
+    writes: tuple[Write, ...]
+    #: When it is to be tried again.
+    again: float | None
+    #: Whether enough pods have succeeded, and none is left.
+    is_complete: bool
+    #: UIDs of pods that are deleted, and count for nothing.
+    dropped: frozenset[str]
+    #: How many names have been given.
+    made: int
+
+
+class JobPods:
+    """The pods of one Job in one sync."""
+
+    def __init__(self, job: Job, pods: Sequence[Pod], progress: Progress, view: View) -> None:
+        """Set up.
+
+        Args:
+            job: as it is.
+            pods: all that are there.
+            progress: how far it is.
+            view: of the world.
+        """
+        self._job, self._pods, self._progress, self._view = job, pods, progress, view
+        self._active = [pod for pod in pods if is_active(pod)]
+        self._is_indexed = is_indexed(job)
+        self._completions = completions_of(job.spec)
+        self._per_index = job.spec.backoff_limit_per_index is not None
+        self._again: float | None = None
+
+    def manage(self, made: int) -> Managed:
+        """Too many, or too few.
+
+        Args:
+            made: how many names have been given to pods of the Job before.
+        """
+        active = len(self._active)
+        wanted = self._wanted(active)
+        gone = self._for_removal(active - wanted)[: None if self._job.spec.suspend else _BURST]
+        fresh: list[Pod] = []
+        if not gone:
+            stopping = sum(pod.metadata.deletion_timestamp is not None and not is_terminal(pod) for pod in self._pods)
+            missing = wanted - active - (stopping if replaces_only_failed(self._job) else 0)
+            fresh = list(self._new_pods(min(missing, _BURST), made)) if missing > 0 else []
+            if missing > _BURST:
+                self._wait_until(self._view.now)
+        is_left = bool(fresh) or self._again is not None or active > len(gone)
+        return Managed(
+            (*(DeletePod(key_of(pod), "ScaledDown") for pod in gone), *map(Create, fresh)),
+            self._again,
+            not is_left and self._is_enough(),
+            frozenset(pod.metadata.uid or key_of(pod) for pod in gone),
+            made + len(fresh),
+        )
+
+    def _wanted(self, active: int) -> int:
+        if self._job.spec.suspend:
+            return 0
+        parallelism = parallelism_of(self._job.spec)
+        if self._completions is None:
+            return active if self._progress.succeeded else parallelism
+        return max(0, min(parallelism, self._completions - self._progress.succeeded))
+
+    def _is_enough(self) -> bool:
+        succeeded = self._progress.succeeded
+        return succeeded > 0 if self._completions is None else succeeded >= self._completions
+
+    def _for_removal(self, at_least: int) -> list[Pod]:
+        """Pods without a number of the Job's, and all but one of a number, go in any case (`activePodsForRemoval`)."""
+        left: Sequence[Pod] = self._active
+        gone: list[Pod] = []
+        if self._is_indexed:
+            by_index: dict[int | None, list[Pod]] = {}
+            for pod in self._active:
+                index = index_of(pod)
+                is_known = index is not None and index < (self._completions or 0)
+                by_index.setdefault(index if is_known else None, []).append(pod)
+            gone += by_index.pop(None, [])
+            ranked = [removed_first_of_job(pods) for pods in by_index.values()]
+            gone += [pod for pods in ranked for pod in pods[:-1]]
+            left = [pods[-1] for pods in ranked]
+        return [*gone, *removed_first_of_job(left)[: max(0, at_least - len(gone))]]
+
+    def _new_pods(self, count: int, made: int) -> Iterator[Pod]:
+        due = 0.0 if self._per_index else self._progress.backoff.until()
+        if due > self._view.now:
+            self._wait_until(due)
+            return
+        plain = job_pod(self._job, reference("Job", "batch/v1", self._job))
+        finalizers = dict.fromkeys((*plain.metadata.finalizers, JOB_TRACKING))
+        plain = replace(plain, metadata=replace(plain.metadata, finalizers=tuple(finalizers)))
+        if not self._is_indexed:
+            yield from islice(named(plain, self._view, made), count)
+            return
+        for index in self._indexes(count):
+            numbered = indexed_pod(plain, self._job.metadata.name, index)
+            yield next(named(self._with_failures(numbered, index), self._view, made))
+
+    def _indexes(self, count: int) -> list[int]:
+        """The numbers of the next pods (`getPodCreationInfoForIndependentIndexes`)."""
+        pending = first_pending(self._taken(), count, self._completions or 0)
+        if not self._per_index:
+            return pending
+        due = {index: self._due(index) for index in pending}
+        ready = [index for index, time in due.items() if time <= self._view.now]
+        if due and not ready:
+            self._wait_until(min(due.values()))
+        return ready
+
+    def _taken(self) -> frozenset[int]:
+        """Numbers that are done, given up, or of pods that are there."""
+        running = [pod for pod in self._pods if not is_terminal(pod)]
+        there = running if replaces_only_failed(self._job) else self._active
+        indexes = {index for pod in there if (index := index_of(pod)) is not None}
+        return self._progress.done | self._progress.failed | indexes
+
+    def _due(self, index: int) -> float:
+        known = self._progress.by_index.get(index)
+        return Backoff(known.counted + known.ignored, known.last).until() if known else 0.0
+
+    def _wait_until(self, time: float) -> None:
+        """A sync is never due within less than a second."""
+        self._again = max(time, self._view.now + 1)
+
+    def _with_failures(self, pod: Pod, index: int) -> Pod:
+        """Where there is a limit per number, with how many have failed before it."""
+        if not self._per_index:
+            return pod
+        known = self._progress.by_index.get(index, Failures(0, 0, 0.0))
+        notes = replace(
+            pod.metadata.annotations,
+            index_failures=str(known.counted),
+            index_ignored_failures=str(known.ignored) if known.ignored else "",
+        )
+        return replace(pod, metadata=replace(pod.metadata, annotations=notes))

@@ -1,0 +1,132 @@
+"""The node lifecycle controller: what becomes of nodes that are not ready, or whose kubelet is silent.
+
+Follows `pkg/controller/nodelifecycle/node_lifecycle_controller.go`. Its monitor looks every 5 s, and its
+rate-limited queue is asked for nodes to taint every 0.1 s. Here both happen at the very moment at which there is
+something to do: a node is lost exactly one grace period after its last sign of life. In truth it is up to 10 s sooner
+or later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import NOTHING, Outcome, Update, View, Write
+from kwhatif.controllers.finished_pods import pods_assigned_to
+from kwhatif.controllers.node_health import NodeHealth
+from kwhatif.controllers.node_taints import ready_status, with_no_schedule_taints
+from kwhatif.controllers.zones import Zones
+from kwhatif.model.cluster import KubernetesObject
+from kwhatif.model.node import Node, NodeCondition
+from kwhatif.model.pod import Pod, PodCondition, is_ready, pod_condition
+
+#: What a kubelet reports, and what is Unknown once it is silent.
+_OF_KUBELET = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+#: The key of the monitor, which looks at all nodes; every other key is the name of a node.
+MONITOR = ""
+
+
+class NodeLifecycle:
+    """Taints nodes by their conditions, and notices when a kubelet has been silent for too long."""
+
+    name = "NodeLifecycle"
+
+    def __init__(self, grace_period: float = 50.0) -> None:
+        """`grace_period`: `--node-monitor-grace-period`, in seconds."""
+        self._grace_period = grace_period
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """A node that is new or another one; the monitor where its health, taints or labels are others."""
+        del view
+        if isinstance(after, Node):
+            yield after.metadata.name
+            if isinstance(before, Node) and _same_to_monitor(before, after):
+                return
+        if isinstance(before, Node) or isinstance(after, Node):
+            yield MONITOR
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """Bring the NoSchedule taints of a node in line with its conditions, or look at all nodes."""
+        if key == MONITOR:
+            return self._monitor(view)
+        node = view.state.cluster.get(Node, key)
+        if node is None:
+            return NOTHING
+        changed = with_no_schedule_taints(node)
+        return NOTHING if changed is node else Outcome((Update(changed),))
+
+    def _monitor(self, view: View) -> Outcome:
+        """`monitorNodeHealth`, and the NoExecute taints that the zones allow now."""
+        cluster = view.state.cluster
+        before = cluster.all(Node)
+        health = cluster.derived(NodeHealth, Node)
+        zones = Zones(view.memory(self.name, MONITOR), health.counts, view.now)
+        silent = {
+            name: max(since, zones.probed) + self._grace_period
+            for name, since in view.silent.items()
+            if name in before and ready_status(before[name]) != "Unknown"
+        }
+        lost = sorted(name for name, due in silent.items() if due <= view.now)
+        counts = health.after_losing([before[name] for name in lost if ready_status(before[name]) == "True"])
+        nodes = {name: before[name] for name in sorted({*health.unwell, *lost})}
+        pods: list[Write] = []
+        for name in lost:
+            pods += _pods_not_ready(name, view)
+            nodes[name] = with_no_schedule_taints(_lost(nodes[name]))
+        again = zones.taint(nodes, counts)
+        due = [due for due in silent.values() if due > view.now] + ([] if again is None else [again])
+        changed = [Update(node) for name, node in nodes.items() if node is not before[name]]
+        return Outcome((*changed, *pods), min(due, default=None))
+
+
+def returned(name: str, view: View) -> tuple[Write, ...]:
+    """What the kubelet of a node that was silent writes: it is ready, and so are the pods that were before."""
+    node = view.state.cluster.get(Node, name)
+    if node is None:
+        return ()
+    conditions = tuple(
+        replace(condition, status="True" if condition.type == "Ready" else "False")
+        if condition.type in _OF_KUBELET and condition.status == "Unknown"
+        else condition
+        for condition in node.status.conditions
+    )
+    pods = [view.state.cluster.get(Pod, key) for key in view.memory(NodeLifecycle.name, name).pop("ready", ())]
+    there = [pod for pod in pods if pod is not None and pod.spec.node_name == name and pod.status.phase == "Running"]
+    changed = replace(node, status=replace(node.status, conditions=conditions))
+    return (Update(changed), *(Update(_with_ready(pod, "True", view)) for pod in there))
+
+
+def _same_to_monitor(before: Node, after: Node) -> bool:
+    return (
+        before.status.conditions == after.status.conditions
+        and before.spec.taints == after.spec.taints
+        and before.metadata.labels == after.metadata.labels
+    )
+
+
+def _lost(node: Node) -> Node:
+    """Nothing is known of it any more (`tryUpdateNodeHealth`)."""
+    there = {condition.type for condition in node.status.conditions}
+    conditions = (
+        *(replace(each, status="Unknown") if each.type in _OF_KUBELET else each for each in node.status.conditions),
+        *(NodeCondition(type=name, status="Unknown") for name in _OF_KUBELET if name not in there),
+    )
+    return replace(node, status=replace(node.status, conditions=conditions))
+
+
+def _pods_not_ready(node: str, view: View) -> list[Write]:
+    """The node's pods are not ready any more (`MarkPodsNotReady`); which ones were is kept for `returned`."""
+    pods = view.state.cluster.all(Pod)
+    ready = tuple(key for key in pods_assigned_to(node, view.state) if is_ready(pods[key]))
+    view.memory(NodeLifecycle.name, node)["ready"] = ready
+    return [Update(_with_ready(pods[key], "False", view)) for key in ready]
+
+
+def _with_ready(pod: Pod, status: str, view: View) -> Pod:
+    before = pod_condition(pod, "Ready")
+    if before is None or before.status == status:
+        return pod
+    after = PodCondition(type="Ready", status=status, last_transition_time=view.stamp(view.now))
+    conditions = tuple(after if condition is before else condition for condition in pod.status.conditions)
+    return replace(pod, status=replace(pod.status, conditions=conditions))

@@ -1,0 +1,139 @@
+"""podgc: pods that nobody else ends are removed by force (`pkg/controller/podgc/gc_controller.go`).
+
+It looks every 20 s. Here that clock starts when the first pod is there to be removed: a pod takes as long as it takes
+at most in truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import NOTHING, DeletePod, Outcome, Update, View, Write
+from kwhatif.controllers.finished_pods import finished_pods
+from kwhatif.controllers.node_taints import ready_status
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, PodCondition, is_terminal
+from kwhatif.state.state import State
+
+#: Seconds between two looks, and those that a node must have been absent for.
+PERIOD, QUARANTINE = 20.0, 40.0
+#: `--terminated-pod-gc-threshold`: so many finished pods are kept.
+MOST_FINISHED = 12500
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+#: What is left in the status of a pod whose node is gone.
+ORPHANED = PodCondition(type="DisruptionTarget", status="True", reason="DeletionByPodGC")
+#: Its only key.
+ALL = ""
+
+
+class PodGC:
+    """Removes pods of nodes that are gone or out of service, and the oldest of too many finished ones."""
+
+    name = "PodGC"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """Whatever can give it something to do."""
+        if isinstance(before, Node) or isinstance(after, Node):
+            node = before if after is None else after
+            assert isinstance(node, Node)
+            return (ALL,) if after is None or _is_out_of_service(node) else ()
+        if not isinstance(after, Pod):
+            return ()
+        if is_terminal(after):
+            return (ALL,) if finished_pods(view.state.cluster).count > MOST_FINISHED else ()
+        node_info = view.state.node(after.spec.node_name) if after.spec.node_name else None
+        if node_info is not None and node_info.taints:
+            return (ALL,) if after.metadata.deletion_timestamp and _is_out_of_service(node_info.node) else ()
+        is_loose = node_info is None and (after.spec.node_name or after.metadata.deletion_timestamp)
+        return (ALL,) if is_loose else ()
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """Look, if it is time to."""
+        memory = view.memory(self.name, key)
+        if not _has_work(view):
+            memory.clear()
+            return NOTHING
+        look: float = memory.setdefault("look", view.now + PERIOD)
+        if look > view.now:
+            return Outcome(again=look)
+        memory["look"] = view.now + PERIOD
+        writes = [*_finished(view), *_out_of_service(view), *_orphaned(view, memory), *_unscheduled(view)]
+        return Outcome(tuple(writes), memory["look"])
+
+
+def _has_work(view: View) -> bool:
+    state = view.state
+    return (
+        bool(_on_missing_nodes(state))
+        or finished_pods(state.cluster).count > MOST_FINISHED
+        or any(True for _ in _out_of_service(view))
+        or any(True for _ in _unscheduled(view))
+    )
+
+
+def _finished(view: View) -> Iterable[Write]:
+    """`gcTerminated`: pods that a kubelet evicted first, then the oldest."""
+    cluster = view.state.cluster
+    surplus = finished_pods(cluster).count - MOST_FINISHED
+    if surplus <= 0:
+        return []
+    pods = [pod for pod in cluster.all(Pod).values() if is_terminal(pod)]
+    pods.sort(key=lambda pod: (pod.status.reason != "Evicted", pod.metadata.creation_timestamp or "", key_of(pod)))
+    return [write for pod in pods[:surplus] for write in _forced(pod)]
+
+
+def _out_of_service(view: View) -> Iterable[Write]:
+    """`gcTerminating`: pods that are being deleted on nodes that are not ready, and will not be."""
+    for node in view.state.nodes:
+        if node.taints and _is_out_of_service(node.node):
+            for pod in node.pods:
+                if pod.terminating:
+                    yield from _forced(pod.pod)
+
+
+def _orphaned(view: View, memory: dict[str, Any]) -> Iterable[Write]:
+    """`gcOrphaned`: pods whose node has been absent for long enough."""
+    missing = {f"node/{name}": pods for name, pods in _on_missing_nodes(view.state).items()}
+    for name in [name for name in memory if name != "look" and name not in missing]:
+        del memory[name]
+    cluster = view.state.cluster
+    for name, pods in missing.items():
+        if memory.setdefault(name, view.now) + QUARANTINE <= view.now:
+            for key in pods:
+                yield from _forced(cluster.all(Pod)[key], ORPHANED)
+
+
+def _on_missing_nodes(state: State) -> Mapping[str, list[str]]:
+    """Name of a node that is not there -> the keys of its pods, but for those that only a finalizer holds."""
+    cluster = state.cluster
+    missing = {name: [pod.key for pod in pods] for name, pods in state.strays.items()}
+    for name in finished_pods(cluster).nodes():
+        if name and state.node(name) is None:
+            pods = cluster.all(Pod)
+            keys = [key for key in finished_pods(cluster).on(name) if pods[key].metadata.deletion_timestamp is None]
+            if keys:
+                missing[name] = sorted([*missing.get(name, ()), *keys])
+    return dict(sorted(missing.items()))
+
+
+def _unscheduled(view: View) -> Iterable[Write]:
+    """`gcUnscheduledTerminating`: pods that are being deleted, and were never bound."""
+    for pod in view.state.pending.values():
+        if pod.terminating:
+            yield from _forced(pod.pod)
+
+
+def _forced(pod: Pod, condition: PodCondition | None = None) -> tuple[Write, ...]:
+    """The pod has failed, unless it had ended; then it is deleted without grace (`markFailedAndDeletePod`)."""
+    delete = DeletePod(key_of(pod), "PodGC", 0.0, None if is_terminal(pod) else condition)
+    if is_terminal(pod):
+        return (delete,)
+    return (Update(replace(pod, status=replace(pod.status, phase="Failed"))), delete)
+
+
+def _is_out_of_service(node: Node) -> bool:
+    return ready_status(node) != "True" and any(taint.key == OUT_OF_SERVICE for taint in node.spec.taints)

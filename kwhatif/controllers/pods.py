@@ -1,0 +1,78 @@
+"""What controllers ask of pods: do they work, since when, and what has changed about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import View
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.meta import OwnerReference, controller_of
+from kwhatif.model.pod import Pod, is_terminal, pod_condition
+from kwhatif.workloads.removal import is_active, is_ready
+from kwhatif.workloads.stand_ins import all_names, uid_of
+
+
+def is_available(pod: Pod, min_ready_seconds: int, view: View) -> bool:
+    """Whether it has been ready for so long (`IsPodAvailable`); a dump that does not say since when, since ever."""
+    if not is_ready(pod):
+        return False
+    since = _ready_since(pod, view)
+    return since is None or since + min_ready_seconds <= view.now
+
+
+def next_available(pods: Iterable[Pod], min_ready_seconds: int, view: View) -> float | None:
+    """When the next of the pods gets available, if all stay ready (`FindMinNextPodAvailabilityCheck`)."""
+    if not min_ready_seconds:
+        return None
+    times = (_ready_since(pod, view) for pod in pods if is_ready(pod))
+    due = (since + min_ready_seconds for since in times if since is not None)
+    return min((time for time in due if time > view.now), default=None)
+
+
+def _ready_since(pod: Pod, view: View) -> float | None:
+    ready = pod_condition(pod, "Ready")
+    return view.at(ready.last_transition_time) if ready and ready.last_transition_time else None
+
+
+def standing(pod: KubernetesObject | None) -> tuple[bool, bool, bool, bool]:
+    """What the syncs of workloads depend on: whether the pod is there, active, ready, at its end."""
+    if not isinstance(pod, Pod):
+        return False, False, False, False
+    return True, is_active(pod), is_ready(pod), is_terminal(pod)
+
+
+def controllers_of(before: KubernetesObject | None, after: KubernetesObject | None, kind: str) -> Iterator[str]:
+    """The keys of the objects of that kind that control the object, or did."""
+    found = None
+    for obj in (before, after):
+        owner = controller_of(obj.metadata) if obj is not None else None
+        if obj is not None and owner is not None and owner.kind == kind and owner != found:
+            found = owner
+            yield f"{obj.metadata.namespace}/{owner.name}"
+
+
+def reference(kind: str, api_version: str, owner: KubernetesObject) -> OwnerReference:
+    """The reference by which the object controls what it makes."""
+    meta = owner.metadata
+    uid = meta.uid or uid_of(kind, meta.namespace, meta.name)
+    return OwnerReference(kind=kind, name=meta.name, uid=uid, api_version=api_version, controller=True)
+
+
+def named(pod: Pod, view: View, made: int) -> Iterator[Pod]:
+    """Pods like this one with names of their own, of which so many have been given before."""
+    meta = pod.metadata
+    owner = controller_of(meta)
+    present = view.state.cluster.all(Pod)
+
+    def is_taken(name: str) -> bool:
+        return f"{meta.namespace}/{name}" in present
+
+    for name in all_names(meta.generate_name, owner.uid if owner else "", is_taken, made):
+        yield replace(pod, metadata=replace(meta, name=name, uid=uid_of("Pod", meta.namespace, name)))
+
+
+def keys_of(*objects: KubernetesObject | None, kind: type) -> Iterator[str]:
+    """The keys of those that are of this kind."""
+    return (key_of(obj) for obj in objects if obj is not None and isinstance(obj, kind))

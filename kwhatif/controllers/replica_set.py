@@ -1,0 +1,103 @@
+"""ReplicaSets and ReplicationControllers (`pkg/controller/replicaset/replica_set.go`).
+
+A pod is replaced as soon as it is terminating, or at its end; what remains of it counts for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from kwhatif.admission.denied import Denied
+from kwhatif.controllers.backoff import failed, succeeded
+from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, Outcome, View
+from kwhatif.controllers.pods import controllers_of, keys_of, named, reference, standing
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.meta import controller_of, parse_time
+from kwhatif.model.pod import Pod, PodTemplateSpec
+from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
+from kwhatif.workloads.removal import active, removed_first
+from kwhatif.workloads.template import pod_of
+
+#: The most pods that one sync makes, or deletes (`BurstReplicas`).
+BURST = 500
+_MADE = "made"
+_VERSIONS = {ReplicaSet: "apps/v1", ReplicationController: "v1"}
+
+
+class Replicas:
+    """The controller of one of the two kinds."""
+
+    def __init__(self, kind: type[ReplicaSet | ReplicationController]) -> None:
+        self._kind = kind
+        self.name = kind.__name__
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """See `Controller`. A pod that gets ready, or a node, changes nothing."""
+        del view
+        if isinstance(before or after, Pod):
+            was, now = standing(before), standing(after)
+            changed = (was[:2], was[3]) != (now[:2], now[3])
+            return controllers_of(before, after, self.name) if changed else ()
+        return keys_of(after, kind=self._kind)
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """See `Controller` (`manageReplicas`)."""
+        owner = view.state.cluster.get(self._kind, key)
+        if owner is None or owner.metadata.deletion_timestamp is not None:
+            return NOTHING
+        pods = active(view.pods_of(owner))
+        missing = _wanted(owner) - len(pods)
+        if missing > 0:
+            return Outcome(tuple(map(Create, self._new_pods(owner, key, min(missing, BURST), view))))
+        succeeded(self.name, key, view)
+        if missing < 0:
+            return Outcome(tuple(self._deletions(owner, pods, min(-missing, BURST), view)))
+        return NOTHING
+
+    def _new_pods(self, owner: ReplicaSet | ReplicationController, key: str, count: int, view: View) -> Iterable[Pod]:
+        """Upstream makes 1, 2, 4, ... at a time, and stops at the first that is refused: here, they come one by one."""
+        memory = view.memory(self.name, key)
+        made = memory.get(_MADE, 0)
+        memory[_MADE] = made + count
+        template = owner.spec.template or PodTemplateSpec()
+        pod = pod_of(template, owner.metadata.namespace, reference(self.name, _VERSIONS[self._kind], owner))
+        return islice(named(pod, view, made), count)
+
+    def _deletions(
+        self, owner: ReplicaSet | ReplicationController, pods: Sequence[Pod], count: int, view: View
+    ) -> Iterable[DeletePod]:
+        if count < len(pods):
+            pods = removed_first(pods, _related(owner, view), parse_time(view.stamp(view.now)))
+        how = _reason(owner, view)
+        return (DeletePod(key_of(pod), how) for pod in pods[:count])
+
+    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
+        """See `Maker`: FailedCreate."""
+        del write, denied
+        return failed(self.name, key, view)
+
+
+def _wanted(owner: ReplicaSet | ReplicationController) -> int:
+    return 1 if owner.spec.replicas is None else owner.spec.replicas
+
+
+def _related(owner: ReplicaSet | ReplicationController, view: View) -> Iterable[Pod]:
+    """The pods of all ReplicaSets that the same object controls (`getIndirectlyRelatedPods`)."""
+    above = controller_of(owner.metadata)
+    if above is None or not isinstance(owner, ReplicaSet):
+        return ()
+    deployment = view.state.cluster.get(Deployment, f"{owner.metadata.namespace}/{above.name}")
+    if above.kind != "Deployment" or deployment is None:
+        return view.pods_of(owner)
+    return [pod for each in view.owned(deployment, ReplicaSet) for pod in view.pods_of(each)]
+
+
+def _reason(owner: ReplicaSet | ReplicationController, view: View) -> How:
+    """Why pods go: a ReplicaSet that is not of its Deployment's template shrinks because of a rollout."""
+    from kwhatif.controllers.deployment import is_of_old_template
+
+    return "RolledOut" if isinstance(owner, ReplicaSet) and is_of_old_template(owner, view) else "ScaledDown"
+
+
+CONTROLLERS = (Replicas(ReplicaSet), Replicas(ReplicationController))

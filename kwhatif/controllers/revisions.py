@@ -1,0 +1,71 @@
+"""The revisions of a StatefulSet or DaemonSet: which pods are of which template.
+
+Upstream keeps the templates as ControllerRevisions (`pkg/controller/history/controller_history.go`), which are not in
+the model. Here a controller remembers the templates that it has seen. What a dump shows is taken to be the template of
+the newest revision; of older ones it only has the names, in the labels of their pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from kwhatif.controllers.contract import View
+from kwhatif.model.cluster import key_of
+from kwhatif.model.meta import parse_time
+from kwhatif.model.pod import Pod, PodTemplateSpec
+from kwhatif.model.workload import DaemonSet, StatefulSet
+from kwhatif.workloads.template import same_template
+
+LABEL = "controller-revision-hash"
+_REVISIONS = "revisions"
+
+
+class Revision(NamedTuple):
+    """A template that the workload has had."""
+
+    name: str
+    template: PodTemplateSpec | None
+
+
+def revisions_of(
+    workload: StatefulSet | DaemonSet, view: View, known: str, made_up: Callable[[], str]
+) -> tuple[Revision, ...]:
+    """Those that are known, the newest last: the workload's own template.
+
+    Args:
+        workload: as it is now.
+        view: of the world, with what was seen of the workload before.
+        known: what its status calls the newest revision; "": nothing.
+        made_up: the name of a new one.
+    """
+    memory = view.memory(type(workload).__name__, key_of(workload))
+    seen: tuple[Revision, ...] = memory.get(_REVISIONS, ())
+    template = workload.spec.template
+    if seen and seen[-1].template is template:
+        return seen
+    if not seen:
+        seen = (Revision(known or _of_newest(view.pods_of(workload)) or made_up(), template),)
+    else:
+        equal = next((each for each in seen if same_template(each.template, template)), None)
+        name = made_up() if equal is None else equal.name
+        seen = (*(each for each in seen if each is not equal), Revision(name, template))
+    memory[_REVISIONS] = seen
+    return seen
+
+
+def _of_newest(pods: Iterable[Pod]) -> str:
+    """The label of the pod that was made last; "" if none has one."""
+    labelled = [pod for pod in pods if LABEL in pod.metadata.labels]
+    newest = max(labelled, key=lambda pod: (_created(pod), pod.metadata.name), default=None)
+    return newest.metadata.labels[LABEL] if newest else ""
+
+
+def _created(pod: Pod) -> int:
+    created = pod.metadata.creation_timestamp
+    return parse_time(created) if created else 0
+
+
+def revision_label(pod: Pod) -> str:
+    """The name of the pod's revision."""
+    return pod.metadata.labels.get(LABEL, "")

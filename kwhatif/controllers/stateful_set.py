@@ -1,0 +1,219 @@
+"""StatefulSets (`pkg/controller/statefulset/`: `stateful_set_control.go`, `stateful_pod_control.go`).
+
+A pod is replaced under its name, so not before the one before it is gone. The walk over the pods is
+`workloads.controllers.stateful_set`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.admission.denied import Denied
+from kwhatif.controllers.backoff import failed, succeeded
+from kwhatif.controllers.claim_owners import with_owners
+from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, Outcome, Update, View, Write
+from kwhatif.controllers.pods import controllers_of, is_available, keys_of, next_available, reference, standing
+from kwhatif.controllers.revisions import Revision, revision_label, revisions_of
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.pod import Pod, PodTemplateSpec, is_terminal
+from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.model.workload import StatefulSet
+from kwhatif.workloads.controllers.stateful_set import Moves, Replica, made_of_old, sync
+from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.removal import is_ready
+from kwhatif.workloads.stand_ins import uid_of
+from kwhatif.workloads.stateful_set import claims_of, is_ordered, numbered_pod, ordinals_of, revision_of
+from kwhatif.workloads.template import pod_of
+
+_CURRENT, _COUNT, _MADE = "current", "current replicas", "made"
+_ON_DELETE = "OnDelete"
+
+
+class StatefulSets:
+    """The controller."""
+
+    name = "StatefulSet"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """See `Controller`. Claims are not watched upstream; here a set sees at once that one is gone."""
+        match before or after:
+            case StatefulSet():
+                if isinstance(before, StatefulSet) and after is not None:
+                    _revisions(before, view)
+                return keys_of(after, kind=StatefulSet)
+            case Pod() if standing(before) != standing(after):
+                return controllers_of(before, after, self.name)
+            case PersistentVolumeClaim() if after is None:
+                return self._waiting_for(key_of(before), view) if before is not None else ()
+        return ()
+
+    def _waiting_for(self, claim: str, view: View) -> Iterator[str]:
+        for key, stateful_set in view.state.cluster.all(StatefulSet).items():
+            templates = stateful_set.spec.volume_claim_templates
+            prefixes = (f"{stateful_set.metadata.namespace}/{each.metadata.name}-{_name(key)}-" for each in templates)
+            if any(claim.startswith(prefix) for prefix in prefixes):
+                yield key
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """See `Controller` (`updateStatefulSet`)."""
+        stateful_set = view.state.cluster.get(StatefulSet, key)
+        if stateful_set is None or stateful_set.metadata.deletion_timestamp is not None:
+            return NOTHING
+        outcome = _Sync(stateful_set, view).outcome()
+        if not any(isinstance(write, Create) for write in outcome.writes):
+            succeeded(self.name, key, view)
+        return outcome
+
+    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
+        """See `Maker`: FailedCreate, of a pod or a claim."""
+        del write, denied
+        return failed(self.name, key, view)
+
+
+def _name(key: str) -> str:
+    return key.rpartition("/")[2]
+
+
+def _revisions(stateful_set: StatefulSet, view: View) -> tuple[Revision, ...]:
+    return revisions_of(stateful_set, view, stateful_set.status.update_revision, lambda: revision_of(stateful_set))
+
+
+class _Sync:
+    """One sync of one StatefulSet."""
+
+    def __init__(self, stateful_set: StatefulSet, view: View) -> None:
+        self._set, self._view = stateful_set, view
+        self._memory = view.memory("StatefulSet", key_of(stateful_set))
+        self._pods = {ordinal: pod for pod in view.pods_of(stateful_set) if (ordinal := self._ordinal(pod)) is not None}
+        self._ordinals = ordinals_of(stateful_set, replicas_of(stateful_set))
+        revisions = _revisions(stateful_set, view)
+        self._update = revisions[-1]
+        name = self._memory.get(_CURRENT) or stateful_set.status.current_revision
+        self._current = next((each for each in revisions if each.name == name), revisions[0])
+
+    def _ordinal(self, pod: Pod) -> int | None:
+        name, _, number = pod.metadata.name.rpartition("-")
+        return int(number) if name == self._set.metadata.name and number.isdigit() else None
+
+    def outcome(self) -> Outcome:
+        """What the sync does, and when the next pod gets available."""
+        count = self._memory.setdefault(_COUNT, self._count(self._current.name))
+        replicas = {ordinal: self._replica(pod) for ordinal, pod in self._pods.items()}
+        moves = sync(replicas, self._ordinals, ordered=is_ordered(self._set), lowest=self._lowest)
+        writes = tuple(self._writes(moves, count))
+        self._note_status(moves)
+        return Outcome(writes, next_available(self._pods.values(), self._set.spec.min_ready_seconds, self._view))
+
+    def _replica(self, pod: Pod) -> Replica:
+        return Replica(
+            revision_label(pod) == self._update.name,
+            pod.status.phase == "Running" and is_available(pod, self._set.spec.min_ready_seconds, self._view),
+            pod.metadata.deletion_timestamp is not None,
+            is_terminal(pod),
+        )
+
+    @property
+    def _partition(self) -> int | None:
+        """That of the strategy; None where it has no block, which is filled in only where the type is left out, too."""
+        strategy = self._set.spec.update_strategy
+        if strategy.rolling_update is not None:
+            return strategy.rolling_update.partition or 0
+        return None if strategy.type else 0
+
+    @property
+    def _lowest(self) -> int | None:
+        is_rolled = self._set.spec.update_strategy.type != _ON_DELETE
+        return self._ordinals.start + (self._partition or 0) if is_rolled else None
+
+    def _writes(self, moves: Moves, count: int) -> Iterator[Write]:
+        for ordinal in moves.create:
+            writes = self._created(ordinal, count)
+            if writes is None and is_ordered(self._set):
+                return
+            yield from writes or ()
+        yield from self._missing_claims(moves)
+        yield from self._owned_claims()
+        for ordinal in moves.delete:
+            yield DeletePod(key_of(self._pods[ordinal]), self._reason(ordinal))
+
+    def _reason(self, ordinal: int) -> How:
+        if ordinal not in self._ordinals:
+            return "ScaledDown"
+        return "Completed" if is_terminal(self._pods[ordinal]) else "RolledOut"
+
+    def _created(self, ordinal: int, count: int) -> Sequence[Write] | None:
+        """The pod after its claims; None where one of these is still another pod's, or about to go."""
+        pod = self._made(ordinal, count)
+        claims = list(claims_of(self._set, pod.metadata.name))
+        present = {
+            key_of(claim): self._view.state.cluster.get(PersistentVolumeClaim, key_of(claim)) for claim in claims
+        }
+        if any(claim is not None and _is_blocked(claim, pod) for claim in present.values()):
+            return None
+        missing = (with_owners(claim, self._set, None) for claim in claims if present[key_of(claim)] is None)
+        return *map(Create, missing), Create(pod)
+
+    def _made(self, ordinal: int, count: int) -> Pod:
+        """A pod of the revision that the number calls for, with a UID that no pod of its name has had."""
+        is_rolled = self._set.spec.update_strategy.type != _ON_DELETE
+        old = is_rolled and made_of_old(ordinal, self._ordinals.start, self._partition, count)
+        revision = self._current if old else self._update
+        meta = self._set.metadata
+        owner = reference("StatefulSet", "apps/v1", self._set)
+        plain = pod_of(revision.template or PodTemplateSpec(), meta.namespace, owner)
+        pod = numbered_pod(self._set, plain, ordinal, revision.name)
+        made = self._memory.get(_MADE, 0) + 1
+        self._memory[_MADE] = made
+        uid = uid_of("Pod", meta.namespace, f"{pod.metadata.name} {made}")
+        return replace(pod, metadata=replace(pod.metadata, uid=uid))
+
+    def _missing_claims(self, moves: Moves) -> Iterator[Write]:
+        """Those of pods that are pending; an ordered set gets as far as the pod that it waits for."""
+        if not self._set.spec.volume_claim_templates:
+            return
+        last = moves.waits_for if is_ordered(self._set) and moves.waits_for is not None else self._ordinals.stop
+        for ordinal, pod in sorted(self._pods.items()):
+            if pod.status.phase != "Pending" or ordinal not in self._ordinals or ordinal > last:
+                continue
+            for claim in claims_of(self._set, pod.metadata.name):
+                if self._view.state.cluster.get(PersistentVolumeClaim, key_of(claim)) is None:
+                    yield Create(with_owners(claim, self._set, None))
+
+    def _owned_claims(self) -> Iterator[Write]:
+        """Claims belong to their set, or to a pod that is to go, as the retention policy wants it."""
+        for ordinal, pod in sorted(self._pods.items()):
+            surplus = pod if ordinal not in self._ordinals else None
+            for claim in claims_of(self._set, pod.metadata.name):
+                known = self._view.state.cluster.get(PersistentVolumeClaim, key_of(claim))
+                if known is None or _is_blocked(known, pod):
+                    continue
+                owned = with_owners(known, self._set, surplus)
+                if owned != known:
+                    yield Update(owned)
+
+    def _count(self, revision: str) -> int:
+        return sum(
+            revision_label(pod) == revision and pod.metadata.deletion_timestamp is None for pod in self._pods.values()
+        )
+
+    def _note_status(self, moves: Moves) -> None:
+        """`completeRollingUpdate`: once all pods are of the new revision and ready, it is the current one."""
+        wanted = len(self._ordinals)
+        ready = sum(pod.status.phase == "Running" and is_ready(pod) for pod in self._pods.values())
+        is_done = self._count(self._update.name) == ready == len(self._pods) == wanted
+        if is_done and self._set.spec.update_strategy.type != _ON_DELETE:
+            self._current = self._update
+        self._memory[_CURRENT] = self._current.name
+        deleted = sum(revision_label(self._pods[ordinal]) == self._current.name for ordinal in moves.delete)
+        self._memory[_COUNT] = self._count(self._current.name) - deleted
+
+
+def _is_blocked(claim: PersistentVolumeClaim, pod: Pod) -> bool:
+    """Whether a claim is about to go, or belongs to an earlier pod of the name (`hasStaleOwnerRef`)."""
+    references: Mapping[str, str] = {owner.kind: owner.uid for owner in claim.metadata.owner_references}
+    return claim.metadata.deletion_timestamp is not None or references.get("Pod", pod.metadata.uid) != pod.metadata.uid
+
+
+CONTROLLERS = (StatefulSets(),)

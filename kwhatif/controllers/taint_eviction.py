@@ -1,0 +1,105 @@
+"""Taint eviction: pods leave nodes with NoExecute taints (`pkg/controller/tainteviction/taint_eviction.go`).
+
+Budgets play no part. The clock of a pod starts when its node's taint is seen, not with the taint's `timeAdded`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kwhatif.controllers.contract import NOTHING, DeletePod, Outcome, View
+from kwhatif.controllers.finished_pods import pods_assigned_to
+from kwhatif.matching.tolerations import NO_EXECUTE, tolerates
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.node import Node, Taint
+from kwhatif.model.pod import Pod, PodCondition, Toleration
+
+#: What the eviction leaves in the pod's status.
+TAINTED = PodCondition(type="DisruptionTarget", status="True", reason="DeletionByTaintManager")
+_NOT_TOLERATED = -1.0
+#: The API server lets every pod tolerate these, for 300 s unless told otherwise (`defaulttolerationseconds`). One that
+#: says nothing of them was never stored by it: for how long it would stay nobody knows, and so it is left alone.
+_DEFAULTED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+class TaintEviction:
+    """Deletes pods that do not tolerate a NoExecute taint of their node, or not for longer; its keys are pods.
+
+    QUIRK: (processPodOnNode) once a pod's timer runs, it stays as it is while everything is tolerated: a second taint
+    that is tolerated for a shorter time changes nothing.
+    """
+
+    name = "TaintEviction"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """Pods on a node whose NoExecute taints changed; a pod that came to a node, or tolerates something else.
+
+        That a node goes neither evicts its pods nor cancels their timers.
+        """
+        if isinstance(after, Node):
+            was = no_execute_taints(before) if isinstance(before, Node) else ()
+            same = was == no_execute_taints(after)
+            return () if same else pods_assigned_to(after.metadata.name, view.state)
+        if isinstance(after, Pod) and after.spec.node_name:
+            same = (
+                isinstance(before, Pod)
+                and before.spec.node_name == after.spec.node_name
+                and before.spec.tolerations == after.spec.tolerations
+            )
+            return () if same or not _taints_of(after, view) else (key_of(after),)
+        if isinstance(before, Pod) and view.memory(self.name, key_of(before)):
+            return (key_of(before),)
+        return ()
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """Delete the pod, or start, keep or cancel its timer."""
+        memory = view.memory(self.name, key)
+        pod = view.state.cluster.get(Pod, key)
+        if pod is None or memory.get("uid", pod.metadata.uid) != pod.metadata.uid:
+            memory.clear()
+        if pod is None:
+            return NOTHING
+        if view.state.node(pod.spec.node_name) is not None:
+            self._set_timer(pod, view)
+        due: float | None = memory.get("due")
+        if due is None:
+            return NOTHING
+        if due > view.now:
+            return Outcome(again=due)
+        memory.clear()
+        if pod.metadata.deletion_timestamp is not None:
+            return NOTHING
+        return Outcome((DeletePod(key, "TaintEviction", condition=TAINTED),))
+
+    def _set_timer(self, pod: Pod, view: View) -> None:
+        memory = view.memory(self.name, key_of(pod))
+        seconds = _tolerated_for(_taints_of(pod, view), pod.spec.tolerations)
+        if seconds is None:
+            memory.clear()
+        elif seconds == _NOT_TOLERATED or "due" not in memory or memory["since"] == view.now:
+            memory.update(uid=pod.metadata.uid, since=view.now, due=view.now + max(seconds, 0))
+
+
+def no_execute_taints(node: Node) -> tuple[Taint, ...]:
+    """Those of the node's taints that evict."""
+    return tuple([taint for taint in node.spec.taints if taint.effect == NO_EXECUTE])
+
+
+def _taints_of(pod: Pod, view: View) -> Sequence[Taint]:
+    node = view.state.node(pod.spec.node_name)
+    return () if node is None or not node.taints else no_execute_taints(node.node)
+
+
+def _tolerated_for(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> float | None:
+    """Seconds for which all taints are tolerated; None: for ever. For each taint the first toleration counts."""
+    least: float | None = None
+    for taint in taints:
+        used = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
+        if used is None:
+            if taint.key in _DEFAULTED:
+                continue
+            return _NOT_TOLERATED
+        if used.toleration_seconds is not None:
+            seconds = max(used.toleration_seconds, 0)
+            least = seconds if least is None else min(least, seconds)
+    return least

@@ -1,0 +1,183 @@
+"""New PersistentVolumeClaims are bound at once where their class does not wait for a pod.
+
+The volume controller binds such a claim to a volume that exists, or has one provisioned, before any pod is looked at
+(`syncUnboundClaim` in `pkg/controller/volume/persistentvolume/pv_controller.go`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import NOTHING, Create, Outcome, Update, View
+from kwhatif.matching.volumes import BIND_COMPLETED, WAIT_FOR_FIRST_CONSUMER, claim_class, is_bound_to
+from kwhatif.model.caveat import Caveat, ClaimUnbound, VolumeProvisioned
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.meta import AnnotatedMeta, Requirement
+from kwhatif.model.nearest import nearest
+from kwhatif.model.storage import (
+    ClaimReference,
+    CSIPersistentVolumeSource,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PersistentVolumeSpec,
+    PersistentVolumeStatus,
+    StorageClass,
+    VolumeNodeAffinity,
+    VolumeNodeSelector,
+    VolumeNodeSelectorTerm,
+)
+from kwhatif.plugins.volume_binding.provisioning import NO_PROVISIONER
+from kwhatif.plugins.volume_binding.static import VolumeSearch
+from kwhatif.workloads.stand_ins import uid_of
+
+
+class Binding(NamedTuple):
+    """A claim once the volume controller has seen it."""
+
+    claim: PersistentVolumeClaim
+    #: The volume that it gets; None: it stays as it is.
+    volume: PersistentVolume | None = None
+    #: What had to be assumed, or why it gets none.
+    caveat: Caveat | None = None
+
+
+def binding_of(claim: PersistentVolumeClaim, cluster: Cluster) -> Binding:
+    """What becomes of a claim that is new."""
+    storage_class = cluster.get(StorageClass, claim_class(claim))
+    if storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
+        return Binding(claim)
+    if BIND_COMPLETED in claim.metadata.annotations:
+        return Binding(claim)
+    volume, caveat = _existing(claim, cluster), None
+    if volume is None:
+        volume, caveat = _provisioned(claim, storage_class, cluster)
+    if volume is None:
+        return Binding(claim, None, caveat)
+    meta, spec = claim.metadata, claim.spec
+    reference = ClaimReference(namespace=meta.namespace, name=meta.name, uid=meta.uid)
+    bound = replace(
+        claim,
+        metadata=replace(meta, annotations={**meta.annotations, BIND_COMPLETED: "yes"}),
+        spec=replace(spec, volume_name=volume.metadata.name),
+        status=replace(claim.status, phase="Bound"),
+    )
+    status = PersistentVolumeStatus(phase="Bound")
+    return Binding(bound, replace(volume, spec=replace(volume.spec, claim_ref=reference), status=status), caveat)
+
+
+def _existing(claim: PersistentVolumeClaim, cluster: Cluster) -> PersistentVolume | None:
+    """The volume that the claim names, or one that would do."""
+    if claim.spec.volume_name:
+        volume = cluster.get(PersistentVolume, claim.spec.volume_name)
+        is_free = volume is not None and (volume.spec.claim_ref is None or is_bound_to(volume, claim))
+        return volume if is_free else None
+    return VolumeSearch(claim, cluster).anywhere
+
+
+def _provisioned(
+    claim: PersistentVolumeClaim, storage_class: StorageClass | None, cluster: Cluster
+) -> tuple[PersistentVolume | None, Caveat | None]:
+    """The volume that the class's provisioner makes; None where there is no such class, or nobody makes any."""
+    if claim.spec.volume_name:
+        return None, None
+    key, name = key_of(claim), claim_class(claim)
+    if storage_class is None:
+        near = tuple(nearest(name, cluster.all(StorageClass))) if name else ()
+        return None, ClaimUnbound(claim=key, storage_class=name, is_known=False, near=near)
+    if storage_class.provisioner in NO_PROVISIONER:
+        return None, ClaimUnbound(claim=key, storage_class=name)
+    reach = _topology(storage_class)
+    caveat = VolumeProvisioned(
+        claim=key, storage_class=name, provisioner=storage_class.provisioner, everywhere=reach is None
+    )
+    name = f"pvc-{claim.metadata.uid or uid_of('PersistentVolumeClaim', *key.split('/', 1))}"
+    volume = PersistentVolume(
+        metadata=AnnotatedMeta(name=name),
+        spec=PersistentVolumeSpec(
+            capacity=claim.spec.resources.requests,
+            access_modes=claim.spec.access_modes,
+            storage_class_name=storage_class.metadata.name,
+            volume_mode=claim.spec.volume_mode,
+            node_affinity=reach,
+            csi=CSIPersistentVolumeSource(driver=storage_class.provisioner, volume_handle=name),
+        ),
+    )
+    return volume, caveat
+
+
+def _topology(storage_class: StorageClass) -> VolumeNodeAffinity | None:
+    """From where a volume of the class can be used: which of the topologies it gets, only the provisioner knows."""
+    terms = tuple(
+        VolumeNodeSelectorTerm(
+            match_expressions=tuple(
+                Requirement(key=expression.key, operator="In", values=expression.values)
+                for expression in term.match_label_expressions
+            )
+        )
+        for term in storage_class.allowed_topologies
+        if term.match_label_expressions
+    )
+    if not storage_class.allowed_topologies:
+        return None
+    return VolumeNodeAffinity(required=VolumeNodeSelector(node_selector_terms=terms))
+
+
+class VolumeBinder:
+    """The controller; claims that were there before the start have been looked at in vain, until a volume comes."""
+
+    name = "PersistentVolumeClaim"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """See `Controller`."""
+        if isinstance(after, PersistentVolumeClaim) and before is None:
+            return (key_of(after),) if _is_new(after, view) else ()
+        is_free = isinstance(after, PersistentVolume) and after.spec.claim_ref is None
+        if is_free and after != before and view.now > 0:
+            claims = view.state.cluster.all(PersistentVolumeClaim)
+            return [key for key, claim in claims.items() if not claim.spec.volume_name]
+        return ()
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """See `Controller`."""
+        cluster = view.state.cluster
+        claim = cluster.get(PersistentVolumeClaim, key)
+        if (
+            claim is None
+            or claim.metadata.deletion_timestamp is not None
+            or BIND_COMPLETED in claim.metadata.annotations
+        ):
+            return NOTHING
+        claim, volume, _ = binding_of(claim, cluster)
+        if volume is None:
+            return NOTHING
+        is_known = cluster.get(PersistentVolume, volume.metadata.name) is not None
+        return Outcome((Update(volume) if is_known else Create(volume), Update(claim)))
+
+
+class NewVolumes:
+    """Volumes that somebody adds are available (`syncVolume`)."""
+
+    name = "PersistentVolume"
+
+    def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
+        """See `Controller`."""
+        return (key_of(after),) if isinstance(after, PersistentVolume) and not before and _is_new(after, view) else ()
+
+    def sync(self, key: str, view: View) -> Outcome:
+        """See `Controller`."""
+        volume = view.state.cluster.get(PersistentVolume, key)
+        if volume is None or volume.spec.claim_ref is not None or volume.status.phase not in ("", "Pending"):
+            return NOTHING
+        return Outcome((Update(replace(volume, status=PersistentVolumeStatus(phase="Available"))),))
+
+
+def _is_new(obj: KubernetesObject, view: View) -> bool:
+    """Whether the object has come since the start."""
+    created = obj.metadata.creation_timestamp
+    return created is not None and view.at(created) >= 0
+
+
+CONTROLLERS = (NewVolumes(), VolumeBinder())

@@ -1,0 +1,85 @@
+"""`delete`: an object goes, and what it owns with it, as with kubectl's `--cascade=background`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kwhatif.edits.edit import DeleteObjects, Resolved, Wrong
+from kwhatif.edits.selection import Lookup
+from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
+from kwhatif.model.kinds import RESOURCES
+from kwhatif.model.meta import ObjectMeta, controller_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PriorityClass
+from kwhatif.model.workload import CronJob, Deployment, Job, Namespace, ReplicaSet
+from kwhatif.state.change import Delete
+from kwhatif.workloads.owners import pods_of
+
+#: (kind, namespace, name) of an owner -> its UID.
+_Owners = dict[tuple[str, str, str], str]
+
+
+def delete(edit: DeleteObjects, lookup: Lookup) -> Resolved:
+    """What is named goes in `changes`, what it owns in `follow`: the garbage collector deletes that."""
+    objects = lookup.objects(edit.objects)
+    for obj in objects:
+        if isinstance(obj, PriorityClass) and obj.metadata.name in SYSTEM_PRIORITY_CLASSES:
+            lookup.mistakes.append(Wrong(f"{obj.metadata.name} is built into the API server: it cannot be deleted"))
+    gone = {(type(obj), key_of(obj)): obj for obj in objects}
+    owned = {
+        (type(obj), key_of(obj)): obj
+        for obj in _dependents(objects, lookup.cluster)
+        if (type(obj), key_of(obj)) not in gone
+    }
+    return Resolved(
+        tuple(Delete.of(obj) for obj in gone.values()),
+        follow=tuple(Delete.of(obj) for obj in owned.values()),
+        notes=tuple(_notes(objects, list(owned.values()), lookup.cluster)),
+    )
+
+
+def _dependents(objects: Sequence[Any], cluster: Cluster) -> Iterator[Any]:
+    """What goes with these: what names them as owners, directly or not, and what is in a namespace that goes."""
+    owners: _Owners = {}
+    namespaces = {obj.metadata.name for obj in objects if isinstance(obj, Namespace)}
+    for obj in objects:
+        owners[type(obj).__name__, obj.metadata.namespace, obj.metadata.name] = obj.metadata.uid
+        # Pods through ReplicaSets or Jobs that are not in the input.
+        yield from pods_of(obj, cluster) if isinstance(obj, Deployment | CronJob) else ()
+    # Owners before what they may own.
+    kinds = sorted(cluster.counts(), key=lambda kind: (kind not in (ReplicaSet, Job), kind is not Pod))
+    for kind in kinds:
+        resource = RESOURCES.get(kind)
+        if resource is None:
+            continue
+        for obj in cluster.all(kind).values():
+            meta: ObjectMeta = obj.metadata
+            if meta.namespace in namespaces if namespaces and resource.namespaced else False:
+                yield obj
+            elif any(_is_one_of(owner, meta.namespace, owners) for owner in meta.owner_references):
+                owners[kind.__name__, meta.namespace, meta.name] = meta.uid
+                yield obj
+
+
+def _is_one_of(owner: Any, namespace: str, owners: _Owners) -> bool:
+    """UIDs decide where both sides have one; owners are in the same namespace, or in none."""
+    for place in (namespace, ""):
+        uid = owners.get((owner.kind, place, owner.name))
+        if uid is not None and (not uid or not owner.uid or uid == owner.uid):
+            return True
+    return False
+
+
+def _notes(objects: Sequence[Any], owned: Sequence[Any], cluster: Cluster) -> Iterator[str]:
+    pods = sum(isinstance(obj, Pod) for obj in owned)
+    if pods:
+        yield f"{pods} pod{'s' if pods > 1 else ''} that it owns go with it, as with kubectl's --cascade=background"
+    nodes = {obj.metadata.name for obj in objects if isinstance(obj, Node)}
+    left = sum(pod.spec.node_name in nodes for pod in cluster.all(Pod).values()) if nodes else 0
+    if left:
+        yield f"{left} pod{'s stay' if left > 1 else ' stays'} assigned to it until somebody deletes them"
+    controlled = [obj for obj in objects if isinstance(obj, Pod) and controller_of(obj.metadata) is not None]
+    if controlled:
+        yield "its controller would make another pod in its place: here nobody does"

@@ -1,0 +1,178 @@
+"""Edits of nodes: cordon, uncordon, taint, add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from kwhatif.edits.edit import AddNodes, Cordon, Resolved, Taint, TaintRemoval, Uncordon, Wrong
+from kwhatif.edits.selection import Lookup
+from kwhatif.model.node import Node, NodeCondition, NodeStatus
+from kwhatif.model.node import Taint as NodeTaint
+from kwhatif.model.resource_slice import ResourceSlice
+from kwhatif.model.storage import CSINode
+from kwhatif.model.workload import DaemonSet
+from kwhatif.state.change import Change, Upsert
+from kwhatif.workloads.daemon_set import eligible_nodes
+
+HOSTNAME = "kubernetes.io/hostname"
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+#: The node lifecycle controller and the kubelet put these on a node because of the state that it is in.
+_OF_STATE = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
+
+
+def _written(before: list[Node], after: list[Node], unchanged: str) -> Resolved:
+    """The nodes that are different; `unchanged` says of the others that they are as they were.
+
+    Raises:
+        Wrong: all are.
+    """
+    pairs = list(zip(before, after, strict=True))
+    same = [old.metadata.name for old, new in pairs if old == new]
+    if before and len(same) == len(pairs):
+        raise Wrong(f"{', '.join(same)} {unchanged}")
+    notes = (f"{', '.join(same)} {unchanged}",) if same else ()
+    return Resolved(tuple(Upsert(new) for old, new in pairs if old != new), notes=notes)
+
+
+def cordon(edit: Cordon, lookup: Lookup) -> Resolved:
+    """`spec.unschedulable`. The taint that follows says the same once more: no filter comes to it."""
+    nodes = lookup.nodes(edit.nodes)
+    return _written(nodes, [_cordoned(node, yes=True) for node in nodes], "already cordoned")
+
+
+def uncordon(edit: Uncordon, lookup: Lookup) -> Resolved:
+    """The taint of the node lifecycle controller goes as well (`pkg/controller/nodelifecycle`)."""
+    nodes = lookup.nodes(edit.nodes)
+    resolved = _written(nodes, [_cordoned(node, yes=False) for node in nodes], "already uncordoned")
+    open_nodes = (change.obj for change in resolved.changes if isinstance(change, Upsert))
+    follow = [Upsert(_without_taint(node)) for node in open_nodes if _without_taint(node) != node]
+    return replace(resolved, follow=tuple(follow))
+
+
+def _cordoned(node: Node, *, yes: bool) -> Node:
+    return replace(node, spec=replace(node.spec, unschedulable=yes))
+
+
+def _without_taint(node: Node) -> Node:
+    taints = tuple(taint for taint in node.spec.taints if taint.key != UNSCHEDULABLE)
+    return replace(node, spec=replace(node.spec, taints=taints))
+
+
+# --- taints ------------------------------------------------------------------------------------------------------
+
+
+def taint(edit: Taint, lookup: Lookup) -> Resolved:
+    """A taint of the same key and effect is replaced, as with `kubectl taint --overwrite`."""
+    nodes = lookup.nodes(edit.nodes)
+    for removal in edit.removed if nodes else ():
+        if not any(_removes(removal, taint) for node in nodes for taint in node.spec.taints):
+            known = sorted({taint.key for node in nodes for taint in node.spec.taints})
+            hint = f"there {'are' if len(known) > 1 else 'is'} {', '.join(known)}" if known else "there are no taints"
+            lookup.mistakes.append(Wrong(f"no node of these has the taint {_shown(removal)}", hint))
+    if lookup.mistakes:
+        return Resolved(())
+    return _written(nodes, [_tainted(node, edit) for node in nodes], "already so")
+
+
+def _tainted(node: Node, edit: Taint) -> Node:
+    taints = {(taint.key, taint.effect): taint for taint in node.spec.taints}
+    for removal in edit.removed:
+        taints = {place: taint for place, taint in taints.items() if not _removes(removal, taint)}
+    taints |= {(taint.key, taint.effect): taint for taint in edit.added}
+    return replace(node, spec=replace(node.spec, taints=tuple(taints.values())))
+
+
+def _removes(removal: TaintRemoval, taint: NodeTaint) -> bool:
+    return removal.key == taint.key and removal.value in (None, taint.value) and removal.effect in (None, taint.effect)
+
+
+def _shown(removal: TaintRemoval) -> str:
+    value = "" if removal.value is None else f"={removal.value}"
+    return f"{removal.key}{value}" + ("" if removal.effect is None else f":{removal.effect}")
+
+
+# --- new nodes ---------------------------------------------------------------------------------------------------
+
+
+def add(edit: AddNodes, lookup: Lookup) -> Resolved:
+    """Nodes like one that is there: its amounts, labels, taints and CSINode; ready, empty, and without images."""
+    model = lookup.node(edit.like)
+    if model is None:
+        return Resolved(())
+    names = list(_free_names(edit, lookup))
+    nodes = [_like(model, name, edit) for name in names]
+    csi_node = lookup.cluster.get(CSINode, edit.like)
+    drivers = [] if csi_node is None else [_named(csi_node, name) for name in names]
+    return Resolved(_interleaved(nodes, drivers), notes=tuple(_notes(edit, model, names, lookup)))
+
+
+def _interleaved(nodes: list[Node], drivers: list[CSINode]) -> tuple[Change, ...]:
+    return (*map(Upsert, nodes), *map(Upsert, drivers))
+
+
+def _free_names(edit: AddNodes, lookup: Lookup) -> Iterator[str]:
+    """Made up, and saying so."""
+    nodes, number, found = lookup.cluster.all(Node), 0, 0
+    while found < edit.count:
+        number += 1
+        name = f"{edit.like}-new-{number}"
+        if name not in nodes:
+            found += 1
+            yield name
+
+
+def _like(model: Node, name: str, edit: AddNodes) -> Node:
+    status = model.status
+    conditions = tuple(
+        NodeCondition(type=each.type, status="True", last_heartbeat_time=each.last_heartbeat_time)
+        for each in status.conditions
+        if each.type == "Ready"
+    )
+    meta = replace(
+        model.metadata,
+        name=name,
+        uid="",
+        labels={**model.metadata.labels, HOSTNAME: name, **edit.labels},
+        creation_timestamp=None,
+        deletion_timestamp=None,
+        owner_references=(),
+        annotations={},
+    )
+    return replace(
+        model,
+        metadata=meta,
+        spec=replace(model.spec, unschedulable=False, taints=tuple(filter(_is_lasting, model.spec.taints))),
+        status=NodeStatus(
+            capacity=status.capacity,
+            allocatable=status.allocatable,
+            declared_features=status.declared_features,
+            conditions=conditions,
+        ),
+    )
+
+
+def _is_lasting(taint: NodeTaint) -> bool:
+    return not taint.key.startswith(_OF_STATE)
+
+
+def _named(csi_node: CSINode, name: str) -> CSINode:
+    return replace(csi_node, metadata=replace(csi_node.metadata, name=name, uid="", owner_references=()))
+
+
+def _notes(edit: AddNodes, model: Node, names: list[str], lookup: Lookup) -> Iterator[str]:
+    yield f"the name{'s are' if len(names) > 1 else ' is'} made up, the images of {edit.like} are not there"
+    passing = [taint.key for taint in model.spec.taints if not _is_lasting(taint)]
+    if passing or model.spec.unschedulable:
+        what = ", ".join(["its cordon"] * model.spec.unschedulable + passing)
+        yield f"left out is what {edit.like} has because of its state: {what}"
+    sets = [
+        key for key, each in lookup.cluster.all(DaemonSet).items() if edit.like in eligible_nodes(each, lookup.cluster)
+    ]
+    if sets:
+        yield f"without pods of DaemonSets, which would run there, too: {', '.join(sets[:3])}" + (
+            f" and {len(sets) - 3} more" if len(sets) > 3 else ""
+        )
+    if any(each.spec.node_name == edit.like for each in lookup.cluster.all(ResourceSlice).values()):
+        yield f"without the devices (ResourceSlices) of {edit.like}"

@@ -1,0 +1,191 @@
+"""Edits of any object as the API server stores it: label, set, patch, apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.admission.defaults import default_object
+from kwhatif.admission.denied import Denied
+from kwhatif.admission.new_pod import stored_pod
+from kwhatif.admission.new_workload import check_workload
+from kwhatif.admission.updated import updated
+from kwhatif.admission.validation.pod import validate_pod
+from kwhatif.admission.validation.workload import Workload
+from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resolved, SetFields, Wrong
+from kwhatif.edits.policies import counted
+from kwhatif.edits.selection import Lookup
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.nearest import nearest
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.state.change import Upsert
+
+_SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
+
+
+# --- label -------------------------------------------------------------------------------------------------------
+
+
+def label(edit: Label, lookup: Lookup) -> Resolved:
+    """The object's own labels; a workload's pods have those of its template."""
+    objects = lookup.objects(edit.objects)
+    for key in edit.removed if objects else ():
+        if not any(key in obj.metadata.labels for obj in objects):
+            near = nearest(key, {known for obj in objects for known in obj.metadata.labels})
+            hint = f"did you mean {' or '.join(near)}?" if near else ""
+            lookup.mistakes.append(Wrong(f"no object of these has the label {key}", hint))
+    changed = [(obj, _labelled(obj, edit)) for obj in objects]
+    if objects and not lookup.mistakes and all(obj == new for obj, new in changed):
+        raise Wrong("nothing changes: the labels are so already")
+    notes = ("its pods keep their labels: those are in its template",) if any(map(_has_template, objects)) else ()
+    return Resolved(tuple(Upsert(new) for obj, new in changed if obj != new), notes=notes)
+
+
+def _labelled(obj: Any, edit: Label) -> Any:
+    labels = {key: value for key, value in obj.metadata.labels.items() if key not in edit.removed}
+    return replace(obj, metadata=replace(obj.metadata, labels={**labels, **edit.added}))
+
+
+def _has_template(obj: Any) -> bool:
+    return hasattr(getattr(obj, "spec", None), "template")
+
+
+# --- set and patch -----------------------------------------------------------------------------------------------
+
+
+def set_fields(edit: SetFields, lookup: Lookup) -> Resolved:
+    """Fields by their paths."""
+
+    def change(data: dict[str, Any]) -> None:
+        for each in edit.values:
+            _assign(data, each)
+
+    return _changed(edit.object, change, lookup)
+
+
+def patch(edit: Patch, lookup: Lookup) -> Resolved:
+    """A JSON merge patch."""
+    return _changed(edit.object, lambda data: _merge(data, edit.merge), lookup)
+
+
+def _changed(reference: Reference, change: Callable[[dict[str, Any]], None], lookup: Lookup) -> Resolved:
+    known = lookup.object(reference)
+    if known is None:
+        return Resolved(())
+    data: dict[str, Any] = msgspec.to_builtins(known)
+    change(data)
+    try:
+        new: Any = msgspec.convert(data, reference.resource.type)
+    except msgspec.ValidationError as wrong:
+        raise Wrong(f"{reference.text} would not be valid: {wrong}") from wrong
+    if key_of(new) != key_of(known):
+        raise Wrong("an object cannot be renamed or moved", "delete it, and apply another one")
+    stored = _stored(new, known, lookup.cluster)
+    if stored == known:
+        raise Wrong("nothing changes: what scheduling reads of it is so already")
+    if isinstance(stored, PodDisruptionBudget) and stored.spec != known.spec and stored.status == known.status:
+        return counted(stored, lookup.cluster)
+    return Resolved((Upsert(stored),), notes=tuple(_notes(stored, known)))
+
+
+def _stored(new: Any, known: Any, cluster: Cluster) -> Any:
+    """The object as the API server stores it: with defaults, and only if it is valid.
+
+    Raises:
+        Wrong: it is not.
+    """
+    if isinstance(new, Pod):
+        if new.spec.priority_class_name != known.spec.priority_class_name and new.spec.priority == known.spec.priority:
+            new = replace(new, spec=replace(new.spec, priority=None, preemption_policy=""))
+        stored: Any = stored_pod(new, cluster)
+        denied = stored if isinstance(stored, Denied) else validate_pod(stored)
+    else:
+        stored = default_object(new)
+        denied = check_workload(stored, cluster) if isinstance(stored, Workload) else None
+    if denied is not None:
+        raise Wrong(denied.message)
+    return stored
+
+
+def _notes(new: Any, known: Any) -> Iterator[str]:
+    if isinstance(new, Pod) and new.spec.priority_class_name != known.spec.priority_class_name:
+        yield f"its priority follows: {known.spec.priority} is now {new.spec.priority}"
+    if isinstance(new, _SCALED) and new.spec.replicas != known.spec.replicas:
+        yield "its pods stay as they are: `scale` makes and deletes pods"
+    elif _has_template(new) and new.spec.template != known.spec.template:
+        yield "its pods stay as they are: a template is for new ones"
+
+
+def _assign(data: dict[str, Any], assignment: Assignment) -> None:
+    """Set a field of plain data, or remove it.
+
+    Raises:
+        Wrong: there is no such entry of a list; or nothing to be removed.
+    """
+    *steps, last = assignment.path
+    here: Any = data
+    for at, step in enumerate(steps):
+        below: Any = [] if isinstance(assignment.path[at + 1], int) else {}
+        here = _entry(here, step, assignment.path[: at + 1], below)
+    shown = _shown(assignment.path)
+    if isinstance(here, list) and isinstance(last, int):
+        if not 0 <= last <= len(here) - (assignment.value is None):
+            raise Wrong(f"{shown}: there is no such entry", f"the list has {len(here)}")
+        here[last : last + 1] = [] if assignment.value is None else [assignment.value]
+    elif assignment.value is None:
+        if last not in here:
+            near = nearest(str(last), map(str, here))
+            raise Wrong(f"{shown} is not set: there is nothing to remove", f"did you mean {near[0]}?" if near else "")
+        del here[last]
+    else:
+        here[last] = assignment.value
+
+
+def _entry(here: Any, step: str | int, path: Sequence[str | int], below: Any) -> Any:
+    if isinstance(here, dict):
+        return here.setdefault(step, below)
+    if not isinstance(step, int) or not 0 <= step < len(here):
+        raise Wrong(f"{_shown(path)}: there is no such entry", f"the list has {len(here)}")
+    return here[step]
+
+
+def _shown(path: Sequence[str | int]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def _merge(data: dict[str, Any], patch: Mapping[str, Any]) -> None:
+    """RFC 7386."""
+    for key, value in patch.items():
+        if value is None:
+            data.pop(key, None)
+        elif isinstance(value, Mapping):
+            below = data.get(key)
+            if not isinstance(below, dict):
+                below = data[key] = {}
+            _merge(below, value)
+        else:
+            data[key] = value
+
+
+# --- apply -------------------------------------------------------------------------------------------------------
+
+
+def apply(edit: Apply, lookup: Lookup) -> Resolved:
+    """Objects as manifests have them. Controllers then make the pods of workloads that are new or changed."""
+    written: list[Any] = []
+    made: list[Any] = []
+    for obj in edit.objects:
+        if isinstance(obj, Pod | Workload):
+            denied = None if isinstance(obj, Pod) else check_workload(obj, lookup.cluster)
+            if denied is not None:
+                lookup.mistakes.append(Wrong(denied.message))
+            made.append(obj)
+            written.append(default_object(obj))
+        else:
+            written.append(updated(default_object(obj), lookup.cluster))
+    return Resolved(tuple(map(Upsert, written)), workloads=tuple(made))

@@ -1,0 +1,55 @@
+"""`scale`: how many pods a workload is to have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.admission.new_workload import check_workload
+from kwhatif.edits.edit import Reference, Resolved, Scale, Wrong
+from kwhatif.edits.selection import Lookup
+from kwhatif.model.meta import controller_of
+from kwhatif.model.workload import Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.state.change import Upsert
+
+_SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
+
+
+def scale(edit: Scale, lookup: Lookup) -> Resolved:
+    """`spec.replicas`; of a Job, how many pods it runs at once."""
+    written = [new for target, count in edit.targets for new in _scaled(target, count, lookup)]
+    notes = [note for new in written for note in _notes(new, lookup)]
+    return Resolved(tuple(map(Upsert, written)), workloads=tuple(written), notes=tuple(notes))
+
+
+def _scaled(target: Reference, count: int, lookup: Lookup) -> list[Any]:
+    if not issubclass(target.resource.type, (*_SCALED, Job)):
+        lookup.mistakes.append(Wrong(f"a {target.resource.kind} has no number of replicas", _hint(target)))
+        return []
+    found = lookup.object(target)
+    if found is None:
+        return []
+    field = "parallelism" if isinstance(found, Job) else "replicas"
+    now = getattr(found.spec, field)
+    if (1 if now is None else now) == count:
+        lookup.mistakes.append(Wrong(f"{target.text} has {field} {count} already"))
+        return []
+    new = replace(found, spec=replace(found.spec, **{field: count}))
+    denied = check_workload(new, lookup.cluster)
+    if denied is not None:
+        lookup.mistakes.append(Wrong(denied.message))
+    return [new]
+
+
+def _hint(target: Reference) -> str:
+    if target.resource.kind == "DaemonSet":
+        return "it runs a pod on each node that it fits"
+    return "scale a Deployment, StatefulSet, ReplicaSet, ReplicationController or Job"
+
+
+def _notes(new: Any, lookup: Lookup) -> list[str]:
+    owner = controller_of(new.metadata)
+    if owner is None or lookup.cluster.get(Deployment, f"{new.metadata.namespace}/{owner.name}") is None:
+        return []
+    return [f"Deployment {owner.name} would soon scale it back: scale that one"]

@@ -1,0 +1,194 @@
+"""Which objects of a state an edit means: by name, glob or label selector; and what is near where there are none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from kwhatif.edits.edit import Reference, Wrong
+from kwhatif.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.kinds import Resource
+from kwhatif.model.meta import LabelSelector, Requirement
+from kwhatif.model.nearest import nearest
+from kwhatif.model.node import Node
+
+_SEPARATOR = re.compile(r",(?![^()]*\))")
+_IN = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s+\((?P<values>[^()]*)\)")
+_MOST = 3
+_FEW = 6
+
+
+class Lookup:
+    """Finds objects, and collects what is wrong, so that one run reports everything."""
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self.cluster = cluster
+        #: Where objects are that name no namespace.
+        self.namespace = namespace
+        self.mistakes: list[Wrong] = []
+
+    def nodes(self, words: Sequence[str]) -> list[Node]:
+        """The nodes of these words, each once, in their order."""
+        nodes = self.cluster.all(Node)
+        found: dict[str, Node] = {}
+        for word in words:
+            try:
+                some = {name: nodes[name] for name in _nodes_of(word, nodes)}
+            except Wrong as wrong:
+                self.mistakes.append(wrong)
+                continue
+            if not some:
+                self.mistakes.append(self._no_node(word, nodes))
+            found |= some
+        return list(found.values())
+
+    def node(self, name: str) -> Node | None:
+        """The node of that very name."""
+        node = self.cluster.get(Node, name)
+        if node is None:
+            self.mistakes.append(self._no_node(name, self.cluster.all(Node)))
+        return node
+
+    def _no_node(self, word: str, nodes: Mapping[str, Node]) -> Wrong:
+        if _is_selector(word):
+            return Wrong(f"no node has the labels {word}", _near_labels(word, nodes))
+        if _is_glob(word):
+            return Wrong(f"no node has a name like {word}", _near(word.replace("*", ""), nodes))
+        return Wrong(f'nodes "{word}" not found', self._unread("Node", "nodes") or _near(word, nodes))
+
+    def objects(self, references: Sequence[Reference]) -> list[Any]:
+        """The objects of these references, each once, in their order."""
+        found: dict[tuple[type, str], Any] = {}
+        for reference in references:
+            some = dict(self._objects_of(reference))
+            if not some:
+                self.mistakes.append(self._no_object(reference))
+            found |= {(reference.resource.type, key): obj for key, obj in some.items()}
+        return list(found.values())
+
+    def object(self, reference: Reference) -> Any | None:
+        """The one object of this reference."""
+        found = dict(self._objects_of(reference))
+        if not found:
+            self.mistakes.append(self._no_object(reference))
+        if len(found) > 1:
+            self.mistakes.append(Wrong(f"{reference.text} is ambiguous: {_some(list(found))}", "name one of them"))
+        return next(iter(found.values())) if len(found) == 1 else None
+
+    def _objects_of(self, reference: Reference) -> Iterator[tuple[str, Any]]:
+        resource, name = reference.resource, reference.name
+        objects: Mapping[str, Any] = self.cluster.all(resource.type)
+        prefix = f"{self._namespace_of(reference)}/" if resource.namespaced else ""
+        if not _is_glob(prefix + name):
+            if prefix + name in objects:
+                yield prefix + name, objects[prefix + name]
+            return
+        yield from ((key, obj) for key, obj in objects.items() if _is_like(key, prefix + name))
+
+    def _namespace_of(self, reference: Reference) -> str:
+        return self.namespace if reference.namespace is None else reference.namespace
+
+    def _no_object(self, reference: Reference) -> Wrong:
+        resource = reference.resource
+        where = f" in namespace {self._namespace_of(reference)}" if resource.namespaced else ""
+        message = f'{resource.plural} "{reference.name}" not found{where}'
+        unread = self._unread(resource.kind, resource.plural)
+        return Wrong(
+            message, unread or _did_you_mean(self.near(resource, self._namespace_of(reference), reference.name))
+        )
+
+    def near(self, resource: Resource, namespace: str, name: str) -> list[str]:
+        """References to objects that may have been meant: of that name elsewhere, else of names that are near."""
+        objects: Mapping[str, Any] = self.cluster.all(resource.type)
+        word = resource.kind.lower()
+        same = [key for key, obj in objects.items() if obj.metadata.name == name]
+        beside = [obj.metadata.name for obj in objects.values() if obj.metadata.namespace == namespace]
+        prefix = f"{namespace}/" if resource.namespaced else ""
+        close = [f"{prefix}{found}" for found in nearest(name, beside)] or nearest(f"{prefix}{name}", objects)
+        return [f"{word}/{key}" for key in (same or close)[:_MOST]]
+
+    def _unread(self, kind: str, plural: str) -> str:
+        """Why there are no objects of the kind, where they could not be read."""
+        reason = self.cluster.unread.get(kind)
+        return f"{reason} {plural}" if reason else ""
+
+
+def _some(keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - _MOST} more" if len(keys) > _MOST else ""
+    return ", ".join(keys[:_MOST]) + more
+
+
+def _did_you_mean(names: Sequence[str]) -> str:
+    return f"did you mean {' or '.join(names)}?" if names else ""
+
+
+def _near(word: str, known: Collection[str]) -> str:
+    """Names that are spelled much like it; where there are only a few at all, these."""
+    near = nearest(word, known)
+    if near or len(known) > _FEW:
+        return _did_you_mean(near)
+    return f"there {'is' if len(known) == 1 else 'are'} {', '.join(sorted(known)) or 'none'}"
+
+
+def _is_glob(word: str) -> bool:
+    return any(character in word for character in "*?[")
+
+
+def _is_like(key: str, pattern: str) -> bool:
+    """A glob does not go beyond the slash between namespace and name."""
+    parts, patterns = key.split("/"), pattern.split("/")
+    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+
+
+def _is_selector(word: str) -> bool:
+    return "=" in word or word.startswith("!") or _IN.search(word) is not None
+
+
+def _nodes_of(word: str, nodes: Mapping[str, Node]) -> Iterator[str]:
+    if not _is_selector(word):
+        yield from ([word] if word in nodes else (name for name in nodes if fnmatchcase(name, word)))
+        return
+    selector = selector_of(word)
+    yield from (name for name, node in nodes.items() if selector.matches(node.metadata.labels))
+
+
+def selector_of(text: str) -> Selector:
+    """The label selector, as kubectl writes it: `zone=b,disk!=ssd,!gpu,tier in (a,b)`.
+
+    Raises:
+        Wrong: it is not one.
+    """
+    try:
+        return compile_selector(LabelSelector(match_expressions=tuple(map(_requirement, _SEPARATOR.split(text)))))
+    except SelectorError as wrong:
+        raise Wrong(f"{text!r} is not a label selector: {wrong}") from wrong
+
+
+def _requirement(text: str) -> Requirement:
+    text = text.strip()
+    if found := _IN.fullmatch(text):
+        values = tuple(value.strip() for value in found["values"].split(","))
+        return Requirement(key=found["key"], operator="In" if found["operator"] == "in" else "NotIn", values=values)
+    for sign, operator in (("!=", "NotIn"), ("==", "In"), ("=", "In")):
+        key, found_sign, value = text.partition(sign)
+        if found_sign:
+            return Requirement(key=key.strip(), operator=operator, values=(value.strip(),))
+    if text.startswith("!"):
+        return Requirement(key=text[1:].strip(), operator="DoesNotExist")
+    return Requirement(key=text, operator="Exists")
+
+
+def _near_labels(word: str, nodes: Mapping[str, Node]) -> str:
+    """Labels that nodes do have, for a selector of a single label."""
+    key, _, value = word.partition("=")
+    known: dict[str, set[str]] = {}
+    for node in nodes.values():
+        for name, content in node.metadata.labels.items():
+            known.setdefault(name, set()).add(content)
+    if key in known:
+        values = nearest(value, known[key]) or sorted(known[key])[:_MOST]
+        return _did_you_mean([f"{key}={found}" for found in values])
+    return _did_you_mean(nearest(key, known))

@@ -1,0 +1,190 @@
+"""The words of edits: references, labels, taints, numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from kwhatif.edits.edit import Reference, TaintRemoval, Wrong
+from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
+from kwhatif.model.kinds import BY_WORD
+from kwhatif.model.nearest import nearest
+from kwhatif.model.node import Taint
+
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_MAX_INT32 = 2**31 - 1
+_TAINT = re.compile(r"(?P<key>[^=:]+)(=(?P<value>[^:]*))?(:(?P<effect>[^:]*))?")
+_PERCENT = re.compile(r"\d+%")
+
+
+def lone(words: Sequence[object], what: str) -> str:
+    """The one word that there is.
+
+    Raises:
+        Wrong: there is none, or there are more.
+    """
+    if len(words) != 1 or not isinstance(words[0], str):
+        raise Wrong(f"expected {what} and nothing else")
+    return words[0]
+
+
+def integer(text: object, what: str, *, low: int, high: int = _MAX_INT32) -> int:
+    """A number within bounds.
+
+    Raises:
+        Wrong: it is not one.
+    """
+    if not isinstance(text, str) or not re.fullmatch(r"-?[0-9]{1,12}", text):
+        raise Wrong(f"{what} is not an integer: {str(text)!r}")
+    if not low <= int(text) <= high:
+        raise Wrong(f"{what} is out of range: {text}", f"it must be from {low} to {high}")
+    return int(text)
+
+
+def bound_of(name: str, text: str) -> int | str:
+    """What a budget allows: a number of pods, or a percentage.
+
+    Raises:
+        Wrong: it is neither.
+    """
+    if _PERCENT.fullmatch(text):
+        if int(text[:-1]) > 100:
+            raise Wrong(f"{name} is more than 100%: {text}")
+        return text
+    return integer(text, name, low=0)
+
+
+def reference(text: object, kind: str = "") -> Reference:
+    """`KIND/NAME` or `KIND/NAMESPACE/NAME`; where only objects of one kind can be meant, without the kind as well.
+
+    Raises:
+        Wrong: it is neither.
+    """
+    if not isinstance(text, str):
+        raise Wrong(f"expected KIND/NAMESPACE/NAME, got {text!r}")
+    word, *rest = text.split("/")
+    resource = BY_WORD.get(word.lower())
+    if kind and (resource is None or not rest or resource.kind.lower() != kind):
+        resource, rest = BY_WORD[kind], [word, *rest]
+    if resource is None:
+        raise _no_kind(text, word, has_name=bool(rest))
+    most = 2 if resource.namespaced else 1
+    if not 1 <= len(rest) <= most or not all(rest):
+        form = f"{word}/NAMESPACE/NAME" if resource.namespaced else f"{word}/NAME"
+        raise Wrong(f"{text!r} does not name an object", f"write {form}")
+    return Reference(text, resource, rest[-1], rest[0] if len(rest) == 2 else None)
+
+
+def _no_kind(text: str, word: str, *, has_name: bool) -> Wrong:
+    if not has_name:
+        return Wrong(
+            f"{text!r} does not say of which kind it is", "write KIND/NAMESPACE/NAME, such as deployment/shop/web"
+        )
+    near = nearest(word, BY_WORD)
+    return Wrong(f"there is no kind {word!r} that scheduling reads", f"did you mean {near[0]}?" if near else "")
+
+
+def object_references(names: Sequence[str], kind: str = "") -> tuple[Reference, ...]:
+    """The references; see `reference`."""
+    return tuple(reference(name, kind) for name in names)
+
+
+def namespaced_name(text: str) -> tuple[str | None, str]:
+    """`NAMESPACE/NAME`, or a name only.
+
+    Raises:
+        Wrong: it is neither.
+    """
+    *namespace, name = text.split("/")
+    if len(namespace) > 1 or not name or not all(namespace):
+        raise Wrong(f"{text!r} is not NAMESPACE/NAME")
+    return (namespace[0] if namespace else None), name
+
+
+def split_assignments(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Names of objects, and after them what is said about labels."""
+    at = next((i for i, word in enumerate(words) if "=" in word or word.endswith("-")), len(words))
+    return list(words[:at]), list(words[at:])
+
+
+def assignment(word: str) -> tuple[str, str]:
+    """`PATH=VALUE`. A path may hold `=` only within brackets: `metadata.labels[a=b]`.
+
+    Raises:
+        Wrong: there is no value.
+    """
+    depth = 0
+    for place, character in enumerate(word):
+        depth += (character == "[") - (character == "]")
+        if character == "=" and depth <= 0 and place:
+            return word[:place], word[place + 1 :]
+    raise Wrong(f"{word!r} has no value", "write PATH=VALUE; PATH=null removes the field")
+
+
+def labels_of(words: Sequence[object]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Labels to be set, from `key=value`, and keys to be removed, from `key-`.
+
+    Raises:
+        Wrong: a word is neither, or not a valid label.
+    """
+    added: dict[str, str] = {}
+    removed: list[str] = []
+    for word in words:
+        key, equals, value = str(word).partition("=")
+        if not isinstance(word, str) or not (equals or key.endswith("-")):
+            raise Wrong(f"{word!r} is not a label", "write key=value, or key- to remove it")
+        key = key if equals else key[:-1]
+        _check_label(key, value)
+        if equals:
+            added[key] = value
+        else:
+            removed.append(key)
+    both = [key for key in removed if key in added]
+    if both:
+        raise Wrong(f"label {both[0]} is both set and removed")
+    return added, tuple(removed)
+
+
+def _check_label(key: str, value: str) -> None:
+    for wrong in label_key_errors(key):
+        raise Wrong(f"{key!r} is not a label key: {wrong}")
+    for wrong in label_value_errors(value):
+        raise Wrong(f"{value!r} is not a label value: {wrong}")
+
+
+def taints_of(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[Taint, ...], tuple[TaintRemoval, ...]]:
+    """Nodes, taints to be added (`key[=value]:Effect`), taints to be removed (`key[=value][:Effect]-`).
+
+    Raises:
+        Wrong: no node or no taint is named, or a taint is not valid.
+    """
+    at = next((i for i, word in enumerate(words) if ":" in word or word.endswith("-")), len(words))
+    nodes, taints = words[:at], words[at:]
+    if not nodes:
+        raise Wrong("names no node")
+    if not taints:
+        raise Wrong("names no taint", "write key=value:Effect, or key- to remove it")
+    added: dict[tuple[str, str], Taint] = {}
+    removed: list[TaintRemoval] = []
+    for word in taints:
+        if word.endswith("-"):
+            key, value, effect = _taint(word[:-1])
+            removed.append(TaintRemoval(key, value, effect))
+            continue
+        key, value, effect = _taint(word)
+        if effect is None:
+            raise Wrong(f"taint {word!r} has no effect", f"write {word}:Effect, with {', '.join(EFFECTS)}")
+        added[key, effect] = Taint(key=key, value=value or "", effect=effect)
+    return tuple(nodes), tuple(added.values()), tuple(removed)
+
+
+def _taint(word: str) -> tuple[str, str | None, str | None]:
+    match = _TAINT.fullmatch(word)
+    if match is None:
+        raise Wrong(f"{word!r} is not a taint", "write key=value:Effect, or key- to remove it")
+    key, value, effect = match["key"], match["value"], match["effect"]
+    _check_label(key, value or "")
+    if effect is not None and effect not in EFFECTS:
+        near = nearest(effect, EFFECTS)
+        raise Wrong(f"{effect!r} is not an effect", f"did you mean {near[0]}?" if near else f"use {', '.join(EFFECTS)}")
+    return key, value, effect

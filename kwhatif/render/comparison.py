@@ -1,0 +1,128 @@
+"""Two answers side by side: without the edits, and with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from kwhatif.render.amounts import plural, some
+from kwhatif.render.data import to_json, to_yaml
+from kwhatif.render.edits import edit_lines
+from kwhatif.render.markdown_text import cell, limited, prose, rows_of
+from kwhatif.render.outcomes import SIGNS, verb
+from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, table, text
+from kwhatif.report import FindingRow
+from kwhatif.whatif.compare import Comparison, Difference, FateRow
+
+#: So many rows are shown.
+MOST_ROWS = 100
+_WORDS: dict[Difference, tuple[str, str]] = {
+    "flipped": ("has another outcome", "have another outcome"),
+    "victims": ("would evict other pods", "would evict other pods"),
+    "moved": ("goes to another node", "go to another node"),
+    "new": ("is new", "are new"),
+    "gone": ("is gone", "are gone"),
+}
+
+
+def comparison_tables(comparison: Comparison, *, quiet: bool = False) -> Iterator[RenderableType]:
+    """The edits, one line that says it all, then what is different."""
+    for line in () if quiet else edit_lines(comparison.after):
+        yield text(line, FAINT)
+    rows = comparison.difference.pods
+    yield text(headline(comparison), WARN if rows or verdicts(comparison) else GOOD)
+    if quiet:
+        return
+    if rows:
+        made = table("POD", "WITHOUT", "WITH")
+        for row in rows[:MOST_ROWS]:
+            made.add_row(text(row.pod, STRONG), _cell(row.before), _cell(row.after))
+        yield made
+    if len(rows) > MOST_ROWS:
+        yield text(f"… {len(rows) - MOST_ROWS:,} more (-o json)", FAINT)
+    for title, items in details(comparison):
+        yield text(title, STRONG)
+        yield indented(lines([f"• {item}" for item in items]))
+
+
+def headline(comparison: Comparison) -> str:
+    """`With these edits, of 6 pods 2 have another outcome (1 stays pending → fits, 1 would evict → fits)`."""
+    counts = Counter(row.difference for row in comparison.difference.pods)
+    total = sum(counts.values()) + comparison.difference.unchanged
+    said = [f"{count:,} {_WORDS[kind][count > 1]}{_flips(comparison, kind)}" for kind, count in counts.items()]
+    verdict = verdicts(comparison)
+    if not said:
+        same = "the answer is the same" if total == 1 else f"the answers for all {total:,} pods are the same"
+        return f"With these edits, {verdict or same}"
+    return f"With these edits, of {plural(total, 'pod')} {'; '.join([', '.join(said), *filter(None, [verdict])])}"
+
+
+def _flips(comparison: Comparison, kind: Difference) -> str:
+    """From which outcomes to which."""
+    rows = [row for row in comparison.difference.pods if row.difference == kind == "flipped"]
+    pairs = Counter((row.before.outcome, row.after.outcome) for row in rows if row.before and row.after)
+    said = [f"{count:,} {verb(was, count)} → {verb(now, count)}" for (was, now), count in pairs.items()]
+    return f" ({', '.join(said)})" if said else ""
+
+
+def verdicts(comparison: Comparison) -> str:
+    """What becomes of a gate's verdict; "" where it is the same, or there is none."""
+    before, after = comparison.before.policy, comparison.after.policy
+    if before is None or after is None or before.verdict == after.verdict:
+        return ""
+    words = {"pass": "passes", "warn": "passes with warnings", "fail": "fails"}
+    return f"the gate {words[after.verdict]}; without them, it {words[before.verdict]}"
+
+
+def details(comparison: Comparison) -> Iterator[tuple[str, Sequence[str]]]:
+    """Findings and caveats that only one of the answers has, under titles."""
+    difference = comparison.difference
+    for title, items in (
+        ("New findings", list(map(_finding, difference.new_findings))),
+        ("Findings that are gone", list(map(_finding, difference.gone_findings))),
+        ("New caveats", difference.new_caveats),
+        ("Caveats that are gone", difference.gone_caveats),
+    ):
+        if items:
+            yield title, items
+
+
+def _finding(row: FindingRow) -> str:
+    return " ".join(filter(None, (f"{row.rule}:", row.workload, row.message)))
+
+
+def fate(row: FateRow | None) -> str:
+    """What becomes of the pod in a few words."""
+    if row is None:
+        return "-"
+    said = verb(row.outcome, 1)
+    if row.outcome == "Placed":
+        return f"{said} on {row.node}"
+    if row.outcome == "Preempts":
+        return f"{said} {some(list(row.victims))} on {row.node}"
+    return said
+
+
+def _cell(row: FateRow | None) -> Text:
+    if row is None:
+        return text("-", FAINT)
+    sign, style = SIGNS[row.outcome]
+    return Text.assemble((sign, style), " ", text(fate(row)))
+
+
+def to_markdown(comparison: Comparison) -> str:
+    """The edits, the headline, and a table."""
+    parts = [f"- {prose(line)}" for line in edit_lines(comparison.after)]
+    parts += ["", f"### {prose(headline(comparison))}", ""]
+    if comparison.difference.pods:
+        rows = ((cell(row.pod), prose(fate(row.before)), prose(fate(row.after))) for row in comparison.difference.pods)
+        parts += rows_of(("Pod", "Without", "With"), rows)
+    for title, items in details(comparison):
+        parts += ["", f"#### {title}", "", *limited((f"- {prose(item)}" for item in items), len(items))]
+    return "\n".join(parts) + "\n"
+
+
+FORMATS: Mapping[str, Callable[[Comparison], str]] = {"json": to_json, "yaml": to_yaml, "markdown": to_markdown}

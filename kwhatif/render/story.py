@@ -1,0 +1,267 @@
+"""The story of a simulation for people: how it ends, what is different then, and what happened because of what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from msgspec.structs import replace
+from rich.console import RenderableType
+from rich.text import Text
+
+from kwhatif.render.amounts import plural, some
+from kwhatif.render.detail import Detail
+from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
+from kwhatif.report import Report
+from kwhatif.story import CycleRow, EventRow, PendingRow, Story, StoryWorkloadRow
+
+_MOST_LINES = 60
+_SIGNS = {"settled": ("✔", GOOD), "pending": ("✘", BAD), "stalled": ("✘", BAD), "cycling": ("✘", BAD)}
+#: How a pod went, in words.
+HOW = {
+    "Preempted": "preempted",
+    "Evicted": "evicted",
+    "TaintEviction": "evicted by a taint",
+    "PodGC": "collected with its node",
+    "Deleted": "deleted",
+    "ScaledDown": "scaled down",
+    "RolledOut": "replaced in a rollout",
+    "Completed": "completed",
+    "Garbage": "collected with its owner",
+}
+
+
+def with_words(report: Report) -> Report:
+    """The report with the sentences that only depend on the rest of its story."""
+    story = report.story
+    if story is None:
+        return report
+    cycle = None if story.cycle is None else replace(story.cycle, remedies=tuple(_remedies(story.cycle)))
+    return replace(report, story=replace(story, assumptions=tuple(_assumptions(story)), cycle=cycle))
+
+
+def _assumptions(story: Story) -> Iterator[str]:
+    given = story.parameters
+    ready = "as soon as its probes allow" if given["readiness"] == "probe" else f"{_seconds(given['readiness'])} later"
+    yield f"a pod's containers run {_seconds(given['start'])} after it got its node, and it is ready {ready}"
+    end = (
+        "its whole grace period"
+        if given["termination"] == "grace"
+        else f"{_seconds(given['termination'])} (or its grace period, if that is shorter)"
+    )
+    yield f"a pod takes {end} to end"
+    yield "nobody else acts: no autoscaler, operator, descheduler, or person"
+    yield "of equal choices the first by name is taken"
+    yield "volumes are provisioned and attached, images pulled, pods admitted by their kubelets, without a failure"
+
+
+def _remedies(cycle: CycleRow) -> Iterator[str]:
+    yield "give the pods that are evicted again and again nodes of their own (a pool with a taint, or node affinity)"
+    yield "let the pods that evict them have preemptionPolicy: Never"
+    yield "where a taint is tolerated for a time only: do not tolerate it, or add the taint with effect NoSchedule"
+    if cycle.suspected:
+        yield "look for two controllers that undo each other's work"
+
+
+def _seconds(value: object) -> str:
+    return f"{value:g} s" if isinstance(value, float | int) else str(value)
+
+
+# --- the answer ----------------------------------------------------------------------------------------
+
+
+def headline(story: Story) -> str:
+    """How it ends, in one line."""
+    pods = plural(len(story.pending), "pod")
+    match story.settled:
+        case "settled":
+            return f"settled after {_seconds(story.seconds)}: {_summary(story)}"
+        case "pending":
+            return f"settled after {_seconds(story.seconds)}, {pods} pending: {_owners(story.pending)}"
+        case "terminating":
+            return f"settled after {_seconds(story.seconds)}, but pods stay terminating for good: {_summary(story)}"
+        case "stalled":
+            return f"a drain comes to no end: {_summary(story)}"
+        case "rollout-stuck":
+            pending = f", {pods} pending" if story.pending else ""
+            return f"a rollout stands still after {_seconds(story.seconds)}{pending}: {_summary(story)}"
+        case "cycling":
+            return _endless(story)
+        case "horizon":
+            return f"it has not settled after {_seconds(story.seconds)}: {_summary(story)}"
+
+
+def _endless(story: Story) -> str:
+    cycle = story.cycle
+    if cycle is None:
+        return "it never settles"
+    who = some(list(cycle.participants))
+    again = f"every {_seconds(cycle.period)}" if cycle.period else "again and again, and no time passes"
+    return f"it never settles: {who} replace each other {again}"
+
+
+def _owners(pending: Sequence[PendingRow]) -> str:
+    counts: dict[str, int] = {}
+    for row in pending:
+        name = row.owner or f"Pod {row.pod}"
+        counts[name] = counts.get(name, 0) + 1
+    return some([f"{name} ({count})" if count > 1 else name for name, count in counts.items()])
+
+
+def _summary(story: Story) -> str:
+    gone = sum(row.initial for row in story.gone)
+    changed = sum(map(_is_different, story.workloads))
+    if not gone and not changed:
+        return "nothing is different"
+    parts = [f"{plural(changed, 'workload')} different"] if changed else []
+    if gone:
+        parts.append(f"{plural(gone, 'pod')} gone")
+    return ", ".join(parts)
+
+
+def _is_different(row: StoryWorkloadRow) -> bool:
+    return row.before != row.after or row.ready_lowest < row.ready_before
+
+
+def story_tables(story: Story, detail: Detail) -> Iterator[RenderableType]:
+    """The verdict; what is different; who is gone; who waits; budgets; what happened; on what it rests."""
+    sign, style = _SIGNS.get(story.settled, ("✘", WARN))
+    yield Text.assemble((sign, style), " ", text(headline(story), style))
+    if detail.quiet:
+        return
+    yield from _workloads(story)
+    yield from _gone(story)
+    yield from _pending(story)
+    yield from _budgets(story)
+    yield from _commands(story)
+    yield from _cycle(story)
+    yield from (_tree(story) if detail.explain else _timeline(story, detail))
+    yield text(f"Assumed: {'; '.join(story.assumptions)}.", FAINT)
+
+
+def _workloads(story: Story) -> Iterator[RenderableType]:
+    rows = [row for row in story.workloads if _is_different(row) or row.pending]
+    if not rows:
+        return
+    made = table("WORKLOAD", "BEFORE", "AFTER", "PENDING", "READY", "LOWEST", right=("PENDING", "READY", "LOWEST"))
+    for row in rows:
+        style = WARN if row.pending or row.ready_after < row.ready_before else ""
+        cells = (row.workload, _nodes(row.before), _nodes(row.after), row.pending or "-", row.ready_after)
+        made.add_row(*(text(cell, style) for cell in (*cells, row.ready_lowest)))
+    yield made
+
+
+def _nodes(counts: dict[str, int]) -> str:
+    return some([f"{node} ({count})" if count > 1 else node for node, count in counts.items()], 4) or "-"
+
+
+def _gone(story: Story) -> Iterator[RenderableType]:
+    if not story.gone:
+        return
+    groups: dict[tuple[object, ...], int] = {}
+    for row in story.gone:
+        place = row.owner or f"Pod {row.pod}", row.node or "-", HOW[row.how], row.by if row.how == "Preempted" else ""
+        groups[place] = groups.get(place, 0) + 1
+    made = table("GONE", "PODS", "FROM", "WHY", right=("PODS",))
+    for (owner, node, how, by), count in groups.items():
+        made.add_row(text(owner), text(count), text(node), text(f"{how} for {by}" if by else how))
+    yield made
+
+
+def _pending(story: Story) -> Iterator[RenderableType]:
+    if not story.pending:
+        return
+    groups: dict[tuple[str, str], int] = {}
+    for row in story.pending:
+        place = row.owner or f"Pod {row.pod}", row.message
+        groups[place] = groups.get(place, 0) + 1
+    made = table("PENDING", "PODS", "WHY", right=("PODS",))
+    for (owner, message), count in groups.items():
+        made.add_row(text(owner), text(count), text(message or "not tried"))
+    yield made
+
+
+def _budgets(story: Story) -> Iterator[RenderableType]:
+    rows = [row for row in story.budgets if row.before != row.after or row.lowest < row.before or row.overrun]
+    if not rows:
+        return
+    made = table(
+        "BUDGET", "ALLOWED BEFORE", "LOWEST", "AFTER", "BROKEN BY", right=("ALLOWED BEFORE", "LOWEST", "AFTER")
+    )
+    for row in rows:
+        broken = plural(row.overrun, "pod") if row.overrun else "-"
+        cells = (row.budget, row.before, row.lowest, row.after, broken)
+        made.add_row(*(text(cell, WARN if row.overrun else "") for cell in cells))
+    yield made
+
+
+def _commands(story: Story) -> Iterator[RenderableType]:
+    for command in story.commands:
+        end = "did not end" if command.ok is None else "done" if command.ok else "failed"
+        yield text(f"{command.command}: {end} after {_seconds(command.seconds)}", STRONG)
+        for line in command.output:
+            yield indented(text(line, FAINT))
+
+
+def _cycle(story: Story) -> Iterator[RenderableType]:
+    if story.cycle is None:
+        return
+    yield text("What would end it:", STRONG)
+    for remedy in story.cycle.remedies:
+        yield indented(text(f"- {remedy}"))
+
+
+# --- what happened -------------------------------------------------------------------------------------
+
+
+def _timeline(story: Story, detail: Detail) -> Iterator[RenderableType]:
+    lines = list(_grouped(story.events))
+    if not lines:
+        return
+    made = table("TIME", "WHO", "WHAT", right=("TIME",))
+    shown = lines if detail.wide else lines[:_MOST_LINES]
+    for at, who, what in shown:
+        made.add_row(text(_seconds(at)), text(who), text(what))
+    yield made
+    if len(shown) < len(lines):
+        yield text(f"{len(lines) - len(shown):,} more (-o wide)", FAINT)
+
+
+def _grouped(events: Iterable[EventRow]) -> Iterator[tuple[float, str, str]]:
+    """Equal things that happen to pods of one workload at one moment are one line."""
+    for at, moment in groupby(events, key=lambda event: event.at):
+        groups: dict[tuple[str, str, str], list[EventRow]] = {}
+        for event in moment:
+            if event.verb != "removed":  # the end of its containers was said
+                place = _actor(event), event.verb, event.workload or event.object
+                groups.setdefault(place, []).append(event)
+        for (who, verb, what), alike in groups.items():
+            yield at, who, _line(verb, what, alike)
+
+
+def _actor(event: EventRow) -> str:
+    return "kubelet" if event.actor.startswith("kubelet ") else event.actor
+
+
+def _line(verb: str, what: str, alike: Sequence[EventRow]) -> str:
+    first = alike[0]
+    nodes = list(dict.fromkeys(event.node for event in alike if event.node))
+    of = first.object if len(alike) == 1 else f"{len(alike):,} pods of {what}"
+    where = f" {'to' if verb in ('bound', 'nominated') else 'on'} {some(nodes)}" if nodes else ""
+    why = f": {first.detail}" if first.detail else ""
+    return f"{verb} {of}{where}{why}"
+
+
+def _tree(story: Story) -> Iterator[RenderableType]:
+    """Every event below the one because of which it happened."""
+    children: dict[int | None, list[EventRow]] = {}
+    for event in story.events:
+        children.setdefault(event.because, []).append(event)
+    stack = [(event, 0) for event in reversed(children.get(None, ()))]
+    while stack:
+        event, depth = stack.pop()
+        node = f" on {event.node}" if event.node else ""
+        why = f": {event.detail}" if event.detail else ""
+        line = f"{_seconds(event.at):>8}  {event.actor} {event.verb} {event.object}{node}{why}"
+        yield indented(text(line), 2 * min(depth, 20))
+        stack.extend((child, depth + 1) for child in reversed(children.get(event.id, ())))

@@ -1,0 +1,80 @@
+"""Simulated time: seconds since the start, and what is due when."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from heapq import heappop, heappush
+from typing import Generic, TypeVar
+
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import parse_time
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+
+SECOND = 1_000_000_000
+#: The start where nothing in the input bears a time.
+_SOME_START = "2026-01-01T00:00:00Z"
+T = TypeVar("T")
+
+
+class Clock:
+    """The simulated time, and the moment in the world's time at which it started."""
+
+    def __init__(self, start: int) -> None:
+        """`start`: nanoseconds since the epoch."""
+        self._start = start
+        #: Seconds since the start.
+        self.now = 0.0
+
+    @property
+    def nanoseconds(self) -> int:
+        """The present, since the epoch."""
+        return self._start + round(self.now * SECOND)
+
+    def at(self, time: str) -> float:
+        """An RFC 3339 time in seconds since the start."""
+        return (parse_time(time) - self._start) / SECOND
+
+    def stamp(self, seconds: float) -> str:
+        """The other way round; fractions of a second only where there are any."""
+        whole, nanoseconds = divmod(self._start + round(seconds * SECOND), SECOND)
+        text = f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}"
+        return f"{text}.{nanoseconds:09}".rstrip("0") + "Z" if nanoseconds else f"{text}Z"
+
+
+def start_of(cluster: Cluster) -> int:
+    """The moment that the cluster shows, nanoseconds since the epoch.
+
+    That is when it was read, if that is known; else just after the last thing that it knows of.
+    """
+    if cluster.taken_at:
+        return parse_time(cluster.taken_at)
+    times = {node.metadata.creation_timestamp for node in cluster.all(Node).values()}
+    for pod in cluster.all(Pod).values():
+        times.update((pod.metadata.creation_timestamp, pod.status.start_time))
+    known = [parse_time(time) for time in times if time]
+    return max(known) - max(known) % SECOND + 60 * SECOND if known else parse_time(_SOME_START)
+
+
+class Agenda(Generic[T]):
+    """What is due, in the order of time; at one moment in the order of `order`, a text."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, str, int, T]] = []
+        self._count = 0
+
+    def put(self, time: float, order: str, item: T) -> None:
+        """Something is due at that time."""
+        self._count += 1
+        heappush(self._heap, (time, order, self._count, item))
+
+    def next(self) -> float | None:
+        """When the next thing is due."""
+        return self._heap[0][0] if self._heap else None
+
+    def take(self, now: float) -> list[T]:
+        """Take out all that is due."""
+        taken = []
+        while self._heap and self._heap[0][0] <= now:
+            taken.append(heappop(self._heap)[3])
+        return taken

@@ -1,0 +1,242 @@
+"""`Engine`: the phases of every moment, one moment after another, until nothing is left to happen.
+
+At one moment: kubelets, then clocks, then controllers until they have nothing to do, then evictors, then the scheduler,
+pod by pod, with controllers reacting after each; at last the objects go of pods whose end everybody has seen.
+Why so: in reality controllers and the scheduler take milliseconds, kubelets seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from kwhatif.controllers.contract import Controller, View
+from kwhatif.controllers.contract import Outcome as Writes
+from kwhatif.controllers.node_lifecycle import returned
+from kwhatif.framework.profile import Profile
+from kwhatif.model.node import Node
+from kwhatif.simulation.clock import Clock
+from kwhatif.simulation.kubelets import Kubelets
+from kwhatif.simulation.loops import Cycle, Loops
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.reactions import LivelockError, Reactions
+from kwhatif.simulation.scheduler import Scheduler
+from kwhatif.simulation.tally import Tally
+from kwhatif.simulation.world import World
+from kwhatif.state.state import State
+
+#: The disruption controller's name: it counts while the scheduler goes on, so a burst of pods does not see it count.
+BUDGETS = ("PodDisruptionBudget",)
+#: More attempts at one moment than this times the number of pods come to no end.
+_TOO_MANY = 10
+
+
+class Evictor(Protocol):
+    """Somebody who evicts pods, and tries again at times: `kubectl drain`."""
+
+    @property
+    def name(self) -> str:
+        """The actor in the story."""
+
+    @property
+    def done(self) -> bool:
+        """Whether it has come to its end."""
+
+    def attempt(self, view: View) -> Writes:
+        """What it does now; `again`: when it tries again."""
+
+    def is_waiting_for(self, view: View) -> bool:
+        """Whether what it waits for has happened, so that it goes on now."""
+
+
+class _Evicting:
+    """An evictor, and when it tries next."""
+
+    def __init__(self, evictor: Evictor, now: float, because: int | None) -> None:
+        self.evictor = evictor
+        self.due: float | None = now
+        self.because = because
+        #: What had happened when it tried last.
+        self.seen = -1
+
+
+class Engine:
+    """One simulation."""
+
+    def __init__(
+        self,
+        state: State,
+        profiles: Mapping[str, Profile],
+        controllers: Sequence[Controller],
+        clock: Clock,
+        parameters: Parameters,
+    ) -> None:
+        """`state` moves on: give a fork of one that is still needed."""
+        self.parameters = parameters
+        self.clock = clock
+        self.world = World(state, clock)
+        self.scheduler = Scheduler(self.world, profiles)
+        self.kubelets = Kubelets(self.world, parameters)
+        self.reactions = Reactions(self.world, controllers)
+        self.loops = Loops(self.world)
+        self.tally = Tally(self.world)
+        self.evicting: list[_Evicting] = []
+        #: When which evictor has come to its end.
+        self.ended: dict[str, float] = {}
+        #: Found a round that comes back for ever.
+        self.cycle: Cycle | None = None
+        self.is_over_horizon = False
+        self._rested = 0.0
+
+    # --- for those who run it ------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Everybody looks at what there is, until nothing happens any more."""
+        self.reactions.start()
+        self._moment()
+        self.scheduler.begin()
+        self.settle()
+
+    def perform(self, command: Callable[[World], None]) -> None:
+        """Somebody does something now, and everybody reacts."""
+        self.loops.forget()
+        command(self.world)
+        self._moment()
+
+    def evict(self, evictor: Evictor) -> None:
+        """Somebody begins to evict."""
+        self.loops.forget()
+        because = self.world.note(None, "user", "ran", evictor.name)
+        self.evicting.append(_Evicting(evictor, self.clock.now, because))
+        self._moment()
+
+    def silence(self, node: str) -> None:
+        """The node's kubelet is not heard of from now on."""
+
+        def silenced(world: World) -> None:
+            event = world.note(None, f"kubelet {node}", "fell silent", f"Node {node}")
+            self.kubelets.silence(node)
+            self.reactions.look_at(world.state.cluster.get(Node, node), event)
+
+        self.perform(silenced)
+
+    def recover(self, node: str) -> None:
+        """It is back."""
+
+        def recovered(world: World) -> None:
+            event = world.note(None, f"kubelet {node}", "came back", f"Node {node}")
+            self.kubelets.wake(node)
+            for write in returned(node, world):
+                world.write(write, f"kubelet {node}", event)
+            self.reactions.look_at(world.state.cluster.get(Node, node), event)
+
+        self.perform(recovered)
+
+    def settle(self) -> None:
+        """Run until nothing is due but clocks that change nothing."""
+        while self._goes_on():
+            due = self._next()
+            if due is None:
+                return
+            self._go_to(due)
+
+    def wait(self, seconds: float) -> None:
+        """Run for so long, whatever happens."""
+        end = self.clock.now + seconds
+        while self._goes_on():
+            due = self._next_of_all()
+            if due is None or due > end:
+                break
+            self._go_to(due)
+        if self._goes_on():
+            self._go_to(end)
+
+    # --- time ----------------------------------------------------------------------------------------
+
+    def _goes_on(self) -> bool:
+        return self.cycle is None and not self.is_over_horizon
+
+    def _next(self) -> float | None:
+        """When the next thing is due that may change anything."""
+        times = [self.kubelets.next(), self.reactions.next(), self.scheduler.next_flush()]
+        if not any(time is not None for time in times):
+            # Nothing else will happen: trying again is worth while only after a change, or to come to a timeout.
+            evictors = [each for each in self.evicting if each.seen != self._marker() or _has_timeout(each.evictor)]
+        else:
+            evictors = self.evicting
+        times.extend(each.due for each in evictors)
+        return min((time for time in times if time is not None), default=None)
+
+    def _next_of_all(self) -> float | None:
+        times = [self.kubelets.next(), self.reactions.next_of_all(), self.scheduler.next_flush()]
+        times.extend(each.due for each in self.evicting)
+        return min((time for time in times if time is not None), default=None)
+
+    def _marker(self) -> int:
+        return len(self.world.history.events)
+
+    def _go_to(self, time: float) -> None:
+        if time > self.parameters.horizon:
+            self.clock.now = self.parameters.horizon
+            self.is_over_horizon = True
+            return
+        since, self.clock.now = self.clock.now, max(time, self.clock.now)
+        if self.clock.now > since:
+            self.scheduler.flush(since)
+        self._moment()
+
+    # --- one moment ----------------------------------------------------------------------------------
+
+    def _moment(self) -> None:
+        """All phases of the present, until nothing more is due now."""
+        try:
+            goes_on = True
+            while goes_on:
+                self.kubelets.act()
+                self.reactions.tick()
+                self.reactions.react()
+                self._evict()
+                self._schedule()
+                goes_on = self.kubelets.finish() or self._is_due_now()
+            self.reactions.react()
+        except LivelockError as endless:
+            self.cycle = Cycle.at_one_moment(self.world, str(endless))
+            return
+        self.tally.look()
+        self.cycle = self.loops.look(len(self.evicting))
+
+    def _is_due_now(self) -> bool:
+        due = self._next_of_all()
+        return due is not None and due <= self.clock.now
+
+    def _evict(self) -> None:
+        for each in self.evicting:
+            is_due = each.due is not None and each.due <= self.clock.now
+            if not (is_due or each.evictor.is_waiting_for(self.world)):
+                continue
+            outcome = each.evictor.attempt(self.world)
+            for write in outcome.writes:
+                self.world.write(write, each.evictor.name, each.because)
+            each.due = None if each.evictor.done else outcome.again
+            each.seen = self._marker()
+            if each.evictor.done:
+                self.ended[each.evictor.name] = self.clock.now
+        self.evicting = [each for each in self.evicting if not each.evictor.done]
+        self.reactions.react()
+
+    def _schedule(self) -> None:
+        """Pods that wait together are one burst: budgets are counted only after it."""
+        scheduler, reactions = self.scheduler, self.reactions
+        left = _TOO_MANY * len(self.world.state.pods) + 1000
+        while burst := scheduler.waiting():
+            while burst and (tried := scheduler.schedule_one()) is not None:
+                burst.discard(tried)
+                reactions.react(BUDGETS)
+                left -= 1
+                if left < 0:
+                    raise LivelockError("pods are tried again and again, and no time passes")
+            reactions.react()
+
+
+def _has_timeout(evictor: Evictor) -> bool:
+    return bool(getattr(evictor, "timeout", None))

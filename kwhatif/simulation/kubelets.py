@@ -1,0 +1,195 @@
+"""Kubelets: what becomes of a pod on its node, and when (`pkg/kubelet/kubelet_pods.go`, `status/status_manager.go`).
+
+A pod ends in three moments: its deletionTimestamp is set (by whom ever), its containers have ended, its object is gone.
+Here the second and the third are made to happen, as are start and readiness.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.simulation.clock import Agenda
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.pods import ended, is_ready, running
+from kwhatif.simulation.world import World, held
+
+
+class _What(IntEnum):
+    """In the order in which things happen that are due at one moment."""
+
+    END = 0
+    RUN = 1
+    READY = 2
+    #: After everybody has seen that the containers have ended: in reality that is a tenth of a second later.
+    GO = 3
+
+
+class _Due(NamedTuple):
+    what: _What
+    key: str
+    uid: str
+    #: The event that it happens because of.
+    because: int | None
+    #: The phase that the pod ends in.
+    phase: str = ""
+
+
+class Kubelets:
+    """All nodes' kubelets."""
+
+    def __init__(self, world: World, parameters: Parameters) -> None:
+        self._world = world
+        self._parameters = parameters
+        self._agenda: Agenda[_Due] = Agenda()
+        self._last: Agenda[_Due] = Agenda()
+        #: What did not happen since the kubelet is silent, by node.
+        self._missed: dict[str, list[_Due]] = {}
+        world.watchers.append(self._observe)
+        for pod in world.state.cluster.all(Pod).values():
+            self._take_over(pod)
+
+    def next(self) -> float | None:
+        """When the next thing is due."""
+        times = [time for time in (self._agenda.next(), self._last.next()) if time is not None]
+        return min(times, default=None)
+
+    def act(self) -> bool:
+        """Let happen what is due; whether anything was."""
+        due = self._agenda.take(self._world.now)
+        for each in due:
+            self._happen(each)
+        return bool(due)
+
+    def finish(self) -> bool:
+        """Let the objects go of pods whose end everybody has seen; whether there was any."""
+        due = self._last.take(self._world.now)
+        for each in due:
+            self._happen(each)
+        return bool(due)
+
+    # --- what is due ---------------------------------------------------------------------------------
+
+    def _put(self, delay: float, what: _What, pod: Pod, because: int | None, phase: str = "") -> None:
+        key = key_of(pod)
+        agenda = self._last if what is _What.GO else self._agenda
+        order = f"{what.value} {key}"
+        agenda.put(self._world.now + max(delay, 0.0), order, _Due(what, key, pod.metadata.uid, because, phase))
+
+    def _take_over(self, pod: Pod) -> None:
+        """A pod that is there at the start. One that runs and is not ready stays so: nothing says when it will be."""
+        if not pod.spec.node_name:
+            return
+        end = pod.metadata.deletion_timestamp
+        if is_terminal(pod):
+            if end is not None:
+                self._put(0, _What.GO, pod, None)
+            return
+        if end is not None:
+            left = self._world.at(end)
+            self._put(min(left, self._parameters.termination_of(pod, left)), _What.END, pod, None, "Failed")
+            return
+        if pod.status.phase in ("", "Pending"):
+            self._put(self._parameters.start_of(pod), _What.RUN, pod, None)
+        elif (run := self._parameters.run_of(pod)) is not None:
+            started = self._world.at(pod.status.start_time) if pod.status.start_time else 0.0
+            self._put(started + run, _What.END, pod, None, "Succeeded")
+
+    def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
+        if isinstance(after, Pod) and after.spec.node_name:
+            self._observe_pod(before if isinstance(before, Pod) else None, after, event)
+        elif isinstance(after, Node) and before is None:
+            self.wake(after.metadata.name)
+
+    def _observe_pod(self, before: Pod | None, after: Pod, event: int | None) -> None:
+        world, parameters = self._world, self._parameters
+        if is_terminal(after):
+            if after.metadata.deletion_timestamp is not None:
+                self._put(0, _What.GO, after, event)
+            return
+        came = before is None or before.spec.node_name != after.spec.node_name
+        if came and after.status.phase in ("", "Pending"):
+            self._put(parameters.start_of(after), _What.RUN, after, event)
+        end = after.metadata.deletion_timestamp
+        if end is not None and (before is None or before.metadata.deletion_timestamp != end):
+            grace = max(world.at(end) - world.now, 0.0)
+            self._put(parameters.termination_of(after, grace), _What.END, after, event, "Failed")
+
+    # --- it happens ----------------------------------------------------------------------------------
+
+    def silence(self, node: str) -> None:
+        """The node's kubelet is not heard of any more, and does nothing."""
+        self._world.silent.setdefault(node, self._world.now)
+
+    def wake(self, node: str) -> None:
+        """The node's kubelet is back: it does what it has missed."""
+        self._world.silent.pop(node, None)
+        for due in self._missed.pop(node, ()):
+            pod = self._world.state.cluster.get(Pod, due.key)
+            if pod is None or pod.metadata.uid != due.uid:
+                continue
+            delay = 0.0
+            if due.what is _What.END and due.phase == "Failed":
+                delay = self._parameters.termination_of(pod, float(pod.spec.termination_grace_period_seconds))
+            self._put(delay, due.what, pod, due.because, due.phase)
+
+    def _is_silent(self, node: str) -> bool:
+        return node in self._world.silent or self._world.state.node(node) is None
+
+    def _happen(self, due: _Due) -> None:
+        pod = self._world.state.cluster.get(Pod, due.key)
+        if pod is None or pod.metadata.uid != due.uid:
+            return
+        if self._is_silent(pod.spec.node_name):
+            self._missed.setdefault(pod.spec.node_name, []).append(due)
+            return
+        match due.what:
+            case _What.END:
+                self._end(pod, due)
+            case _What.RUN:
+                self._run(pod, due)
+            case _What.READY:
+                self._ready(pod, due)
+            case _What.GO:
+                self._go(pod, due)
+
+    def _end(self, pod: Pod, due: _Due) -> None:
+        if is_terminal(pod):
+            return
+        world = self._world
+        verb = "ended" if pod.metadata.deletion_timestamp is not None else due.phase.lower()
+        event = world.note(due.because, _name(pod), verb, pod, pod.spec.node_name)
+        world.put(ended(pod, due.phase, world.stamp(world.now)), event)
+
+    def _run(self, pod: Pod, due: _Due) -> None:
+        if is_terminal(pod) or pod.metadata.deletion_timestamp is not None:
+            return
+        world = self._world
+        delay = self._parameters.readiness_of(pod)
+        at_once = delay == 0
+        event = world.note(due.because, _name(pod), "ready" if at_once else "running", pod, pod.spec.node_name)
+        after = running(pod, world.stamp(world.now), ready=at_once)
+        world.put(after, event)
+        if delay:
+            self._put(delay, _What.READY, after, event)
+        run = self._parameters.run_of(after)
+        if run is not None:
+            self._put(run, _What.END, after, event, "Succeeded")
+
+    def _ready(self, pod: Pod, due: _Due) -> None:
+        if is_terminal(pod) or pod.metadata.deletion_timestamp is not None or is_ready(pod):
+            return
+        world = self._world
+        event = world.note(due.because, _name(pod), "ready", pod, pod.spec.node_name)
+        world.put(running(pod, world.stamp(world.now), ready=True), event)
+
+    def _go(self, pod: Pod, due: _Due) -> None:
+        if pod.metadata.deletion_timestamp is not None and is_terminal(pod) and not held(pod):
+            self._world.drop_pod(pod, "Deleted", _name(pod), due.because)
+
+
+def _name(pod: Pod) -> str:
+    return f"kubelet {pod.spec.node_name}"

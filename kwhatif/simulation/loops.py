@@ -1,0 +1,119 @@
+"""Endless loops, found by fingerprints: the same picture twice, with pods created or deleted in between."""
+
+from __future__ import annotations
+
+import msgspec
+
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.meta import controller_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.model.workload import Job
+from kwhatif.simulation.pods import is_ready
+from kwhatif.simulation.world import World
+
+#: Fingerprints are added up and subtracted within so many bits.
+_MASK = (1 << 64) - 1
+#: A pod of a StatefulSet keeps its name, and that of a DaemonSet its node.
+_NAMED = "StatefulSet"
+_REVISIONS = ("pod-template-hash", "controller-revision-hash")
+
+
+class Cycle(msgspec.Struct, frozen=True):
+    """One round of what comes back for ever."""
+
+    #: Seconds since the start.
+    start: float
+    end: float
+    #: The ids of the first event of the round, and of the first one after it.
+    first: int
+    last: int
+    #: It could not be seen to its end: no time passes at all; what was seen.
+    why: str = ""
+
+    @classmethod
+    def at_one_moment(cls, world: World, why: str) -> Cycle:
+        """No time passes any more."""
+        last = len(world.history.events)
+        return cls(world.now, world.now, max(0, last - 100), last, why)
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    at: float
+    churn: int
+    events: int
+
+
+class Loops:
+    """Keeps the fingerprint of the present up, and those of the past."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._sum = 0
+        self._seen: dict[int, _Seen] = {}
+        cluster = world.state.cluster
+        for kind in (Pod, Node, PodDisruptionBudget, Job):
+            for obj in cluster.all(kind).values():
+                self._sum += _of(obj)
+        world.watchers.append(self._observe)
+
+    def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
+        del event
+        if isinstance(after if before is None else before, _OBSERVED):
+            self._sum += (0 if after is None else _of(after)) - (0 if before is None else _of(before))
+
+    def forget(self) -> None:
+        """Somebody acts from outside: what was before does not count."""
+        self._seen = {}
+
+    def look(self, evictors: int) -> Cycle | None:
+        """Whether the present was there before; `evictors`: how many are at work."""
+        world = self._world
+        mark = (self._sum & _MASK) ^ evictors
+        now = _Seen(world.now, world.churn, len(world.history.events))
+        before = self._seen.get(mark)
+        if before is not None and world.churn > before.churn and now.at > before.at:
+            return Cycle(before.at, now.at, before.events, now.events)
+        if before is None:
+            self._seen[mark] = now
+        return None
+
+
+_OBSERVED = (Pod, Node, PodDisruptionBudget, Job)
+
+
+def _of(obj: KubernetesObject) -> int:
+    return hash(_picture(obj)) & _MASK
+
+
+def _picture(obj: KubernetesObject) -> tuple[object, ...]:
+    match obj:
+        case Pod():
+            return _pod(obj)
+        case Node():
+            ready = next((each.status for each in obj.status.conditions if each.type == "Ready"), "")
+            return "node", obj.metadata.name, ready, obj.spec.unschedulable, frozenset(obj.spec.taints)
+        case PodDisruptionBudget():
+            return "budget", key_of(obj), obj.status.disruptions_allowed if obj.status else 0
+        case Job():
+            return "job", key_of(obj), obj.status
+    return ()
+
+
+def _pod(pod: Pod) -> tuple[object, ...]:
+    meta, status = pod.metadata, pod.status
+    owner = controller_of(meta)
+    who = key_of(pod) if owner is None or owner.kind == _NAMED else f"{owner.kind} {meta.namespace}/{owner.name}"
+    revision = tuple(meta.labels.get(label, "") for label in _REVISIONS)
+    phase = (
+        "over"
+        if is_terminal(pod)
+        else "terminating"
+        if meta.deletion_timestamp is not None
+        else "ready"
+        if is_ready(pod)
+        else status.phase
+    )
+    place = pod.spec.node_name, status.nominated_node_name, meta.annotations.completion_index
+    return who, revision, phase, *place

@@ -1,0 +1,84 @@
+"""Who controls what, kept up with every change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.meta import OwnerReference, controller_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+from kwhatif.model.workload import ReplicaSet
+
+#: Kind of the owner, its namespace, its name, and the kind of what it controls.
+_Place = tuple[str, str, str, type]
+
+
+class Owned:
+    """The objects that others control, by their owners, in the order of creation."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._keys: dict[_Place, dict[str, None]] = {}
+        #: Places whose keys are not in order yet.
+        self._unsorted: set[_Place] = set()
+        for kind in cluster.counts():
+            if kind is not Node:
+                objects: Mapping[str, Any] = cluster.all(kind)
+                for obj in objects.values():
+                    place = _place(obj)
+                    if place is not None:
+                        self._keys.setdefault(place, {})[key_of(obj)] = None
+        self._unsorted.update(self._keys)
+
+    def changed(self, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
+        """An object has come, changed or gone."""
+        old = None if before is None else _place(before)
+        new = None if after is None else _place(after)
+        if old == new:
+            return
+        if old is not None and before is not None:
+            self._keys.get(old, {}).pop(key_of(before), None)
+        if new is not None and after is not None:
+            self._keys.setdefault(new, {})[key_of(after)] = None
+
+    def of(self, owner: KubernetesObject, kind: type) -> list[Any]:
+        """The objects of that kind that `owner` controls."""
+        meta = owner.metadata
+        place = type(owner).__name__, meta.namespace, meta.name, kind
+        keys = self._keys.get(place)
+        if not keys:
+            return []
+        objects: Mapping[str, Any] = self._cluster.all(kind)
+        if place in self._unsorted:
+            self._unsorted.discard(place)
+            in_order = sorted(keys, key=lambda key: (objects[key].metadata.creation_timestamp or "", key))
+            keys = self._keys[place] = dict.fromkeys(in_order)
+        found = [objects[key] for key in keys]
+        return [obj for obj in found if _is(meta.uid, controller_of(obj.metadata))] if meta.uid else found
+
+
+def _place(obj: KubernetesObject) -> _Place | None:
+    owner = controller_of(obj.metadata)
+    return None if owner is None else (owner.kind, obj.metadata.namespace, owner.name, type(obj))
+
+
+def _is(uid: str, owner: OwnerReference | None) -> bool:
+    """UIDs decide where both sides have one; hand-written objects have none."""
+    return owner is not None and (not owner.uid or owner.uid == uid)
+
+
+def root_of(pod: Pod, cluster: Cluster) -> str | None:
+    """The workload that the pod belongs to, as "Deployment shop/web"; None for a bare pod.
+
+    A ReplicaSet's Deployment is looked up; an owner that is not there is named by the reference.
+    """
+    namespace = pod.metadata.namespace
+    owner = controller_of(pod.metadata)
+    if owner is None:
+        return None
+    replica_set = cluster.get(ReplicaSet, f"{namespace}/{owner.name}") if owner.kind == "ReplicaSet" else None
+    above = None if replica_set is None else controller_of(replica_set.metadata)
+    top = owner if above is None else above
+    return f"{top.kind} {namespace}/{top.name}"

@@ -1,0 +1,60 @@
+"""What becomes of a pod's object as the API server, the scheduler and the kubelet write it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from kwhatif.model.pod import Pod, PodCondition, pod_condition
+
+#: Conditions of a pod whose containers run.
+_STARTED = ("Initialized", "ContainersReady", "Ready")
+
+
+def with_condition(pod: Pod, condition: PodCondition) -> Pod:
+    """The pod with that condition in place of one of its type; the same pod if it has it already."""
+    there = pod_condition(pod, condition.type)
+    if there is not None and (there.status, there.reason) == (condition.status, condition.reason):
+        return pod
+    if there is not None and there.status == condition.status and there.last_transition_time:
+        condition = replace(condition, last_transition_time=there.last_transition_time)
+    conditions = tuple(each for each in pod.status.conditions if each.type != condition.type)
+    return replace(pod, status=replace(pod.status, conditions=(*conditions, condition)))
+
+
+def is_ready(pod: Pod) -> bool:
+    """Whether the pod's condition Ready is True."""
+    ready = pod_condition(pod, "Ready")
+    return ready is not None and ready.status == "True"
+
+
+def marked(pod: Pod, end: str) -> Pod:
+    """The pod is being deleted; `end`: when its grace period is over."""
+    return replace(pod, metadata=replace(pod.metadata, deletion_timestamp=end))
+
+
+def bound(pod: Pod, node: str, time: str) -> Pod:
+    """The pod has got a node, and its kubelet has seen it."""
+    status = replace(pod.status, nominated_node_name="", start_time=time)
+    pod = replace(pod, spec=replace(pod.spec, node_name=node), status=status)
+    return with_condition(pod, PodCondition(type="PodScheduled", status="True", last_transition_time=time))
+
+
+def running(pod: Pod, time: str, *, ready: bool) -> Pod:
+    """The pod's containers run."""
+    pod = replace(pod, status=replace(pod.status, phase="Running"))
+    for name in _STARTED if ready else _STARTED[:1]:
+        pod = with_condition(pod, PodCondition(type=name, status="True", last_transition_time=time))
+    if not ready:
+        pod = with_condition(pod, PodCondition(type="Ready", status="False", last_transition_time=time))
+    return pod
+
+
+def ended(pod: Pod, phase: str, time: str) -> Pod:
+    """All its containers have ended."""
+    status = replace(pod.status, phase=phase)
+    reason = "PodFailed" if phase == "Failed" else "PodCompleted"
+    pod = replace(pod, status=status)
+    for name in ("ContainersReady", "Ready"):
+        condition = PodCondition(type=name, status="False", reason=reason, last_transition_time=time)
+        pod = with_condition(pod, condition)
+    return pod

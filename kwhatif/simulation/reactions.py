@@ -1,0 +1,146 @@
+"""Controllers at work: who is to look at what because something has changed, round after round."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from kwhatif.controllers.contract import Controller, Create, Outcome
+from kwhatif.model.cluster import KubernetesObject
+from kwhatif.simulation.clock import Agenda
+from kwhatif.simulation.world import World
+
+#: After so many timers in a row without a write, a key only looks whether there is something to do.
+_IDLE_AFTER = 30
+
+
+class _Timer(NamedTuple):
+    controller: int
+    key: str
+    time: float
+    because: int | None
+
+
+class LivelockError(Exception):
+    """Controllers react to each other without end, and no time passes."""
+
+
+class Reactions:
+    """The work queues of all controllers."""
+
+    def __init__(self, world: World, controllers: Sequence[Controller]) -> None:
+        """`controllers`: in the order in which they act at one moment."""
+        self._world = world
+        self._controllers = controllers
+        #: By controller: what is to be synced, and the event because of which.
+        self._due: list[dict[str, int | None]] = [{} for _ in controllers]
+        self._timers: Agenda[_Timer] = Agenda()
+        #: When which key wants to be synced again.
+        self._again: dict[tuple[int, str], float] = {}
+        #: How many timers of a key have come to nothing since something has.
+        self._vain: dict[tuple[int, str], int] = {}
+        world.watchers.append(self._observe)
+
+    def start(self) -> None:
+        """Every controller looks at everything once, as after a restart."""
+        cluster = self._world.state.cluster
+        for kind in list(cluster.counts()):
+            objects: Mapping[str, KubernetesObject] = cluster.all(kind)
+            for obj in list(objects.values()):
+                self._observe(None, obj, None)
+
+    def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
+        """Every controller that it concerns looks at the object, as if it were new."""
+        if obj is not None:
+            self._observe(None, obj, event)
+
+    def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
+        for due, controller in zip(self._due, self._controllers, strict=True):
+            for key in controller.concerns(before, after, self._world):
+                due.setdefault(key, event)
+
+    # --- timers --------------------------------------------------------------------------------------
+
+    def next(self) -> float | None:
+        """When the next timer is due that may change anything; None if there is none."""
+        times = [time for place, time in self._again.items() if self._vain.get(place, 0) < _IDLE_AFTER]
+        return min(times, default=None)
+
+    def next_of_all(self) -> float | None:
+        """When the next timer is due."""
+        return min(self._again.values(), default=None)
+
+    def tick(self) -> bool:
+        """Timers that are due make their keys due; whether there were any."""
+        due = self._timers.take(self._world.now)
+        for timer in due:
+            place = timer.controller, timer.key
+            if self._again.get(place) == timer.time:
+                del self._again[place]
+                self._vain[place] = self._vain.get(place, 0) + 1
+                self._due[timer.controller].setdefault(timer.key, timer.because)
+        return bool(due)
+
+    def _wake_again(self, number: int, key: str, time: float | None, because: int | None) -> None:
+        place = number, key
+        if time is None:
+            self._again.pop(place, None)
+            return
+        time = max(time, self._world.now)
+        if self._again.get(place) != time:
+            self._again[place] = time
+            self._timers.put(time, f"{number:02} {_in_order(key)}", _Timer(number, key, time, because))
+
+    # --- syncs ---------------------------------------------------------------------------------------
+
+    def react(self, without: Collection[str] = ()) -> bool:
+        """Let all controllers sync what is due, but those of these names, until nobody has anything to do.
+
+        Returns:
+            Whether anything was done.
+
+        Raises:
+            LivelockError: they never come to an end.
+        """
+        numbers = [number for number, one in enumerate(self._controllers) if one.name not in without]
+        rounds = 0
+        while any(self._due[number] for number in numbers):
+            rounds += 1
+            if rounds > self._most_rounds():
+                names = {f"{self._controllers[number].name} {key}" for number in numbers for key in self._due[number]}
+                raise LivelockError(f"controllers react to each other without end: {', '.join(sorted(names)[:5])}")
+            for number in numbers:
+                self._round(number)
+        return rounds > 0
+
+    def _most_rounds(self) -> int:
+        return 10 * len(self._world.state.pods) + 10_000
+
+    def _round(self, number: int) -> None:
+        due = self._due[number]
+        for key in sorted(due, key=_in_order):
+            self._sync(number, key, due.pop(key))
+
+    def _sync(self, number: int, key: str, because: int | None) -> None:
+        controller = self._controllers[number]
+        outcome = controller.sync(key, self._world)
+        self._carry_out(number, key, outcome, because)
+
+    def _carry_out(self, number: int, key: str, outcome: Outcome, because: int | None) -> None:
+        controller = self._controllers[number]
+        if outcome.writes:
+            self._vain.pop((number, key), None)
+        self._wake_again(number, key, outcome.again, because)
+        actor = f"{controller.name} {key}"
+        for write in outcome.writes:
+            denied = self._world.write(write, actor, because)
+            if denied is not None and isinstance(write, Create):
+                refused = getattr(controller, "refused", None)
+                if refused is not None:
+                    self._carry_out(number, key, refused(key, write, denied, self._world), because)
+                return
+
+
+def _in_order(key: str) -> str:
+    """Sorted by namespace, then by name."""
+    return key.replace("/", "\0", 1)

@@ -1,0 +1,79 @@
+"""Which updates of objects are worth telling, and in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from kwhatif.model.node import Node, Taint
+from kwhatif.model.pod import Pod, PodCondition, pod_condition
+from kwhatif.model.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+
+_SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
+_WORKLOADS = (*_SCALED, DaemonSet, Job)
+
+
+class Said(NamedTuple):
+    """What the story says of an update."""
+
+    verb: str
+    detail: str = ""
+
+
+def said_of_update(before: Any, after: Any) -> Said | None:
+    """What happened to the object; None for what only moves its status on."""
+    if isinstance(after, _SCALED) and before.spec.replicas != after.spec.replicas:
+        return Said("scaled", f"{before.spec.replicas} to {after.spec.replicas}")
+    if isinstance(after, Job) and (finished := _new_condition(before, after)):
+        return Said(finished)
+    if isinstance(after, _WORKLOADS):
+        return Said("changed") if before.spec != after.spec else None
+    if isinstance(after, Node):
+        return _said_of_node(before, after)
+    if isinstance(after, Pod):
+        return _said_of_pod(before, after)
+    spec = getattr(after, "spec", None)
+    return Said("changed") if spec is not None and spec != before.spec else None
+
+
+def _new_condition(before: Job, after: Job) -> str:
+    def true(job: Job) -> set[str]:
+        return {condition.type for condition in job.status.conditions if condition.status == "True"}
+
+    new = true(after) - true(before)
+    return "completed" if "Complete" in new else "failed" if "Failed" in new else ""
+
+
+def _said_of_node(before: Node, after: Node) -> Said | None:
+    if before.spec.unschedulable != after.spec.unschedulable:
+        return Said("cordoned" if after.spec.unschedulable else "uncordoned")
+    was, now = _ready(before), _ready(after)
+    if was != now:
+        return Said("ready" if now == "True" else "not ready", f"Ready is {now}")
+    if before.spec.taints != after.spec.taints:
+        gone, new = set(before.spec.taints) - set(after.spec.taints), set(after.spec.taints) - set(before.spec.taints)
+        return Said("tainted", ", ".join([*_words("+", new), *_words("-", gone)]))
+    if before.metadata.labels != after.metadata.labels:
+        return Said("labelled")
+    if (before.status.allocatable, before.status.capacity) != (after.status.allocatable, after.status.capacity):
+        return Said("resized")
+    return None
+
+
+def _words(sign: str, taints: Iterable[Taint]) -> list[str]:
+    return sorted(f"{sign}{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}" for taint in taints)
+
+
+def _ready(node: Node) -> str:
+    return next((condition.status for condition in node.status.conditions if condition.type == "Ready"), "True")
+
+
+def _said_of_pod(before: Pod, after: Pod) -> Said | None:
+    was, now = (pod_condition(pod, "Ready") or PodCondition(status="False") for pod in (before, after))
+    if was.status != now.status:
+        return Said("ready" if now.status == "True" else "not ready")
+    if before.status.phase != after.status.phase:
+        return Said(after.status.phase.lower())
+    if before.spec != after.spec or before.metadata.labels != after.metadata.labels:
+        return Said("changed")
+    return None

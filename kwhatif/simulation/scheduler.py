@@ -1,0 +1,227 @@
+"""The scheduler's loop (`ScheduleOne` in `pkg/scheduler/schedule_one.go`) around the queue and the cycle.
+
+One attempt at a time, and every call to the API server is answered at once. What the queue wants to know of times are
+nanoseconds since the epoch, each a little later than the one before, so that nothing is left to the order of a heap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import DeletePod
+from kwhatif.framework.attempt import Attempt, attempt
+from kwhatif.framework.diagnosis import NO_NODES
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.model.cluster import KubernetesObject
+from kwhatif.model.pod import Pod, PodCondition
+from kwhatif.preemption.candidate import Preemption
+from kwhatif.queue.event_handlers import EventHandlers
+from kwhatif.queue.failure import FailedAttempt, handle_failure
+from kwhatif.queue.nominator import pod_lister
+from kwhatif.queue.preempting import Preempting
+from kwhatif.queue.profiles import queue_profile
+from kwhatif.queue.queued_pod import QueuedPodInfo
+from kwhatif.queue.scheduling_queue import SchedulingQueue
+from kwhatif.simulation.clock import SECOND
+from kwhatif.simulation.pods import bound, with_condition
+from kwhatif.simulation.world import World
+from kwhatif.state.change import Nominate
+from kwhatif.state.pod_info import PodInfo
+
+_FLUSH_EVERY = 30
+#: Pods that are pending at the start were tried so long ago, in seconds, that no backoff is left.
+_LONG_AGO = 3600
+ACTOR = "scheduler"
+
+
+class Scheduler:
+    """All profiles, one queue."""
+
+    def __init__(self, world: World, profiles: Mapping[str, Profile]) -> None:
+        self._world = world
+        cluster = world.state.cluster
+        self._lister = pod_lister(cluster)
+        self._preempting = Preempting(self._lister)
+        queues = {name: queue_profile(profile, world.state, self._preempting) for name, profile in profiles.items()}
+        #: A pod that was popped is not asked again whether it may enter the queue.
+        self._profiles = {name: replace(profile, pre_enqueue=()) for name, profile in profiles.items()}
+        self.queue = SchedulingQueue(queues, cluster)
+        self._handlers = EventHandlers(self.queue, profiles.keys(), self)
+        self._ticks = 0
+        self._ago = _LONG_AGO * SECOND
+        #: UID of a pending pod -> what its condition PodScheduled says.
+        self.messages: dict[str, str] = {}
+        #: UID of a pod -> the event because of which it is tried next.
+        self._causes: dict[str, int | None] = {}
+        self._event: int | None = None
+        #: Attempts that several nodes tied for, so that convention has decided.
+        self.ties = 0
+        self.attempts = 0
+        for info in sorted(world.state.pending.values(), key=lambda info: info.pod.metadata.creation_timestamp or ""):
+            if info.pod.spec.scheduler_name in profiles and info.pod.metadata.deletion_timestamp is None:
+                self._tick()
+                self.queue.add(info)
+        self.queue.woken = self._woken
+        world.watchers.append(self._observe)
+
+    def begin(self) -> None:
+        """What was pending at the start has been tried: from now on times are what they are."""
+        self._ago = 0
+
+    def _tick(self) -> None:
+        self._ticks += 1
+        self.queue.now = self._world.clock.nanoseconds - self._ago + self._ticks
+
+    # --- AssumedPods: binding takes no time -----------------------------------------------------------
+
+    def assumed(self, uid: str) -> Pod | None:
+        """See `AssumedPods`."""
+        del uid
+        return None
+
+    def forget(self, uid: str) -> None:
+        """See `AssumedPods`."""
+
+    # --- events --------------------------------------------------------------------------------------
+
+    def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
+        self._tick()
+        self._event = event
+        if before is None and isinstance(after, Pod):
+            self._causes[after.metadata.uid] = event
+        self._handlers.handle(before, after)
+
+    def _woken(self, info: QueuedPodInfo) -> None:
+        self._causes[info.uid] = self._event
+
+    def waiting(self) -> set[str]:
+        """UIDs of the pods that are to be tried now."""
+        queue = self.queue
+        return {info.uid for part in (queue.active.queue, queue.backoff.pod_backoff) for info in part.list()}
+
+    def next_flush(self) -> float | None:
+        """When pods whose attempt ended with an error are tried again; None if there are none, or no nodes."""
+        if not self._world.state.nodes or self.queue.backoff.pod_error_backoff.peek() is None:
+            return None
+        return float(int(self._world.now) + 1)
+
+    def flush(self, since: float) -> None:
+        """Let the queue's tickers tick that were due after `since`, up to now."""
+        self._tick()
+        self.queue.flush_backoff()
+        if int(self._world.now) // _FLUSH_EVERY > int(since) // _FLUSH_EVERY:
+            self.queue.flush_unschedulable_leftover()
+
+    # --- an attempt ----------------------------------------------------------------------------------
+
+    def schedule_one(self) -> str | None:
+        """Try the next pod; returns its UID, or None if there is none to be tried."""
+        self._tick()
+        info = self.queue.pop()
+        if info is None:
+            return None
+        pod = info.pod_info.pod
+        if pod.metadata.deletion_timestamp is not None:
+            self.queue.done(info.uid)
+            return info.uid
+        self.attempts += 1
+        because = self._causes.pop(info.uid, None)
+        profile = self._profiles[pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+        result = attempt(profile, info.pod_info, self._world.state)
+        if result.scores is None:
+            self._fail(info, result, because)
+        else:
+            best = result.scores.best()
+            self.ties += len(best) > 1
+            self._bind(info, result, min(best), because)
+        return info.uid
+
+    # --- no node -------------------------------------------------------------------------------------
+
+    def _fail(self, info: QueuedPodInfo, result: Attempt, because: int | None) -> None:
+        found = result.post_filter
+        nominated = "" if found is None else found.nominated
+        outcome = None if found is None else found.outcome
+        victims: list[PodInfo] = []
+        if isinstance(outcome, Preemption) and outcome.node:
+            victims = [victim for victim in outcome.candidates[0].pods if not victim.terminating]
+            self.ties += len(outcome.ties) > 1
+        if victims:
+            self._preempting.start(info.uid)
+        no_verdict = result.failed or result.message == NO_NODES
+        rejectors = () if no_verdict else sorted(result.cycle.unschedulable_plugins)
+        reason = "SchedulerError" if result.failed else "Unschedulable"
+        event = self._note_failure(info, result.message, nominated, because)
+        pod = handle_failure(self.queue, info, FailedAttempt(rejectors, (), nominated), self._lister)
+        if pod is not None:
+            self._remember_nomination(info)
+            self._patch(pod, reason, nominated, event)
+        if isinstance(outcome, Preemption) and victims:
+            self._preempt(info, outcome, victims, event)
+
+    def _note_failure(
+        self, info: QueuedPodInfo, message: str, nominated: str | None, because: int | None
+    ) -> int | None:
+        same = self.messages.get(info.uid) == message
+        self.messages[info.uid] = message
+        now = info.pod_info.pod.status.nominated_node_name
+        if same and nominated in (None, now):
+            return because
+        verb = "nominated" if nominated and nominated != now else "unschedulable"
+        return self._world.note(because, ACTOR, verb, f"Pod {info.key}", nominated, message)
+
+    def _remember_nomination(self, info: QueuedPodInfo) -> None:
+        """The state knows of nominations what the queue's nominator does."""
+        node = next((name for name, ref in self.queue.nominator if ref.uid == info.uid), None)
+        there = next((name for name, pods in self._world.state.nominated.items() if info.key in _keys(pods)), None)
+        if node != there and info.key in self._world.state.pending:
+            self._world.state.apply(Nominate(info.key, node))
+
+    def _patch(self, pod: Pod, reason: str, nominated: str | None, event: int | None) -> None:
+        world = self._world
+        time = world.stamp(world.now)
+        condition = PodCondition(type="PodScheduled", status="False", reason=reason, last_transition_time=time)
+        after = with_condition(pod, condition)
+        if nominated is not None and nominated != pod.status.nominated_node_name:
+            after = replace(after, status=replace(after.status, nominated_node_name=nominated))
+        if after is not pod:
+            world.put(after, event)
+
+    def _preempt(self, info: QueuedPodInfo, outcome: Preemption, victims: list[PodInfo], event: int | None) -> None:
+        """All but the last victim are deleted, then the last one (`prepareCandidateAsync` in `executor.go`)."""
+        world = self._world
+        for other in outcome.cleared_nominations:
+            pod = world.state.cluster.get(Pod, other.key)
+            if pod is not None and pod.status.nominated_node_name:
+                world.put(replace(pod, status=replace(pod.status, nominated_node_name="")), event)
+        condition = PodCondition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
+        for victim in victims:
+            if victim is victims[-1]:
+                self._preempting.reach_last(info.uid, victim.key)
+            world.write(DeletePod(victim.key, "Preempted", condition=condition, by=info.key), ACTOR, event)
+        self._preempting.end(info.uid)
+
+    # --- a node --------------------------------------------------------------------------------------
+
+    def _bind(self, info: QueuedPodInfo, result: Attempt, node: str, because: int | None) -> None:
+        world = self._world
+        reserved = result.cycle.reserve(world.state.by_name[node])
+        self.queue.nominator.delete(info.uid)
+        self.queue.done(info.uid)
+        self.messages.pop(info.uid, None)
+        event = world.note(because, ACTOR, "bound", f"Pod {info.key}", node)
+        for obj in reserved:
+            self._pre_bind(obj, event)
+        pod = world.state.cluster.get(Pod, info.key)
+        assert pod is not None, "nobody else has acted since it was popped"
+        world.put(bound(pod, node, world.stamp(world.now)), event)
+
+    def _pre_bind(self, obj: KubernetesObject, event: int | None) -> None:
+        self._world.put(obj, event)
+
+
+def _keys(pods: object) -> set[str]:
+    return {pod.key for pod in cast("tuple[PodInfo, ...]", pods)}

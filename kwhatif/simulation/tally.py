@@ -1,0 +1,124 @@
+"""How workloads and budgets fare: where their pods are, how many were ready, and how few at the worst moment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
+
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.meta import controller_of
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.simulation.owned import root_of
+from kwhatif.simulation.pods import is_ready
+from kwhatif.simulation.world import World
+
+
+class Standing(msgspec.Struct):
+    """Of one workload: pods that are neither terminating nor over."""
+
+    nodes: Counter[str] = msgspec.field(default_factory=Counter)
+    pending: int = 0
+    ready: int = 0
+    #: The fewest that were ready at any moment.
+    ready_lowest: int = 0
+    terminating: int = 0
+
+    def copy(self) -> Standing:
+        """As it is now."""
+        return Standing(Counter(self.nodes), self.pending, self.ready, self.ready_lowest, self.terminating)
+
+
+class BudgetStanding(msgspec.Struct):
+    """Of one budget: how many disruptions it allows."""
+
+    allowed: int
+    lowest: int
+    #: By how many healthy pods it was below what it asks for, at the worst moment, where it was not so at the start.
+    overrun: int = 0
+    short: int = 0
+
+
+class Tally:
+    """Kept up with every change; `look` is for the end of a moment."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._roots: dict[tuple[str, str, str, str], str] = {}
+        self.workloads: dict[str, Standing] = {}
+        self.budgets: dict[str, BudgetStanding] = {}
+        self._touched: set[str] = set()
+        for pod in world.state.cluster.all(Pod).values():
+            self._count(pod, 1)
+        for standing in self.workloads.values():
+            standing.ready_lowest = standing.ready
+        self.before: Mapping[str, Standing] = {name: each.copy() for name, each in self.workloads.items()}
+        for key, budget in world.state.cluster.all(PodDisruptionBudget).items():
+            allowed, short = _allowed(budget), _short(budget)
+            self.budgets[key] = BudgetStanding(allowed, allowed, 0, short)
+        self.budgets_before = {key: each.allowed for key, each in self.budgets.items()}
+        world.watchers.append(self._observe)
+
+    def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
+        del event
+        if isinstance(before, Pod):
+            self._count(before, -1)
+        if isinstance(after, Pod):
+            self._count(after, 1)
+        if isinstance(after, PodDisruptionBudget):
+            self._note(after)
+
+    def _note(self, budget: PodDisruptionBudget) -> None:
+        allowed, short = _allowed(budget), _short(budget)
+        standing = self.budgets.setdefault(key_of(budget), BudgetStanding(allowed, allowed, 0, short))
+        standing.allowed = allowed
+        standing.lowest = min(standing.lowest, allowed)
+        standing.overrun = max(standing.overrun, short - standing.short)
+
+    def root(self, pod: Pod) -> str:
+        """The workload of the pod; a bare one is its own."""
+        meta = pod.metadata
+        owner = controller_of(meta)
+        if owner is None:
+            return f"Pod {key_of(pod)}"
+        place = owner.kind, meta.namespace, owner.name, owner.uid
+        found = self._roots.get(place)
+        if found is None:
+            found = self._roots[place] = root_of(pod, self._world.state.cluster) or ""
+        return found
+
+    def _count(self, pod: Pod, amount: int) -> None:
+        if is_terminal(pod):
+            return
+        name = self.root(pod)
+        self._touched.add(name)
+        standing = self.workloads.get(name)
+        if standing is None:
+            standing = self.workloads[name] = Standing()
+        if pod.metadata.deletion_timestamp is not None:
+            standing.terminating += amount
+            return
+        if pod.spec.node_name:
+            standing.nodes[pod.spec.node_name] += amount
+        else:
+            standing.pending += amount
+        if is_ready(pod):
+            standing.ready += amount
+
+    def look(self) -> None:
+        """A moment is over: how few are ready?"""
+        for name in self._touched:
+            standing = self.workloads[name]
+            standing.ready_lowest = min(standing.ready_lowest, standing.ready)
+        self._touched.clear()
+
+
+def _allowed(budget: PodDisruptionBudget) -> int:
+    return budget.status.disruptions_allowed if budget.status else 0
+
+
+def _short(budget: PodDisruptionBudget) -> int:
+    status = budget.status
+    return max(status.desired_healthy - status.current_healthy, 0) if status else 0

@@ -1,0 +1,98 @@
+"""`kwhatif.simulate`: what follows, as a library."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, Unpack
+
+from msgspec.structs import replace
+
+from kwhatif.edits.edit import Apply
+from kwhatif.errors import InputError, Problem
+from kwhatif.garbage import rare_garbage_collection
+from kwhatif.render.caveats import worded
+from kwhatif.render.story import with_words
+from kwhatif.report import Report
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.sources.edits import read_edits
+from kwhatif.sources.given import Source, named_inputs
+from kwhatif.sources.manifests import read_manifest_set
+from kwhatif.sources.scenario import parse_parameter, read_scenario
+from kwhatif.sources.strict import Validation
+from kwhatif.whatif.edited import Given
+from kwhatif.whatif.session import Session
+from kwhatif.whatif.simulate import simulate as play
+
+__all__ = ["simulate"]
+
+
+class Times(TypedDict, total=False):
+    """How long things take: durations as "5s"; a scenario's own go before these."""
+
+    #: From a pod's binding until its containers run.
+    start: str
+    #: From then until it is ready; "probe": as its probes say at the least.
+    readiness: str
+    #: How long pods take to end; "grace": their whole grace period, which is the most in any case.
+    termination: str
+    #: How much simulated time there is.
+    horizon: str
+
+
+def simulate(
+    session: Session,
+    *manifests: Source,
+    then: Sequence[str | Mapping[str, Any]] = (),
+    scenario: str | None = None,
+    namespace: str | None = None,
+    validation: Validation = "strict",
+    **times: Unpack[Times],
+) -> Report:
+    """What follows if this is applied, and these things are done, until nothing happens any more.
+
+    Args:
+        session: the cluster.
+        manifests: what is applied first, all at once.
+        then: edits that somebody makes, each once all has settled; see `docs/edits.md`.
+        scenario: a file with steps and parameters: they come after the manifests, and before `then`.
+        namespace: of objects that name none; else that of the live cluster's context, or `default`.
+        validation: see `schedule`.
+        times: how long things take, see `Times`.
+
+    Raises:
+        InputError: with what is wrong with manifests, edits or the scenario; or a step is refused.
+        ValueError: a duration is none.
+    """
+    where, stdin = namespace or session.namespace, sys.stdin.buffer
+    parameters = replace(Parameters(), **{name: _seconds(name, str(text)) for name, text in times.items()})
+    steps: list[Given] = []
+    problems: list[Problem] = []
+    if manifests:
+        steps.append(_applied(named_inputs(manifests, "manifest"), where, validation))
+    if scenario is not None:
+        told = read_scenario(scenario, parameters, namespace=where, stdin=stdin)
+        parameters = told.parameters
+        steps += told.steps
+    read = read_edits(then, namespace=where, stdin=stdin, option="--then")
+    problems += read.problems
+    if problems:
+        raise InputError(problems)
+    with rare_garbage_collection():
+        report = play(session, (*steps, *read.edits), parameters, where)
+    return worded(with_words(report))
+
+
+def _seconds(name: str, text: str) -> float | None:
+    try:
+        return parse_parameter(name, text)
+    except ValueError as wrong:
+        raise InputError([Problem(f"--{name}", str(wrong))]) from wrong
+
+
+def _applied(names: Sequence[str], namespace: str, validation: Validation) -> Given:
+    read = read_manifest_set(names, stdin=sys.stdin.buffer, default_namespace=namespace, validation=validation)
+    if read.problems:
+        raise InputError(read.problems)
+    objects = tuple(manifest.object for manifest in read.manifests)
+    return Given(", ".join(names), Apply(text=f"apply {' '.join(names)}", objects=objects))

@@ -1,0 +1,142 @@
+"""The story of a report: what follows, until nothing happens any more. Times are seconds since the start."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from kwhatif.controllers.contract import How
+from kwhatif.model.meta import FrozenMeta
+
+#: The worst that can be said of the end.
+Settled = Literal["settled", "pending", "terminating", "stalled", "rollout-stuck", "cycling", "horizon"]
+
+
+class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
+    """Base of all parts of a story."""
+
+
+class EventRow(_Row):
+    """One thing that happened, and the event because of which."""
+
+    id: int
+    at: float
+    because: int | None
+    actor: str
+    verb: str
+    object: str
+    #: Of a pod: the workload that it belongs to.
+    workload: str | None = None
+    node: str | None = None
+    detail: str = ""
+
+
+class StoryWorkloadRow(_Row):
+    """Where the pods of a workload are, before and after: node -> how many; terminating ones do not count.
+
+    A bare pod is its own workload: "Pod shop/debug".
+    """
+
+    workload: str
+    before: dict[str, int]
+    after: dict[str, int]
+    pending: int
+    #: The fewest that were ready at any moment.
+    ready_lowest: int
+    ready_before: int
+    ready_after: int
+    terminating: int = 0
+
+
+class PendingRow(_Row):
+    """A pod that has no node at the end; `message` is what the scheduler wrote last."""
+
+    pod: str
+    #: None for a bare pod.
+    owner: str | None
+    message: str
+    nominated_node: str | None
+
+
+class GoneRow(_Row):
+    """A pod that is gone, or terminating for good."""
+
+    pod: str
+    owner: str | None
+    #: Whether it was there at the start.
+    initial: bool
+    node: str | None
+    how: How
+    #: Who asked for it, or who gets its place; "" if nobody in particular.
+    by: str
+    at: float
+
+
+class StoryBudgetRow(_Row):
+    """How many disruptions a budget allows: before, at the least, after.
+
+    `overrun`: by how many healthy pods it fell short of what it asks for, more than at the start.
+    """
+
+    budget: str
+    before: int
+    lowest: int
+    after: int
+    overrun: int
+
+
+class CommandRow(_Row):
+    """A command of the scenario. `ok` is null for one that has not come to its end."""
+
+    command: str
+    ok: bool | None
+    seconds: float
+    output: tuple[str, ...] = ()
+
+
+class WaveRow(_Row):
+    """The pods whose eviction was granted at one moment."""
+
+    at: float
+    pods: tuple[str, ...]
+
+
+class BlockedRow(_Row):
+    """A pod that a drain does not get rid of."""
+
+    pod: str
+    class_: str = msgspec.field(name="class")
+    why: str
+    remedy: str = ""
+
+
+class CycleRow(_Row):
+    """One round of what comes back for ever; `events` are the ids of its first and its last event."""
+
+    start: float
+    period: float
+    participants: tuple[str, ...]
+    events: tuple[int, int]
+    remedies: tuple[str, ...]
+    #: It was cut off, not seen to come back.
+    suspected: bool = False
+
+
+class Story(_Row):
+    """What follows."""
+
+    settled: Settled
+    #: Simulated time until then.
+    seconds: float
+    assumptions: tuple[str, ...]
+    parameters: dict[str, float | str]
+    events: tuple[EventRow, ...] = ()
+    workloads: tuple[StoryWorkloadRow, ...] = ()
+    pending: tuple[PendingRow, ...] = ()
+    gone: tuple[GoneRow, ...] = ()
+    budgets: tuple[StoryBudgetRow, ...] = ()
+    commands: tuple[CommandRow, ...] = ()
+    waves: tuple[WaveRow, ...] = ()
+    blocked: tuple[BlockedRow, ...] = ()
+    cycle: CycleRow | None = None

@@ -1,0 +1,122 @@
+"""`compare`: two answers to one question, and what is different; such as without and with edits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from kwhatif.model.meta import FrozenMeta
+from kwhatif.report import API_VERSION, Decision, FindingRow, Outcome, Report
+
+T = TypeVar("T")
+Difference = Literal["flipped", "victims", "moved", "new", "gone"]
+#: The most telling first.
+_ORDER: Sequence[Difference] = ("flipped", "victims", "moved", "new", "gone")
+
+
+class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
+    """Base of all parts of a comparison."""
+
+
+class FateRow(_Row):
+    """What becomes of a pod: its outcome, the node where it lands or is nominated, the pods that it evicts."""
+
+    outcome: Outcome
+    node: str | None = None
+    victims: tuple[str, ...] = ()
+
+
+class PodDifferenceRow(_Row):
+    """A pod of which the answers differ.
+
+    `flipped`: it has another outcome; `victims`: it would evict other pods; `moved`: it goes to another node; `new`,
+    `gone`: only one of the answers has it, and the other side is null.
+    """
+
+    pod: str
+    difference: Difference
+    before: FateRow | None = None
+    after: FateRow | None = None
+
+
+class DifferenceRow(_Row):
+    """What is different: pods, findings of the policy, and caveats; `unchanged` is how many pods are not."""
+
+    pods: tuple[PodDifferenceRow, ...] = ()
+    unchanged: int = 0
+    new_findings: tuple[FindingRow, ...] = ()
+    gone_findings: tuple[FindingRow, ...] = ()
+    new_caveats: tuple[str, ...] = ()
+    gone_caveats: tuple[str, ...] = ()
+
+
+class Comparison(_Row, kw_only=True, tag_field="kind", tag="Comparison"):
+    """The answer without the edits, the one with them, and what is different."""
+
+    api_version: str = API_VERSION
+    command: str
+    before: Report
+    after: Report
+    difference: DifferenceRow
+
+    def to_json(self, indent: int = 0) -> str:
+        """What `-o json` prints: on one line, or with that many blanks for each level."""
+        text = json.dumps(self.to_dict(), ensure_ascii=False)
+        return msgspec.json.format(text, indent=indent) if indent else text
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as dicts, lists, strings, numbers, booleans and None."""
+        made: dict[str, Any] = msgspec.to_builtins(self)
+        return made | {"before": self.before.to_dict(), "after": self.after.to_dict()}
+
+
+def compare(before: Report, after: Report) -> Comparison:
+    """What is different between two answers to one question."""
+    was = {decision.pod: decision for decision in before.decisions}
+    now = {decision.pod: decision for decision in after.decisions}
+    pods = [row for pod in {**now, **was} if (row := _difference(pod, was.get(pod), now.get(pod))) is not None]
+    pods.sort(key=lambda row: _ORDER.index(row.difference))
+    findings = [tuple(report.policy.findings) if report.policy else () for report in (before, after)]
+    difference = DifferenceRow(
+        pods=tuple(pods),
+        unchanged=len({**was, **now}) - len(pods),
+        new_findings=tuple(_beyond(findings[1], findings[0])),
+        gone_findings=tuple(_beyond(findings[0], findings[1])),
+        new_caveats=tuple(_beyond(after.caveats, before.caveats)),
+        gone_caveats=tuple(_beyond(before.caveats, after.caveats)),
+    )
+    return Comparison(command=after.command, before=before, after=after, difference=difference)
+
+
+def _difference(pod: str, was: Decision | None, now: Decision | None) -> PodDifferenceRow | None:
+    before, after = _fate(was), _fate(now)
+    if before == after:
+        return None
+    kind: Difference
+    if before is None or after is None:
+        kind = "new" if before is None else "gone"
+    elif before.outcome != after.outcome:
+        kind = "flipped"
+    else:
+        kind = "moved" if before.victims == after.victims else "victims"
+    return PodDifferenceRow(pod=pod, difference=kind, before=before, after=after)
+
+
+def _fate(decision: Decision | None) -> FateRow | None:
+    if decision is None:
+        return None
+    victims = tuple(victim.pod for victim in decision.victims)
+    return FateRow(outcome=decision.outcome, node=decision.node, victims=victims)
+
+
+def _beyond(some: Sequence[T], others: Sequence[T]) -> Iterator[T]:
+    return (each for each in some if each not in others)
+
+
+def comparison_schema_text() -> str:
+    """`schema/comparison.json`, as it is shipped."""
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"https://{API_VERSION}/comparison.json"}
+    return msgspec.json.format(msgspec.json.encode(head | msgspec.json.schema(Comparison)), indent=2).decode() + "\n"

@@ -1,0 +1,262 @@
+"""What would wake a pod that waits: from the evidence of its attempt, its own objects, and the plugins' hints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kwhatif.framework.attempt import Attempt
+from kwhatif.framework.events import ActionType, ClusterEvent, EventResource, cluster_events
+from kwhatif.framework.evidence import PodAffinityUnmatched, WrongNode
+from kwhatif.framework.hints import QUEUE, Registration, registrations
+from kwhatif.framework.profile import Profile
+from kwhatif.framework.status import Verdict
+from kwhatif.matching.node_selector import RequiredNodeAffinity, named
+from kwhatif.matching.volumes import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_names, is_fully_bound
+from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.node import Node
+from kwhatif.model.resource import ResourceClaim
+from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from kwhatif.plugins.dynamic_resources import DynamicResources
+from kwhatif.plugins.scheduling_gates import SchedulingGates
+from kwhatif.preemption.candidate import Preemption
+from kwhatif.queue.wakeup import (
+    AnyEvent,
+    BackoffEnds,
+    Cause,
+    ClaimBound,
+    DevicesFreed,
+    FeaturesDeclared,
+    Flush,
+    GateRemoved,
+    MatchingPodComes,
+    MatchingPodsDeleted,
+    NodeAdded,
+    NodeGrows,
+    NodeLabelled,
+    ObjectAdded,
+    PodDeleted,
+    RoomFreed,
+    TaintRemoved,
+    Uncordoned,
+    VictimsEnd,
+    VolumeDetached,
+    VolumeUsable,
+)
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.whatif.decide import objections_of
+from kwhatif.whatif.pending.causes import Change, changes
+from kwhatif.whatif.pending.ideal_node import ideal_node, requested
+
+#: How likely causes of each kind are, as a rule: what is under way already; what the pod's owner does; what pods do all
+#: day; what people do to nodes; what hardly happens.
+_LIKELIHOOD: tuple[type, ...] = (
+    VictimsEnd,
+    BackoffEnds,
+    GateRemoved,
+    ObjectAdded,
+    ClaimBound,
+    RoomFreed,
+    MatchingPodComes,
+    PodDeleted,
+    MatchingPodsDeleted,
+    Uncordoned,
+    NodeAdded,
+    TaintRemoved,
+    DevicesFreed,
+    VolumeDetached,
+    VolumeUsable,
+    NodeLabelled,
+    NodeGrows,
+    FeaturesDeclared,
+    AnyEvent,
+    Flush,
+)
+#: Plugins whose objections a new node does away with.
+_CURED_BY_NODES = {
+    "NodeResourcesFit",
+    "NodeAffinity",
+    "TaintToleration",
+    "NodeUnschedulable",
+    "NodePorts",
+    "NodeName",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "NodeDeclaredFeatures",
+}
+_NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
+_VOLUME_PLUGINS = {"VolumeBinding", "VolumeZone", "VolumeRestrictions", "NodeVolumeLimits"}
+
+
+class WakeUp(NamedTuple):
+    """Something that would wake the pod, or would help although nobody wakes it."""
+
+    cause: Cause
+    #: The plugin that waits for it, "" for the queue itself.
+    plugin: str = ""
+    #: Whether the pod then fits, as far as can be said.
+    enough: bool = True
+    #: Whether the scheduler tries the pod again because of it.
+    wakes: bool = True
+
+
+def wake_ups(result: Attempt) -> tuple[WakeUp, ...]:
+    """What would wake the pod of a failed attempt, the most likely first; nothing for one that was placed.
+
+    To be asked before the snapshot changes.
+    """
+    if result.scores is not None:
+        return ()
+    if result.gated is not None:
+        return tuple(_ungating(result.cycle.pod, result.gated, result.cycle.snapshot.cluster, result.cycle.profile))
+    if not result.cycle.unschedulable_plugins:
+        return (WakeUp(BackoffEnds(), enough=False),)
+    found: list[WakeUp] = []
+    for wake_up in (*_Finder(result).find(), WakeUp(Flush(), enough=False)):
+        if wake_up not in found:
+            found.append(wake_up)
+    return tuple(sorted(found, key=_rank))
+
+
+def _rank(wake_up: WakeUp) -> tuple[bool, bool, bool, int]:
+    kind = type(wake_up.cause)
+    return kind is Flush, not wake_up.wakes, not wake_up.enough, _LIKELIHOOD.index(kind)
+
+
+def _ungating(pod: PodInfo, gated: Verdict, cluster: Cluster, profile: Profile) -> Iterator[WakeUp]:
+    if gated.plugin == SchedulingGates.name:
+        gates = pod.pod.spec.scheduling_gates
+        yield from (WakeUp(GateRemoved(gate.name), gated.plugin, len(gates) == 1) for gate in gates)
+    elif gated.plugin == DynamicResources.name:
+        yield from _claims_to_come(pod, cluster)
+    else:
+        yield _any_event(gated.plugin, registrations(profile))
+
+
+def _claims_to_come(pod: PodInfo, cluster: Cluster) -> Iterator[WakeUp]:
+    generated = {status.name: status.resource_claim_name for status in pod.pod.status.resource_claim_statuses}
+    for entry in pod.pod.spec.resource_claims:
+        name = entry.resource_claim_name or generated.get(entry.name) or f"{pod.name}-{entry.name}"
+        claim = cluster.get(ResourceClaim, f"{pod.namespace}/{name}")
+        if claim is None or claim.metadata.deletion_timestamp is not None:
+            yield WakeUp(ObjectAdded("ResourceClaim", f"{pod.namespace}/{name}"), DynamicResources.name)
+
+
+def _any_event(plugin: str, registered: Sequence[Registration]) -> WakeUp:
+    events = dict.fromkeys(each.event.label for each in registered if each.plugin == plugin)
+    return WakeUp(AnyEvent(plugin, tuple(events)), plugin, enough=False)
+
+
+class _Finder:
+    """Finds what would wake the pod of one attempt."""
+
+    def __init__(self, result: Attempt) -> None:
+        self._result = result
+        self._pod = result.cycle.pod
+        self._cluster = result.cycle.snapshot.cluster
+        self._rejectors = result.cycle.unschedulable_plugins
+        self._registered = [each for each in registrations(result.cycle.profile) if each.plugin in self._rejectors]
+        self._objections = objections_of(result)
+
+    def find(self) -> Iterator[WakeUp]:
+        """Everything that is known to help, and for plugins of which nothing is known their events."""
+        spoken_for: set[str] = set()
+        for wake_up in (*self._of_preemption(), *self._of_evidence(), *self._of_claims(), *self._of_new_nodes()):
+            spoken_for.add(wake_up.plugin)
+            yield wake_up
+        for plugin in sorted(self._rejectors - spoken_for):
+            yield _any_event(plugin, self._registered)
+
+    def _of_preemption(self) -> Iterator[WakeUp]:
+        found = self._result.post_filter.outcome if self._result.post_filter else None
+        if isinstance(found, Preemption) and found.node is not None and found.candidates:
+            pods = found.candidates[0].pods
+            wakes = any(self._is_woken(pod.pod, None) for pod in pods)
+            yield WakeUp(VictimsEnd(found.node, tuple(pod.key for pod in pods)), "DefaultPreemption", wakes=wakes)
+
+    def _of_evidence(self) -> Iterator[WakeUp]:
+        for change in changes(self._result, self._objections):
+            yield WakeUp(change.cause, change.plugin, change.enough, self._wakes(change))
+
+    def _wakes(self, change: Change) -> bool:
+        """Whether a hint says so of such an event; where no object stands for it, the plugin waits for it."""
+        match change.cause:
+            case MatchingPodsDeleted(topology_key=key, domain=domain):
+                nodes = (node for node in self._result.cycle.snapshot.nodes if node.labels.get(key) == domain)
+                return any(self._is_woken(pod.pod, None) for node in nodes for pod in node.pods)
+            case MatchingPodComes(least=False):
+                # QUIRK: (isSchedulableAfterPodChange) a pod has to match all of the terms.
+                return len(self._pod.affinity_terms.required) == 1
+            case _:
+                return True
+
+    def _is_woken(self, old: KubernetesObject | None, new: KubernetesObject | None) -> bool:
+        return any(
+            each.event.matches(event) and (each.hint is None or each.hint(self._pod, old, new, self._cluster) is QUEUE)
+            for event in cluster_events(old, new)
+            for each in self._registered
+        )
+
+    # --- the pod's own objects -----------------------------------------------------------------------
+
+    def _of_claims(self) -> Iterator[WakeUp]:
+        plugin = next(iter(sorted(self._rejectors & _VOLUME_PLUGINS)), "")
+        if plugin:
+            for name in claim_names(self._pod.pod):
+                cause = self._cause_of_claim(f"{self._pod.namespace}/{name.name}")
+                if cause is not None:
+                    yield WakeUp(cause, plugin)
+        if "VolumeRestrictions" in self._rejectors:
+            yield from self._users_of_claims()
+        if DynamicResources.name in self._rejectors:
+            yield from _claims_to_come(self._pod, self._cluster)
+
+    def _cause_of_claim(self, key: str) -> Cause | None:
+        cluster = self._cluster
+        claim = cluster.get(PersistentVolumeClaim, key)
+        if claim is None:
+            return ObjectAdded("PersistentVolumeClaim", key)
+        if is_fully_bound(claim):
+            volume = claim.spec.volume_name
+            return None if cluster.get(PersistentVolume, volume) else ObjectAdded("PersistentVolume", volume)
+        class_name = claim_class(claim)
+        storage_class = cluster.get(StorageClass, class_name)
+        if storage_class is None and class_name:
+            return ObjectAdded("StorageClass", class_name)
+        if storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
+            return None
+        return ClaimBound(key)
+
+    def _users_of_claims(self) -> Iterator[WakeUp]:
+        own = {name.name for name in claim_names(self._pod.pod)}
+        for node in self._result.cycle.snapshot.nodes:
+            for pod in node.pods:
+                shared = own.intersection(pod.claim_names) if pod.namespace == self._pod.namespace else ()
+                if shared:
+                    holds = f"PersistentVolumeClaim {pod.namespace}/{min(shared)}"
+                    yield WakeUp(PodDeleted(pod.key, holds, node.name), "VolumeRestrictions")
+
+    # --- new nodes -----------------------------------------------------------------------------------
+
+    def _of_new_nodes(self) -> Iterator[WakeUp]:
+        """A node that is made for the pod: one that stays out of reach of its hints is not worth waiting for."""
+        node = ideal_node(self._pod.pod, self._named_node())
+        if not self._is_woken(None, node):
+            return
+        needs_pods = any(
+            isinstance(item, PodAffinityUnmatched)
+            for verdicts in self._objections.values()
+            for verdict in verdicts
+            for item in verdict.status.evidence
+        )
+        asked = requested(self._pod.pod)
+        wanted = RequiredNodeAffinity(self._pod.pod.spec).mismatch(named(Node()))
+        cause = NodeAdded(asked, wanted.terms, self._named_node())
+        listening = (each.plugin for each in self._registered if each.event.matches(_NODE_ADD))
+        enough = self._rejectors <= _CURED_BY_NODES and not needs_pods
+        yield WakeUp(cause, next(listening, ""), enough)
+
+    def _named_node(self) -> str:
+        verdicts = (verdict for verdicts in self._objections.values() for verdict in verdicts)
+        items = (item for verdict in verdicts for item in verdict.status.evidence)
+        return next((item.wanted for item in items if isinstance(item, WrongNode)), "")

@@ -1,0 +1,161 @@
+"""`simulate`: what follows if this is done. Steps one after another, each once the one before has settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.catalog import all_controllers
+from kwhatif.controllers.contract import Create, DeletePod, Remove, Update, Write
+from kwhatif.controllers.drain import Drain
+from kwhatif.edits import edit as edits
+from kwhatif.edits.drain_flags import drain_options
+from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Settle, Wait, Wrong
+from kwhatif.edits.resolve import NotResolved, resolve
+from kwhatif.edits.selection import Lookup
+from kwhatif.errors import InputError, Problem
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+from kwhatif.report import Report
+from kwhatif.simulation.clock import Clock, start_of
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.world import World
+from kwhatif.state.change import Change, Delete, Upsert
+from kwhatif.story import CommandRow
+from kwhatif.whatif.edited import Given
+from kwhatif.whatif.session import Session
+from kwhatif.whatif.story_rows import story_of
+
+USER = "user"
+
+
+def simulate(session: Session, steps: Sequence[Given], parameters: Parameters, namespace: str = "") -> Report:
+    """Play it forward until nothing happens any more; the session stays as it is.
+
+    Raises:
+        InputError: a step names what is not there when its turn comes, or is refused.
+    """
+    playing = _Playing(session, parameters, namespace or session.namespace)
+    for step, after in zip_longest(steps, steps[1:]):
+        playing.perform(step)
+        if not _goes_on_at_once(step.edit, None if after is None else after.edit):
+            playing.engine.settle()
+    story = story_of(playing.engine, tuple(playing.commands))
+    report = session.report("simulate", (), (*session.caveats, *session.stale()))
+    return replace(report, story=story)
+
+
+def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
+    """Whether the next step comes without waiting for this one to settle."""
+    if isinstance(step, Wait):
+        return after is not None
+    return isinstance(after, Wait) or (isinstance(step, edits.Drain) and not step.wait)
+
+
+class _Playing:
+    """One simulation, step after step."""
+
+    def __init__(self, session: Session, parameters: Parameters, namespace: str) -> None:
+        state = session.snapshot.fork()
+        controllers = all_controllers(parameters.node_monitor_grace_period)
+        self.engine = Engine(state, session.profiles, controllers, Clock(start_of(state.cluster)), parameters)
+        self._drains: list[tuple[str, Drain, float]] = []
+        self._namespace = namespace
+        self.engine.begin()
+
+    def perform(self, step: Given) -> None:
+        engine, edit = self.engine, step.edit
+        match edit:
+            case Wait():
+                engine.wait(edit.seconds)
+            case Settle():
+                engine.settle()
+            case Fail():
+                for name in self._nodes(step, edit.nodes):
+                    engine.silence(name)
+            case Recover():
+                for name in self._nodes(step, edit.nodes):
+                    engine.recover(name)
+            case edits.Drain():
+                self._drain(step, edit)
+            case _:
+                self._write(step)
+
+    def _drain(self, step: Given, edit: edits.Drain) -> None:
+        try:
+            options = drain_options(edit)
+        except Wrong as wrong:
+            raise InputError([Problem(step.where, wrong.message, hint=wrong.hint)]) from wrong
+        drain = Drain(tuple(self._nodes(step, edit.nodes)), options)
+        self._drains.append((f"drain {' '.join(drain.nodes)}", drain, self.engine.clock.now))
+        self.engine.evict(drain)
+
+    @property
+    def commands(self) -> Iterator[CommandRow]:
+        """What was run, and how it ended."""
+        for text, drain, start in self._drains:
+            end = self.engine.ended.get(drain.name, self.engine.clock.now)
+            ok = drain.ok if drain.done else None
+            yield CommandRow(command=text, ok=ok, seconds=round(end - start, 3), output=tuple(drain.output))
+
+    def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:
+        lookup = Lookup(self.engine.world.state.cluster, self._namespace)
+        nodes: list[Node] = lookup.nodes(words)
+        if lookup.mistakes:
+            raise InputError([Problem(step.where, wrong.message, hint=wrong.hint) for wrong in lookup.mistakes])
+        return [node.metadata.name for node in nodes]
+
+    def _write(self, step: Given) -> None:
+        """An edit as writes to the API server: what follows from them, everybody else does."""
+        world = self.engine.world
+        try:
+            resolved = resolve(step.edit, world.state, namespace=self._namespace)
+        except NotResolved as wrong:
+            problems = [Problem(step.where, each.message, hint=each.hint) for each in wrong.mistakes]
+            raise InputError(problems) from wrong
+        refusals: list[str] = []
+
+        def written(world: World) -> None:
+            for change in resolved.changes:
+                write = _as_write(change, step.edit, world.state.cluster)
+                denied = None if write is None else world.write(write, USER, None)
+                if denied is not None:
+                    refusals.append(denied.message)
+
+        self.engine.perform(written)
+        if refusals:
+            raise InputError([Problem(step.where, refusal) for refusal in refusals])
+
+
+def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:
+    match change:
+        case Upsert(obj=obj):
+            known = cluster.get(type(obj), key_of(obj))
+            if known is None:
+                return Create(obj)
+            return Update(_applied(obj, known) if isinstance(edit, Apply) else obj)
+        case Delete(kind=kind, key=key):
+            if kind is not Pod:
+                return Remove(kind, key)
+            return DeletePod(key, "Deleted", grace=0 if isinstance(edit, DeleteObjects) and edit.force else None)
+    return None
+
+
+def _applied(obj: Any, known: Any) -> Any:
+    """What `kubectl apply` makes of an object that is there: what only the API server and controllers know stays."""
+    meta, before = obj.metadata, known.metadata
+    kept: dict[str, Any] = {
+        name: getattr(before, name)
+        for name in ("uid", "creation_timestamp", "deletion_timestamp", "generation", "owner_references", "finalizers")
+        if hasattr(meta, name)
+    }
+    annotations = getattr(meta, "annotations", None)
+    if isinstance(annotations, dict):
+        kept["annotations"] = {**before.annotations, **annotations}
+    obj = replace(obj, metadata=replace(meta, **kept))
+    return replace(obj, status=known.status) if hasattr(obj, "status") else obj

@@ -1,0 +1,200 @@
+"""From a simulation that has come to its end to the story of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kwhatif.model.cluster import key_of
+from kwhatif.model.meta import controller_of
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.history import Event, Gone
+from kwhatif.simulation.loops import Cycle
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.tally import Standing
+from kwhatif.story import (
+    CommandRow,
+    CycleRow,
+    EventRow,
+    GoneRow,
+    PendingRow,
+    Settled,
+    Story,
+    StoryBudgetRow,
+    StoryWorkloadRow,
+)
+
+_REVISION = "controller-revision-hash"
+#: What makes a pod, or takes one away.
+_CHURN = ("created", "preempted", "evicted", "evicted by taint", "deleted", "collected")
+
+
+def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
+    """Everything that has happened, and what it came to."""
+    pending = tuple(_pending(engine))
+    owners = _owners(engine)
+    return Story(
+        settled=_settled(engine),
+        seconds=round(max((event.at for event in engine.world.history.events), default=0.0), 3),
+        assumptions=(),
+        parameters=_parameters(engine.parameters),
+        events=tuple(_event(event, owners.get(event.object)) for event in engine.world.history.events),
+        workloads=tuple(_workloads(engine)),
+        pending=pending,
+        gone=tuple(_gone(gone) for gone in engine.world.history.gone.values()),
+        budgets=tuple(
+            StoryBudgetRow(
+                budget=key,
+                before=engine.tally.budgets_before.get(key, 0),
+                lowest=each.lowest,
+                after=each.allowed,
+                overrun=each.overrun,
+            )
+            for key, each in sorted(engine.tally.budgets.items())
+        ),
+        commands=commands,
+        cycle=None if engine.cycle is None else _cycle(engine, engine.cycle),
+    )
+
+
+def _parameters(given: Parameters) -> dict[str, float | str]:
+    return {
+        "start": given.start,
+        "readiness": "probe" if given.readiness is None else given.readiness,
+        "termination": "grace" if given.termination is None else given.termination,
+        "nodeMonitorGracePeriod": given.node_monitor_grace_period,
+        "horizon": given.horizon,
+    }
+
+
+def _owners(engine: Engine) -> dict[str, str]:
+    """The workloads of all pods that are there or were, by the names of these in events."""
+    owners = {f"Pod {gone.pod}": gone.owner or f"Pod {gone.pod}" for gone in engine.world.history.gone.values()}
+    changed = {event.object for event in engine.world.history.events} - owners.keys()
+    pods = engine.world.state.cluster.all(Pod)
+    for name in changed:
+        kind, _, key = name.partition(" ")
+        if kind == "Pod" and key in pods:
+            owners[name] = engine.tally.root(pods[key])
+    return owners
+
+
+def _event(event: Event, workload: str | None) -> EventRow:
+    return EventRow(
+        id=event.id,
+        at=round(event.at, 3),
+        because=event.because,
+        actor=event.actor,
+        verb=event.verb,
+        object=event.object,
+        workload=workload,
+        node=event.node,
+        detail=event.detail,
+    )
+
+
+def _gone(gone: Gone) -> GoneRow:
+    return GoneRow(
+        pod=gone.pod,
+        owner=gone.owner,
+        initial=gone.initial,
+        node=gone.node,
+        how=gone.how,
+        by=gone.by,
+        at=round(gone.at, 3),
+    )
+
+
+def _workloads(engine: Engine) -> Iterator[StoryWorkloadRow]:
+    tally, nothing = engine.tally, Standing()
+    for name in sorted(tally.workloads):
+        before, after = tally.before.get(name, nothing), tally.workloads[name]
+        yield StoryWorkloadRow(
+            workload=name,
+            before=_counts(before),
+            after=_counts(after),
+            pending=after.pending,
+            ready_lowest=after.ready_lowest,
+            ready_before=before.ready,
+            ready_after=after.ready,
+            terminating=after.terminating,
+        )
+
+
+def _counts(standing: Standing) -> dict[str, int]:
+    return {node: count for node, count in sorted(standing.nodes.items()) if count}
+
+
+def _pending(engine: Engine) -> Iterator[PendingRow]:
+    for key, info in sorted(engine.world.state.pending.items()):
+        pod = info.pod
+        if pod.metadata.deletion_timestamp is not None:
+            continue
+        owner = engine.tally.root(pod)
+        yield PendingRow(
+            pod=key,
+            owner=None if controller_of(pod.metadata) is None else owner,
+            message=engine.scheduler.messages.get(info.uid, ""),
+            nominated_node=pod.status.nominated_node_name or None,
+        )
+
+
+# --- the end -----------------------------------------------------------------------------------------
+
+
+def _settled(engine: Engine) -> Settled:
+    """The worst that can be said."""
+    if engine.is_over_horizon:
+        return "horizon"
+    if engine.cycle is not None:
+        return "cycling"
+    if _is_stuck(engine):
+        return "rollout-stuck"
+    if engine.evicting:
+        return "stalled"
+    pods = engine.world.state.cluster.all(Pod).values()
+    if any(pod.metadata.deletion_timestamp is not None for pod in pods):
+        return "terminating"
+    return "pending" if any(_pending(engine)) else "settled"
+
+
+def _is_stuck(engine: Engine) -> bool:
+    """Whether a rollout stands still half way that this simulation has seen: pods of two revisions are there."""
+    world = engine.world
+    changed = {event.object for event in world.history.events if event.verb in ("created", "changed")}
+    for deployment in world.state.cluster.all(Deployment).values():
+        if f"Deployment {key_of(deployment)}" in changed and not deployment.spec.paused:
+            sets = [each for each in world.owned(deployment, ReplicaSet) if each.spec.replicas]
+            if len(sets) > 1:
+                return True
+    for kind in (StatefulSet, DaemonSet):
+        workloads: Mapping[str, StatefulSet | DaemonSet] = world.state.cluster.all(kind)
+        for workload in workloads.values():
+            if f"{kind.__name__} {key_of(workload)}" not in changed or workload.spec.update_strategy.type == "OnDelete":
+                continue
+            pods = [pod for pod in world.pods_of(workload) if not is_terminal(pod)]
+            if len({pod.metadata.labels.get(_REVISION) for pod in pods}) > 1:
+                return True
+    return False
+
+
+def _cycle(engine: Engine, cycle: Cycle) -> CycleRow:
+    events = engine.world.history.events[cycle.first : cycle.last]
+    owners, pods = _owners(engine), engine.world.state.cluster.all(Pod)
+    participants: dict[str, None] = {}
+    for event in events:
+        if not event.object.startswith("Pod ") or event.verb not in _CHURN:
+            continue
+        participants[owners.get(event.object, event.object)] = None
+        preemptor = pods.get(event.detail.removeprefix("for "))
+        if preemptor is not None:
+            participants[engine.tally.root(preemptor)] = None
+    return CycleRow(
+        start=round(cycle.start, 3),
+        period=round(cycle.end - cycle.start, 3),
+        participants=tuple(sorted(participants)),
+        events=(cycle.first, max(cycle.first, cycle.last - 1)),
+        remedies=(),
+        suspected=bool(cycle.why),
+    )

@@ -1,0 +1,408 @@
+"""Every verb: what it changes, and how it is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import kwhatif
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
+from kwhatif.model.storage import CSINode
+from kwhatif.model.workload import Deployment, ReplicaSet
+from tests.edit_cases import load
+
+Said = str | Mapping[str, Any]
+
+
+def touched(*edits: Said, more: tuple[dict[str, Any], ...] = ()) -> list[str]:
+    """`Node a1 changed spec.unschedulable=true`, of the last of the edits."""
+    row = kwhatif.edited(load(*more), *edits).changes[-1]
+    return [
+        " ".join([each.object, each.change, *(f"{field.field}={field.after}" for field in each.fields)])
+        for each in row.touched
+    ]
+
+
+CHANGES: list[tuple[Said, list[str]]] = [
+    ("cordon a1", ["Node a1 changed spec.unschedulable=true"]),
+    ({"cordon": ["a1"]}, ["Node a1 changed spec.unschedulable=true"]),
+    ({"cordon": {"nodes": "a1"}}, ["Node a1 changed spec.unschedulable=true"]),
+    ("cordon a* b1", [f"Node a{number} changed spec.unschedulable=true" for number in (1, 2)]),
+    (
+        "cordon topology.kubernetes.io/zone=a",
+        [f"Node a{number} changed spec.unschedulable=true" for number in (1, 2)],
+    ),
+    (
+        "cordon 'topology.kubernetes.io/zone in (a),kubernetes.io/hostname!=a2'",
+        ["Node a1 changed spec.unschedulable=true"],
+    ),
+    (
+        "uncordon b1",
+        [
+            "Node b1 changed spec.unschedulable=false spec.taints[0]=None",
+        ],
+    ),
+    (
+        "taint a1 maint=now:NoExecute",
+        ['Node a1 changed spec.taints[0]={"key":"maint","value":"now","effect":"NoExecute"}'],
+    ),
+    ("taint a2 gpu=no:NoSchedule", ["Node a2 changed spec.taints[0].value=no"]),
+    ("taint a* gpu-", ["Node a2 changed spec.taints[0]=None"]),
+    ({"taint": {"nodes": ["a2"], "taints": ["gpu:NoSchedule-"]}}, ["Node a2 changed spec.taints[0]=None"]),
+    ("label node/a1 disk=hdd", ["Node a1 changed metadata.labels[disk]=hdd"]),
+    (
+        {"label": {"objects": ["node/a1"], "labels": {"disk": None, "tier": "gold"}}},
+        ["Node a1 changed metadata.labels[disk]=None metadata.labels[tier]=gold"],
+    ),
+    (
+        "label pod/shop/db-* tier=gold",
+        [f"Pod shop/db-{number} changed metadata.labels[tier]=gold" for number in (0, 1)],
+    ),
+    ("label deployment/shop/web tier=gold", ["Deployment shop/web changed metadata.labels[tier]=gold"]),
+    ("delete node/a1", ["Node a1 deleted"]),
+    ("delete pod/shop/db-0", ["Pod shop/db-0 deleted"]),
+    (
+        "delete deploy/shop/web",
+        [
+            "Deployment shop/web deleted",
+            *(f"Pod shop/web-1-{number} deleted" for number in range(3)),
+            "ReplicaSet shop/web-1 deleted",
+        ],
+    ),
+    ({"delete": {"objects": ["pdb/shop/db"], "force": True}}, ["PodDisruptionBudget shop/db deleted"]),
+    # The youngest of those on the node with the most pods of the Deployment goes first.
+    ("scale deployment/shop/web=2", ["Deployment shop/web changed spec.replicas=2", "Pod shop/web-1-1 deleted"]),
+    ("scale rs/shop/web-1=2", ["Pod shop/web-1-1 deleted", "ReplicaSet shop/web-1 changed spec.replicas=2"]),
+    (
+        {"scale": {"sts/shop/db": 4}},
+        ["Pod shop/db-2 created", "Pod shop/db-3 created", "StatefulSet shop/db changed spec.replicas=4"],
+    ),
+    ("scale sts/shop/db=1", ["Pod shop/db-1 deleted", "StatefulSet shop/db changed spec.replicas=1"]),
+    ("set node/a1 status.allocatable.cpu=3", ["Node a1 changed status.allocatable[cpu]=3"]),
+    ("set node/a1 status.allocatable.example.com/fpga=2", ["Node a1 changed status.allocatable[example.com/fpga]=2"]),
+    ('set node/a1 metadata.labels["disk"]=null', ["Node a1 changed metadata.labels[disk]=None"]),
+    (
+        {"set": {"object": "node/a1", "values": {"status.allocatable.cpu": 3}}},
+        ["Node a1 changed status.allocatable[cpu]=3"],
+    ),
+    ("set deployment/shop/web spec.replicas=5", ["Deployment shop/web changed spec.replicas=5"]),
+    (
+        "set deployment/shop/web spec.template.spec.priorityClassName=high",
+        ["Deployment shop/web changed spec.template.spec.priorityClassName=high"],
+    ),
+    (
+        "set pod/shop/db-0 spec.containers[0].resources.requests.cpu=2",
+        ["Pod shop/db-0 changed spec.containers[0].resources.requests[cpu]=2"],
+    ),
+    (
+        "set pod/shop/db-0 spec.priorityClassName=high",
+        [
+            "Pod shop/db-0 changed spec.priority=1000 spec.priorityClassName=high spec.preemptionPolicy=PreemptLowerPriority"
+        ],
+    ),
+    (
+        {"patch": {"object": "deployment/shop/web", "merge": {"spec": {"paused": True}}}},
+        ["Deployment shop/web changed spec.paused=true"],
+    ),
+    ("""patch node/a1 '{"metadata": {"labels": {"disk": null}}}'""", ["Node a1 changed metadata.labels[disk]=None"]),
+    ("priority high=5", ["PriorityClass high changed value=5"]),
+    (
+        "budget shop/db minAvailable=2",
+        ["PodDisruptionBudget shop/db changed spec.minAvailable=2 status.disruptionsAllowed=0 status.desiredHealthy=2"],
+    ),
+    ("budget shop/web maxUnavailable=1", ["PodDisruptionBudget shop/web created"]),
+    (
+        {"budget": {"name": "shop/new", "minAvailable": "50%", "selector": {"app": "web"}}},
+        ["PodDisruptionBudget shop/new created"],
+    ),
+    (
+        "add 2 nodes like a1",
+        ["CSINode a1-new-1 created", "CSINode a1-new-2 created", "Node a1-new-1 created", "Node a1-new-2 created"],
+    ),
+    ({"add": {"count": 1, "like": "a2", "labels": {"topology.kubernetes.io/zone": "c"}}}, ["Node a2-new-1 created"]),
+]
+
+
+@pytest.mark.parametrize(("said", "expected"), CHANGES, ids=[json.dumps(said) for said, _ in CHANGES])
+def test_changes(said: Said, expected: list[str]) -> None:
+    assert touched(said) == expected
+
+
+REFUSED: list[tuple[Said, str]] = [
+    ("", "is empty"),
+    ("cordn a1", "'cordn' is not a verb (did you mean cordon?)"),
+    ("cordon 'a1", "cannot be split into words: no closing quotation"),
+    ("cordon", "names no node"),
+    ("cordon a3", 'nodes "a3" not found (there are a1, a2, b1)'),
+    ("cordon zz*", "no node has a name like zz*"),
+    ("cordon disk=hdd", "no node has the labels disk=hdd (did you mean disk=ssd?)"),
+    ("cordon b1", "b1 already cordoned"),
+    ("uncordon a1", "a1 already uncordoned"),
+    ("taint a1", "names no taint"),
+    ("taint gpu=yes:NoSchedule", "names no node"),
+    ("taint a1 gpu=yes:NoSchedul", "'NoSchedul' is not an effect (did you mean NoSchedule?)"),
+    ("taint a1 gpu-", "no node of these has the taint gpu (there are no taints)"),
+    ("taint a2 gpux-", "no node of these has the taint gpux (there is gpu)"),
+    ("taint a1 b/c/d=yes:NoSchedule", "'b/c/d' is not a label key"),
+    ("label node/a1", "names no label"),
+    ("label a1 x=y", "'a1' does not say of which kind it is"),
+    ("label nod/a1 x=y", "there is no kind 'nod' that scheduling reads"),
+    ("label node/a1 dsk-", "no object of these has the label dsk (did you mean disk?)"),
+    ("label node/a1 disk=ssd", "nothing changes"),
+    ("label node/a1 disk=a/b", "'a/b' is not a label value"),
+    ("delete pod/db-0", 'pods "db-0" not found in namespace default (did you mean pod/shop/db-0?)'),
+    ("delete node/x/a1", "does not name an object (write node/NAME)"),
+    ("delete priorityclass/system-node-critical", "is built into the API server"),
+    ("scale deployment/shop/web", "does not say how many pods"),
+    ("scale deployment/shop/web=x", "the number of replicas is not an integer"),
+    ("scale deployment/shop/web=-1", "out of range"),
+    ("scale deployment/shop/web=3", "has replicas 3 already"),
+    (
+        "scale deployment/shop/wbe=3",
+        'deployments "wbe" not found in namespace shop (did you mean deployment/shop/web?)',
+    ),
+    ("scale ds/shop/agent=3", "a DaemonSet has no number of replicas"),
+    ("scale deployment/shop/*=3", "ambiguous"),
+    ("set node/a1", "cannot be read"),
+    ("set node/a1 spec", "has no value"),
+    ("set node/a1 status.alocatable.cpu=3", 'unknown field "status.alocatable" (did you mean allocatable?)'),
+    ("set node/a1 status.allocatable.cpu=much", "status.allocatable.cpu"),
+    ("set node/a1 spec.unschedulable=maybe", "spec.unschedulable: expected a boolean, got a string"),
+    ("set node/a1 spec.podCIDR=10.0.0.0/8", "scheduling does not read spec.podCIDR"),
+    ("set node/a1 metadata.name=a9", "an object cannot be renamed"),
+    ("set node/a1 status.allocatable.cpu=4", "nothing changes"),
+    ("set node/a1 metadata.labels.dsk=null", "is not set: there is nothing to remove (did you mean disk?)"),
+    ("set pod/shop/db-0 spec.containers[4].name=x", "there is no such entry (the list has 1)"),
+    ("set pod/shop/db-0 spec.containers.main.name=x", "'main' is not an index"),
+    ("set pod/shop/db-0 spec.priorityClassName=hgh", "no PriorityClass with name hgh was found"),
+    ("set deployment/shop/web spec.selector.matchLabels.x=y", "field is immutable"),
+    ("set deployment/shop/web spec.replicas=-1", "must be greater than or equal to 0"),
+    ("patch node/a1 nonsense", "the patch is not JSON"),
+    (
+        {"patch": {"object": "node/a1", "merge": {"spec": {"unschedulabel": True}}}},
+        'unknown field "spec.unschedulabel"',
+    ),
+    ("priority high", "cannot be read"),
+    ("priority hihg=3", 'priorityclasses.scheduling.k8s.io "hihg" not found (did you mean high?)'),
+    ("priority high=1000", "has the value 1000 already"),
+    ("priority high=2000000000", "is too high"),
+    ("priority system-node-critical=3", "is built into the API server"),
+    ("budget shop/db", "must say one of minAvailable and maxUnavailable"),
+    ("budget shop/db minAvailable=1 maxUnavailable=1", "must say one of"),
+    ("budget shop/db minAvailable=x", "minAvailable is not an integer"),
+    ("budget shop/db minAvailable=200%", "more than 100%"),
+    (
+        "budget shop/wbe minAvailable=1",
+        "neither a PodDisruptionBudget nor a workload shop/wbe (did you mean shop/db or shop/web?)",
+    ),
+    (
+        "budget shop/same minAvailable=1",
+        "shop/same is ambiguous: there are Deployment shop/same and StatefulSet shop/same",
+    ),
+    ("add nodes like a1", "write `add 3 nodes like NODE"),
+    ("add 0 nodes like a1", "out of range"),
+    ("add 3 nodes like c1", 'nodes "c1" not found'),
+    ("apply", "names no manifest"),
+    ("apply nowhere.yaml", "nowhere.yaml"),
+    ("drain a1", "drain needs time (use `kwhatif simulate`)"),
+    ("fail a1", "needs time"),
+    ("recover a1", "needs time"),
+    ("evict shop/db-0", "needs time"),
+    ("wait 30s", "needs time"),
+    ("wait soon", "'soon' is not a duration"),
+    ({"cordon": ["a1"], "uncordon": ["a1"]}, "is not an edit"),
+    ({"taint": {"node": ["a1"], "taints": ["x:NoSchedule"]}}, "unknown field 'node' (did you mean nodes?)"),
+]
+
+
+@pytest.mark.parametrize(("said", "message"), REFUSED, ids=[json.dumps(said) for said, _ in REFUSED])
+def test_refusals(said: Said, message: str) -> None:
+    with pytest.raises(kwhatif.InputError) as caught:
+        kwhatif.edited(load(), said)
+    assert message in str(caught.value)
+
+
+def test_all_mistakes_at_once() -> None:
+    with pytest.raises(kwhatif.InputError) as caught:
+        kwhatif.edited(load(), "cordon a1", "cordn a1", "cordon x y", {"scale": {"deploy/shop/no": 1}})
+    places = [problem.where for problem in caught.value.problems]
+    assert places == [
+        "edit 'cordn a1'",
+        "edit 'cordon x y'",
+        "edit 'cordon x y'",
+        """edit '{"scale":{"deploy/shop/no":1}}'""",
+    ]
+
+
+def test_the_session_stays_as_it_is() -> None:
+    session = load()
+    before = dict(session.cluster.all(Pod))
+    generation = session.snapshot.generation
+    edited = kwhatif.edited(session, "scale deploy/shop/web=9", "delete node/a1", "budget shop/db minAvailable=2")
+    assert session.snapshot.generation == generation
+    assert dict(session.cluster.all(Pod)) == before
+    assert session.changes == ()
+    assert edited.unedited is session
+    assert len(edited.cluster.all(Pod)) == len(before) + 6
+    edited.snapshot.validate()
+
+
+def test_new_nodes_are_like_theirs_but_new() -> None:
+    edited = kwhatif.edited(load(), "add 1 nodes like b1 tier=gold")
+    made = edited.cluster.all(Node)["b1-new-1"]
+    assert made.metadata.labels == {
+        "disk": "ssd",
+        "kubernetes.io/hostname": "b1-new-1",
+        "tier": "gold",
+        "topology.kubernetes.io/zone": "b",
+    }
+    assert not made.spec.unschedulable
+    assert made.spec.taints == ()
+    assert made.status.allocatable == edited.cluster.all(Node)["b1"].status.allocatable
+    notes = "; ".join(edited.changes[0].notes)
+    assert "made up" in notes
+    assert "its cordon, node.kubernetes.io/unschedulable" in notes
+    assert kwhatif.edited(edited, "add 1 nodes like b1").changes[-1].touched[0].object == "Node b1-new-2"
+
+
+def test_new_nodes_have_the_drivers_of_theirs() -> None:
+    made = kwhatif.edited(load(), "add 1 nodes like a1").cluster.all(CSINode)["a1-new-1"]
+    assert made.spec.drivers[0].name == "disk.example.com"
+
+
+def test_pods_of_scaled_workloads_wait_for_a_node() -> None:
+    edited = kwhatif.edited(load(), "scale deploy/shop/web=5")
+    new = [info.pod for key, info in edited.snapshot.pending.items()]
+    assert len(new) == 2
+    assert all(pod.metadata.labels == {"app": "web", "pod-template-hash": "1"} for pod in new)
+    assert edited.cluster.all(Deployment)["shop/web"].spec.replicas == 5
+
+
+def test_pods_that_a_quota_refuses_are_said() -> None:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few", "namespace": "shop"},
+        "spec": {"hard": {"pods": "6"}},
+        "status": {"hard": {"pods": "6"}, "used": {"pods": "5"}},
+    }
+    row = kwhatif.edited(load(quota), "scale deploy/shop/web=5").changes[0]
+    assert [each.change for each in row.touched if each.object.startswith("Pod ")] == ["created"]
+    assert any("refuses 1 of its pods" in note and "exceeded quota: few" in note for note in row.notes)
+
+
+def test_quotas_count_the_pods_that_come_and_go() -> None:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few", "namespace": "shop"},
+        "spec": {"hard": {"pods": "9", "requests.cpu": "8"}},
+        "status": {"hard": {"pods": "9", "requests.cpu": "8"}, "used": {"pods": "5", "requests.cpu": "2500m"}},
+    }
+    edits = (
+        "scale deploy/shop/web=5",
+        "delete pod/shop/db-0",
+        "set pod/shop/db-1 spec.containers[0].resources.requests.cpu=2",
+    )
+    edited = kwhatif.edited(load(quota), *edits)
+    (stored,) = edited.cluster.all(ResourceQuota).values()
+    assert stored.status is not None
+    assert stored.status.used == {"pods": "6", "requests.cpu": "4500m"}
+
+
+def test_a_workload_that_is_scaled_has_so_many_pods_whatever_there_was() -> None:
+    edited = kwhatif.edited(load(), "delete pod/shop/web-1-0 pod/shop/web-1-1", "scale deploy/shop/web=4")
+    web = [pod for pod in edited.cluster.all(Pod).values() if pod.metadata.labels["app"] == "web"]
+    assert sorted(pod.metadata.name for pod in web if pod.spec.node_name) == ["web-1-2"]
+    assert len(web) == 4
+    assert edited.cluster.all(Deployment)["shop/web"].spec.replicas == 4
+
+
+def test_pods_keep_the_priority_that_they_have() -> None:
+    edited = kwhatif.edited(load(), "set pod/shop/db-0 spec.priorityClassName=high", "priority high=7")
+    assert edited.cluster.all(Pod)["shop/db-0"].spec.priority == 1000
+    assert edited.cluster.all(PriorityClass)["high"].value == 7
+    assert "1 of this class" in edited.changes[1].notes[0]
+
+
+def test_a_new_budget_selects_the_pods_of_the_workload_of_its_name() -> None:
+    edited = kwhatif.edited(load(), "budget shop/web minAvailable=50%")
+    budget = edited.cluster.all(PodDisruptionBudget)["shop/web"]
+    assert budget.spec.selector is not None
+    assert budget.spec.selector.match_labels == {"app": "web"}
+    assert budget.status is not None
+    assert (budget.status.disruptions_allowed, budget.status.expected_pods) == (1, 3)
+
+
+def test_a_budget_that_is_set_is_counted_anew() -> None:
+    edited = kwhatif.edited(load(), "set pdb/shop/db spec.minAvailable=2")
+    status = edited.cluster.all(PodDisruptionBudget)["shop/db"].status
+    assert status is not None
+    assert status.disruptions_allowed == 0
+
+
+def test_names_without_a_namespace_are_in_the_one_that_is_asked_for() -> None:
+    edited = kwhatif.edited(load(), "scale deployment/web=4", namespace="shop")
+    assert edited.cluster.all(Deployment)["shop/web"].spec.replicas == 4
+
+
+def test_edits_see_those_before_them() -> None:
+    edited = kwhatif.edited(load(), "add 1 nodes like a1", "cordon a1-new-1", "delete node/a1-new-1")
+    assert "a1-new-1" not in edited.cluster.all(Node)
+
+
+def test_a_namespace_goes_with_all_that_is_in_it() -> None:
+    edited = kwhatif.edited(load(), "delete namespace/shop")
+    assert not edited.cluster.all(Pod)
+    assert not edited.cluster.all(Deployment)
+    assert not edited.cluster.all(ReplicaSet)
+    assert "5 pods that it owns" in edited.changes[0].notes[0]
+
+
+def test_the_report_lists_the_edits() -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "x"}]},
+    }
+    report = kwhatif.schedule(kwhatif.edited(load(), "cordon a1"), pod)
+    assert report.to_dict()["changes"] == [
+        {
+            "edit": "cordon a1",
+            "touched": [
+                {
+                    "object": "Node a1",
+                    "change": "changed",
+                    "fields": [{"by": "cordon", "field": "spec.unschedulable", "before": "false", "after": "true"}],
+                }
+            ],
+            "notes": [],
+        }
+    ]
+    assert report.decisions[0].outcome == "Unschedulable"
+
+
+def test_apply_makes_the_pods_of_a_workload() -> None:
+    new = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "new", "namespace": "blog"},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": {"app": "new"}},
+            "template": {
+                "metadata": {"labels": {"app": "new"}},
+                "spec": {"containers": [{"name": "c", "image": "x"}], "priorityClassName": "higher"},
+            },
+        },
+    }
+    klass = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "higher"}, "value": 9}
+    edited = kwhatif.edited(load(), {"apply": [new, klass]})
+    assert [info.priority for info in edited.snapshot.pending.values()] == [9, 9]
+    assert "blog/new" in edited.cluster.all(Deployment)

@@ -1,0 +1,263 @@
+"""The engine with bare pods and ReplicaSets: what happens when, and because of what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from kwhatif.catalog import default_profile
+from kwhatif.controllers.catalog import all_controllers
+from kwhatif.controllers.contract import Create, DeletePod, Update, Write
+from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference
+from kwhatif.model.pod import Container, Pod, PodMeta, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.policy import ResourceQuota, ResourceQuotaSpec
+from kwhatif.model.workload import ReplicaSet, ReplicaSetSpec
+from kwhatif.simulation.clock import Clock, start_of
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.state.state import State
+from tests.builders import PodBuilder, cluster, node, pod
+
+QUICK = Parameters(start=1, readiness=0, termination=2)
+
+
+def engine(*objects: Any, parameters: Parameters = QUICK) -> Engine:
+    state = State(cluster(*objects))
+    made = Engine(
+        state, {"default-scheduler": default_profile()}, all_controllers(), Clock(start_of(state.cluster)), parameters
+    )
+    made.begin()
+    return made
+
+
+def new(name: str, **spec: Any) -> Pod:
+    """A pod that the API server takes."""
+    made = pod(name).spec(**spec).build()
+    containers = (Container(name="c", image="i"),)
+    return msgspec.structs.replace(made, spec=msgspec.structs.replace(made.spec, containers=containers))
+
+
+def like(builder: PodBuilder) -> Pod:
+    made = builder.build()
+    return msgspec.structs.replace(new("p"), metadata=made.metadata)
+
+
+def do(made: Engine, *writes: Write) -> None:
+    made.perform(lambda world: [world.write(write, "user", None) for write in writes] and None)
+
+
+def told(made: Engine) -> list[tuple[float, str, str, str | None]]:
+    return [(event.at, event.verb, event.object, event.node) for event in made.world.history.events]
+
+
+def annotated(name: str, **annotations: str) -> PodBuilder:
+    made = pod(name).cpu("1")
+    made.meta(
+        annotations=msgspec.convert(
+            {f"kwhatif.dev/{key}": value for key, value in annotations.items()}, type(Pod().metadata.annotations)
+        )
+    )
+    return made
+
+
+def test_nothing_happens_where_nothing_is_to_be_done() -> None:
+    made = engine(node("a"), pod("p").on("a").status(phase="Running"))
+    assert told(made) == []
+    assert made.clock.now == 0
+
+
+def test_a_pod_is_bound_and_runs() -> None:
+    made = engine(node("a"))
+    do(made, Create(new("p")))
+    made.settle()
+    assert told(made) == [
+        (0.0, "created", "Pod default/p", None),
+        (0.0, "bound", "Pod default/p", "a"),
+        (1.0, "ready", "Pod default/p", "a"),
+    ]
+    assert [event.because for event in made.world.history.events] == [None, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("probe", "ready"),
+    [
+        ({}, 5.0),
+        ({"readinessProbe": {}}, 5.0),
+        ({"readinessProbe": {"initialDelaySeconds": 3}}, 8.0),
+        ({"readinessProbe": {"initialDelaySeconds": 3, "successThreshold": 2, "periodSeconds": 4}}, 12.0),
+        ({"readinessProbe": {"initialDelaySeconds": 3}, "startupProbe": {"initialDelaySeconds": 10}}, 18.0),
+    ],
+)
+def test_a_pod_is_ready_when_its_probes_allow(probe: dict[str, Any], ready: float) -> None:
+    made = engine(node("a"), parameters=Parameters())
+    raw = {
+        "metadata": {"name": "p", "namespace": "default"},
+        "spec": {"containers": [{"name": "c", "image": "i", **probe}]},
+    }
+    do(made, Create(msgspec.convert({"kind": "Pod", **raw}, Pod)))
+    made.settle()
+    assert told(made)[-1][:2] == (ready, "ready")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "parameters", "end"),
+    [
+        ({}, QUICK, 2.0),
+        ({}, Parameters(), 30.0),
+        ({"stop-seconds": "9"}, QUICK, 9.0),
+        ({"stop-seconds": "90"}, QUICK, 30.0),
+        ({"stop-seconds": "soon"}, QUICK, 2.0),
+    ],
+)
+def test_a_deleted_pod_ends_and_then_is_gone(annotations: dict[str, str], parameters: Parameters, end: float) -> None:
+    made = engine(node("a"), annotated("p", **annotations).on("a").status(phase="Running"), parameters=parameters)
+    do(made, DeletePod("default/p", "Deleted"))
+    made.settle()
+    assert told(made)[1:] == [(end, "ended", "Pod default/p", "a"), (end, "removed", "Pod default/p", "a")]
+    (gone,) = made.world.history.gone.values()
+    assert (gone.pod, gone.how, gone.node, gone.initial, gone.at) == ("default/p", "Deleted", "a", True, 0.0)
+
+
+@pytest.mark.parametrize("build", [lambda: pod("p"), lambda: pod("p").on("a").status(phase="Failed")])
+def test_a_pod_that_runs_nowhere_is_gone_at_once(build: Any) -> None:
+    made = engine(node("a").cordoned(), build())
+    do(made, DeletePod("default/p", "Deleted"))
+    assert made.clock.now == 0
+    assert "default/p" not in made.world.state.cluster.all(Pod)
+
+
+def test_force_needs_no_kubelet() -> None:
+    made = engine(node("a"), pod("p").on("a").status(phase="Running"))
+    do(made, DeletePod("default/p", "Deleted", grace=0))
+    assert "default/p" not in made.world.state.cluster.all(Pod)
+
+
+def test_a_finalizer_keeps_the_object() -> None:
+    made = engine(node("a"), pod("p").meta(finalizers=("example.com/keep",)).on("a").status(phase="Running"))
+    do(made, DeletePod("default/p", "Deleted"))
+    made.settle()
+    there = made.world.state.cluster.all(Pod)["default/p"]
+    assert there.status.phase == "Failed"
+    lifted = msgspec.structs.replace(there, metadata=msgspec.structs.replace(there.metadata, finalizers=()))
+    do(made, Update(lifted))
+    assert "default/p" not in made.world.state.cluster.all(Pod)
+
+
+def test_a_run_ends_by_itself() -> None:
+    made = engine(node("a"))
+    do(made, Create(like(annotated("p", **{"run-seconds": "7"}))))
+    made.settle()
+    assert told(made)[-1] == (8.0, "succeeded", "Pod default/p", "a")
+
+
+def test_a_pod_may_never_get_ready() -> None:
+    made = engine(node("a"))
+    do(made, Create(like(annotated("p", ready="false"))))
+    made.settle()
+    assert told(made)[-1][:2] == (1.0, "running")
+
+
+def test_a_silent_kubelet_does_nothing_until_it_is_back() -> None:
+    made = engine(node("a"), pod("p").on("a").status(phase="Running"))
+    made.silence("a")
+    do(made, DeletePod("default/p", "Deleted"))
+    made.settle()
+    assert "default/p" in made.world.state.cluster.all(Pod)
+    made.recover("a")
+    made.settle()
+    assert "default/p" not in made.world.state.cluster.all(Pod)
+
+
+def test_the_wait_for_room_is_a_cause() -> None:
+    full = pod("old").cpu("4").on("a").status(phase="Running")
+    made = engine(node("a").allocatable(cpu="4"), full, pod("new").cpu("4"))
+    assert [event.verb for event in made.world.history.events] == ["unschedulable"]
+    do(made, DeletePod("default/old", "Deleted"))
+    made.settle()
+    by_verb = {(event.verb, event.object): event for event in made.world.history.events}
+    ended = by_verb["ended", "Pod default/old"]
+    assert by_verb["bound", "Pod default/new"].because == ended.id
+    assert by_verb["bound", "Pod default/new"].at == 2.0
+
+
+def replica_set(replicas: int, cpu: str = "1", **spec: Any) -> ReplicaSet:
+    container = Container(name="c", image="i", resources=ResourceRequirements(requests={"cpu": cpu}))
+    inner = msgspec.structs.replace(Pod().spec, containers=(container,), **spec)
+    template = PodTemplateSpec(metadata=PodMeta(labels={"app": "web"}), spec=inner)
+    return ReplicaSet(
+        metadata=ObjectMeta(name="web", namespace="default", uid="web"),
+        spec=ReplicaSetSpec(replicas=replicas, selector=LabelSelector(match_labels={"app": "web"}), template=template),
+    )
+
+
+def nodes_of(made: Engine) -> Sequence[str]:
+    return sorted(each.spec.node_name for each in made.world.state.cluster.all(Pod).values())
+
+
+def test_pods_of_a_replica_set_come_back_elsewhere() -> None:
+    made = engine(node("a").allocatable(cpu="2"), node("b").allocatable(cpu="2"))
+    do(made, Create(replica_set(2)))
+    made.settle()
+    victim = next(key for key, each in made.world.state.cluster.all(Pod).items() if each.spec.node_name == "a")
+    do(made, DeletePod(victim, "Deleted"))
+    made.settle()
+    assert len(nodes_of(made)) == 2
+    assert made.cycle is None
+    (gone,) = made.world.history.gone.values()
+    assert gone.owner == "ReplicaSet default/web"
+    assert not gone.initial
+
+
+def test_a_quota_counts_pods_until_they_have_ended() -> None:
+    quota = ResourceQuota(
+        metadata=ObjectMeta(name="q", namespace="default"), spec=ResourceQuotaSpec(hard={"pods": "1"})
+    )
+    made = engine(node("a"), quota)
+    do(made, Create(replica_set(1)))
+    made.settle()
+    (first,) = made.world.state.cluster.all(Pod)
+    do(made, DeletePod(first, "Deleted"))
+    made.settle()
+    verbs = [(event.at, event.verb) for event in made.world.history.events if event.at >= 1]
+    refused = [at for at, verb in verbs if verb == "was refused"]
+    created = [at for at, verb in verbs if verb == "created"]
+    assert refused
+    assert refused[0] == 1.0
+    assert created == [3.0]
+
+
+def test_time_that_is_up_ends_it() -> None:
+    made = engine(node("a"), parameters=msgspec.structs.replace(QUICK, start=10, horizon=5))
+    do(made, Create(new("p")))
+    made.settle()
+    assert made.is_over_horizon
+    assert made.clock.now == 5
+
+
+def test_waiting_lets_time_pass() -> None:
+    made = engine(node("a"))
+    do(made, Create(new("p")))
+    made.wait(0.5)
+    assert made.clock.now == 0.5
+    assert told(made)[-1][1] == "bound"
+    made.wait(10)
+    assert made.clock.now == 10.5
+    assert told(made)[-1][:2] == (1.0, "ready")
+
+
+def owned(name: str, uid: str) -> PodBuilder:
+    reference = OwnerReference(kind="ReplicaSet", name="web", uid=uid, controller=True)
+    return pod(name).meta(uid=name, owner_references=(reference,)).labels(app="web")
+
+
+def test_pods_are_found_by_the_uid_of_their_owner() -> None:
+    made = engine(
+        node("a").cordoned(),
+        replica_set(0),
+        owned("mine", "web").on("a").status(phase="Running"),
+        owned("of-another", "other").on("a").status(phase="Running"),
+    )
+    assert [gone.pod for gone in made.world.history.gone.values()] == ["default/mine"]

@@ -1,0 +1,86 @@
+"""What is different between two answers to one question."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import kwhatif
+from tests.edit_cases import load
+
+SCHEMA = Path(kwhatif.__file__).parent / "schema" / "comparison.json"
+
+
+def asked(name: str = "p", **spec: Any) -> dict[str, Any]:
+    container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": "1"}}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container], **spec}}
+
+
+def compared(*edits: str, pods: tuple[dict[str, Any], ...] = (asked(),)) -> kwhatif.Comparison:
+    session = load()
+    after = kwhatif.edited(session, *edits)
+    return kwhatif.compare(kwhatif.schedule(session, *pods), kwhatif.schedule(after, *pods))
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        ("cordon a1", "p flipped: Placed a1 -> Unschedulable None"),
+        ("add 1 node like a1", "p moved: Placed a1 -> Placed a1-new-1"),
+        ("label node/a1 x=y", ""),
+    ],
+)
+def test_one_pod(edit: str, expected: str) -> None:
+    found = compared(edit).difference
+    rows = [
+        f"{row.pod.partition('/')[2]} {row.difference}: {row.before.outcome} {row.before.node} ->"
+        f" {row.after.outcome} {row.after.node}"
+        for row in found.pods
+        if row.before and row.after
+    ]
+    assert rows == ([expected] if expected else [])
+    assert found.unchanged == (0 if expected else 1)
+
+
+def test_pods_that_only_one_answer_has() -> None:
+    session = load()
+    after = kwhatif.edited(session, "scale deploy/shop/web=4", "scale sts/shop/db=3")
+    there = kwhatif.compare(kwhatif.preempt(session), kwhatif.preempt(after)).difference
+    back = kwhatif.compare(kwhatif.preempt(after), kwhatif.preempt(session)).difference
+    assert [row.difference for row in there.pods] == ["new", "new"]
+    assert [(row.difference, row.after) for row in back.pods] == [("gone", None), ("gone", None)]
+
+
+def test_other_victims() -> None:
+    pod = asked(priorityClassName="high", nodeName="a1", containers=[
+        {"name": "c", "image": "x", "resources": {"requests": {"cpu": "3500m"}}}
+    ])  # fmt: skip
+    found = compared("delete pod/shop/db-1", pods=(pod,)).difference
+    assert [row.difference for row in found.pods] == ["victims"]
+
+
+def test_findings_come_and_go() -> None:
+    policy = {"apiVersion": "kwhatif.dev/v1", "kind": "Policy"}
+    session = load()
+    after = kwhatif.edited(session, "cordon a1")
+    without, with_edits = (kwhatif.gate(each, asked(), policy=policy) for each in (session, after))
+    assert [row.rule for row in kwhatif.compare(without, with_edits).difference.new_findings] == ["unschedulable"]
+    assert [row.rule for row in kwhatif.compare(with_edits, without).difference.gone_findings] == ["unschedulable"]
+
+
+def test_caveats_come_and_go() -> None:
+    found = compared("delete node/a1 node/a2 node/b1").difference
+    assert any("no nodes" in caveat for caveat in found.new_caveats)
+    assert ["Services" in caveat for caveat in found.gone_caveats] == [True]
+
+
+def test_the_schema_describes_it() -> None:
+    comparison = compared("cordon a1")
+    jsonschema.validate(json.loads(comparison.to_json(indent=2)), json.loads(SCHEMA.read_text()))
+    assert comparison.to_dict()["kind"] == "Comparison"
+    assert comparison.to_dict()["before"]["changes"] == []
+    assert comparison.to_dict()["after"]["changes"][0]["edit"] == "cordon a1"
