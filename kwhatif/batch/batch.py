@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from copy import copy
 from typing import Any
@@ -164,6 +165,8 @@ class Batch:
         """Whether all that changed is known to matter in no other way than what follows."""
         if any(kind not in self._harmless for kind, _ in touched.objects):
             return False
+        if self._cycle.pod.pod.spec.volumes and not _only_own_claims(touched, state):
+            return False
         generation = self._origin.cluster.generation(Namespace)
         return self._origin is state or generation == state.cluster.generation(Namespace)
 
@@ -218,6 +221,14 @@ class Batch:
                 if key in node.labels:
                     by_value.setdefault(node.labels[key], []).append(node.name)
         return by_value.get(value, [])
+
+
+def _only_own_claims(touched: Touched, state: State) -> bool:
+    """Whether claims changed only as pods came that use them: else volumes of others may have changed."""
+    came = (pod for pod, _, amount in touched.moves if amount > 0)
+    used = Counter(f"{pod.namespace}/{name}" for pod in came for name in pod.claim_names)
+    claims = (key for kind, key in touched.objects if kind is PersistentVolumeClaim)
+    return all(state.users_of(key) <= used[key] for key in claims)
 
 
 def can_be_kept_up(whole: Attempt, signature: Signature) -> bool:

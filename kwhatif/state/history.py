@@ -73,6 +73,8 @@ def since(generation: int, step: Step | None) -> Touched | None:
     while step is not None and step.generation >= generation:
         steps.append(step.touched)
         if step.generation == generation:
+            if len(steps) == 1:
+                return step.touched
             together = Touched()
             for touched in reversed(steps):
                 together.add(touched)

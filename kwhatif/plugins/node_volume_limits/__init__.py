@@ -128,7 +128,7 @@ class _LimitsFilter(Relaxing, Signed, NodeFilter):
         )
         shared = () if self.relaxing or isinstance(self._new, Status) else frozenset(self._new)
         signed = _signed(self._new), _signed(self._new_without_csi_node)
-        self.signature = self._volumes.generation, self.relaxing, shared, *signed
+        self.signature = self.relaxing, shared, *signed
 
     def filter(self, node: NodeInfo) -> Status:
         limits = self._limits.get(node.name)
