@@ -119,6 +119,16 @@ class PreEnqueuePlugin(Plugin, Protocol):
 
 
 @runtime_checkable
+class PreemptsBesideTheLoop(PreEnqueuePlugin, Protocol):
+    """A plugin whose preemption goes on while the scheduler tries other pods (`SchedulerAsyncPreemption`).
+
+    The queue, which knows whose is under way, answers PreEnqueue in its place.
+    """
+
+    preempts_beside_the_loop: ClassVar[bool]
+
+
+@runtime_checkable
 class FilterPlugin(Plugin, Protocol):
     """PreFilter and Filter. Called once per cycle, before any node is looked at."""
 

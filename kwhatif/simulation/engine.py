@@ -203,7 +203,10 @@ class Engine:
             self.cycle = Cycle.at_one_moment(self.world, str(endless))
             return
         self.tally.look()
-        self.cycle = self.loops.look(len(self.evicting))
+        self.cycle = self.loops.look(len(self.evicting), self._is_due_since)
+
+    def _is_due_since(self, time: float) -> bool:
+        return self.kubelets.is_due_since(time) or self.reactions.is_due_since(time)
 
     def _is_due_now(self) -> bool:
         due = self._next_of_all()

@@ -14,6 +14,7 @@ from tests.cli.running import run
 GOLDENS = Path(__file__).parents[2] / "fixtures" / "cli"
 FROM = "--from fixtures/demo/cluster.yaml"
 QUEUE = f"{FROM} --from fixtures/demo/pending.yaml"
+DESCHEDULE = f"--policy fixtures/demo/descheduler.yaml {FROM}"
 CLOUD = "--from fixtures/cloud/cluster.yaml"
 GATE = "kwhatif gate fixtures/gate/manifests"
 POLICY = "--policy fixtures/gate/kwhatif.yaml"
@@ -43,6 +44,17 @@ COMMANDS = {
     "queue-yaml": f"kwhatif queue shop/ledger {QUEUE} -o yaml",
     "queue-quiet": f"kwhatif queue {QUEUE} -q",
     "queue-nothing-pending": f"kwhatif queue {FROM}",
+    "deschedule": f"kwhatif deschedule {DESCHEDULE}",
+    "deschedule-wide": f"kwhatif deschedule {DESCHEDULE} -o wide --rounds 1",
+    "deschedule-markdown": f"kwhatif deschedule {DESCHEDULE} -o markdown",
+    "deschedule-yaml": f"kwhatif deschedule {DESCHEDULE} -o yaml --fail-on useless",
+    "deschedule-strategy": f"kwhatif deschedule --strategy RemoveDuplicates {FROM} --fail-on endless",
+    "deschedule-nothing": f"kwhatif deschedule --strategy PodLifeTime {FROM} -q",
+    "deschedule-later": f"kwhatif deschedule --strategy PodLifeTime {FROM} -q --at 2026-12-01T00:00:00Z --fail-on evictions",
+    "deschedule-refused": f"kwhatif deschedule --policy fixtures/descheduler/refused.yaml {FROM}",
+    "deschedule-both": f"kwhatif deschedule {DESCHEDULE} --strategy RemoveDuplicates",
+    "deschedule-unknown": f"kwhatif deschedule --strategy RemoveDuplicate {FROM}",
+    "deschedule-when": f"kwhatif deschedule {DESCHEDULE} --at yesterday",
     "queue-unknown": f"kwhatif queue shop/reprot default/x {QUEUE}",
     **{
         f"cloud-{command}-{name}": f"kwhatif {command} fixtures/cloud/{name}.yaml {CLOUD}"
