@@ -91,4 +91,4 @@ def test_stories_that_end_in_another_way() -> None:
     after = kwhatif.edited(session, "add 1 node like a1", "cordon a1")
     found = kwhatif.compare(kwhatif.simulate(session, asked()), kwhatif.simulate(after, asked())).difference
     rows = {row.subject: (row.before, row.after) for row in found.ends}
-    assert rows["Pod default/p"] == ("a1 (1)", "a1-new-1 (1)")
+    assert rows["Pod default/p"] == ("1 pending", "a1-new-1 (1)")
