@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         text,
     )
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
+    from kwhatif.maintenance import drain, outage
     from kwhatif.report import (
         BudgetRow,
         CandidateRow,
@@ -147,11 +148,13 @@ __all__ = [
     "compare",
     "deschedule",
     "describe",
+    "drain",
     "edited",
     "find_policy",
     "gate",
     "load",
     "load_live",
+    "outage",
     "pending",
     "preempt",
     "save_snapshot",
@@ -163,6 +166,7 @@ __all__ = [
 #: Where names live that are not in `kwhatif.api`.
 _HOMES = {
     "kwhatif.errors": ("ClusterUnreadable", "ExitCode", "InputError", "KwhatifError", "PluginFailed", "Problem"),
+    "kwhatif.maintenance": ("drain", "outage"),
     "kwhatif.report": (
         "BudgetRow",
         "CandidateRow",

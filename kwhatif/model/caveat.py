@@ -415,6 +415,25 @@ class WorkloadNotInDump(_Caveat, tag="workload-not-in-dump", kw_only=True):
     count: int
 
 
+class ReplicaSetsInferred(_Caveat, tag="replica-sets-inferred", kw_only=True):
+    """The input has Deployments and their pods, and not the ReplicaSets between: these are made up of the pods."""
+
+    workloads: tuple[str, ...]
+
+
+class OwnersSilent(_Caveat, tag="owners-silent", kw_only=True):
+    """Pods go, and nobody makes others: their owners are not in the input, or their controllers are not known."""
+
+    owners: tuple[str, ...]
+    count: int
+
+
+class TolerationUnknown(_Caveat, tag="toleration-unknown", kw_only=True):
+    """Pods on lost nodes do not say for how long they tolerate that, as pods in a cluster do: they are left there."""
+
+    pods: tuple[str, ...]
+
+
 class UnknownController(_Caveat, tag="unknown-controller", kw_only=True):
     """A custom resource has pods already, and how its controller replaces them is not known: all count as replaced."""
 
@@ -596,6 +615,9 @@ Caveat = (
     | ReplicasKept
     | TooManyPods
     | WorkloadNotInDump
+    | ReplicaSetsInferred
+    | OwnersSilent
+    | TolerationUnknown
     | UnknownController
     | OrderedPodPending
     | PendingAsleep

@@ -49,13 +49,14 @@ def _spent(pdb: PodDisruptionBudget, budgets: Budgets, snapshot: State) -> Spent
 def _counts_as_healthy(pod: Pod) -> bool:
     """Whether a budget allows less once the pod is gone: it must be ready, and not on its way out already.
 
-    A pod without any condition was written by hand, and its budget's numbers, too: it counts as ready if it runs.
+    A kubelet writes the condition Ready into every pod that it runs. A pod without it was written by hand, as were its
+    budget's numbers: it counts as ready if it runs.
     """
     if pod.metadata.deletion_timestamp is not None:
         return False
     ready = pod_condition(pod, "Ready")
     if ready is None:
-        return not pod.status.conditions and pod.status.phase != "Pending"
+        return pod.status.phase != "Pending"
     return ready.status == "True"
 
 

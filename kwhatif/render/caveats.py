@@ -52,6 +52,7 @@ from kwhatif.model.caveat import (
     OrderedPodPending,
     OtherVersion,
     OwnersNotInDump,
+    OwnersSilent,
     PendingAsleep,
     PluginNotModelled,
     PodSecurityNotChecked,
@@ -61,12 +62,14 @@ from kwhatif.model.caveat import (
     QueueNotSeen,
     RecordedChanges,
     Remembered,
+    ReplicaSetsInferred,
     ReplicasKept,
     Sampling,
     SchedulerConfigLeftOut,
     ServiceAccountsNotChecked,
     SomeNamespaces,
     StaleSnapshot,
+    TolerationUnknown,
     TooManyPods,
     TwoMoments,
     UndatedSnapshot,
@@ -297,6 +300,18 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case WorkloadNotInDump(workload=workload, count=count):
             return (
                 f"{workload} is not in the input, but {count} of its pods are: they count as made of another template"
+            )
+        case ReplicaSetsInferred(workloads=workloads):
+            return f"the ReplicaSets of {some(list(workloads))} are not in the input: they are made up of their pods"
+        case OwnersSilent(owners=owners, count=count):
+            return (
+                f"{plural(count, 'pod')} of {some(list(owners))} {'goes' if count == 1 else 'go'}, and nobody makes"
+                " others: the owners are not in the input, or their controllers are not known"
+            )
+        case TolerationUnknown(pods=pods):
+            return (
+                f"{some(list(pods))} on lost nodes: nothing says for how long they tolerate that (the API server"
+                " writes it into every pod), so they are left there"
             )
         case UnknownController(workload=workload):
             return f"{workload}: its controller is not known, so all its pods count as replaced"

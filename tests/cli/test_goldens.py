@@ -55,7 +55,7 @@ COMMANDS = {
     "deschedule-both": f"kwhatif deschedule {DESCHEDULE} --strategy RemoveDuplicates",
     "deschedule-unknown": f"kwhatif deschedule --strategy RemoveDuplicate {FROM}",
     "deschedule-when": f"kwhatif deschedule {DESCHEDULE} --at yesterday",
-    "queue-unknown": f"kwhatif queue shop/reprot default/x {QUEUE}",
+    "queue-unknown": f"kwhatif queue shop/reprot default/x deploy/shop/web /x {QUEUE}",
     **{
         f"cloud-{command}-{name}": f"kwhatif {command} fixtures/cloud/{name}.yaml {CLOUD}"
         for command, name in (
@@ -118,6 +118,19 @@ COMMANDS = {
         for output in ("junit", "sarif", "github", "gitlab")
     },
     "edits-file": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --edits fixtures/edits/edits.yaml",
+    "drain": f"kwhatif drain general-a1 --ignore-daemonsets {FROM}",
+    "drain-blocked": f"kwhatif drain general-a2 --ignore-daemonsets --timeout 12s {FROM}",
+    "drain-refused": f"kwhatif drain general-a1 {FROM} -o wide",
+    "drain-several": f"kwhatif drain 'general-b*' --ignore-daemonsets {FROM}",
+    "drain-selector": f"kwhatif drain -l pool=batch --ignore-daemonsets -q {FROM}",
+    "drain-both": f"kwhatif drain general-a1 -l pool=batch {FROM}",
+    "drain-nothing": f"kwhatif drain {FROM}",
+    "drain-unknown": f"kwhatif drain general-a9 {FROM}",
+    "drain-wrong-selector": f"kwhatif drain general-a1 --pod-selector a=b=c {FROM}",
+    "drain-wrong-timeout": f"kwhatif drain general-a1 --timeout soon {FROM}",
+    "outage": f"kwhatif outage general-a1 {FROM}",
+    "outage-zone": f"kwhatif outage topology.kubernetes.io/zone=eu-west-1b {FROM}",
+    "outage-deleted": f"kwhatif outage general-a2 --deleted {FROM} -o yaml",
     "missing-file": f"kwhatif schedule nowhere.yaml {FROM}",
     "version": "kwhatif --version",
     "fail-on-unknown": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --fail-on nonsense",

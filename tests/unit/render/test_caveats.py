@@ -51,6 +51,7 @@ from kwhatif.model.caveat import (
     OrderedPodPending,
     OtherVersion,
     OwnersNotInDump,
+    OwnersSilent,
     PendingAsleep,
     PluginNotModelled,
     PodSecurityNotChecked,
@@ -60,12 +61,14 @@ from kwhatif.model.caveat import (
     QueueNotSeen,
     RecordedChanges,
     Remembered,
+    ReplicaSetsInferred,
     ReplicasKept,
     Sampling,
     SchedulerConfigLeftOut,
     ServiceAccountsNotChecked,
     SomeNamespaces,
     StaleSnapshot,
+    TolerationUnknown,
     TooManyPods,
     TwoMoments,
     UndatedSnapshot,
@@ -272,6 +275,17 @@ SENTENCES: dict[Caveat, str] = {
     ),
     WorkloadNotInDump(workload="Deployment a/b", count=2): (
         "Deployment a/b is not in the input, but 2 of its pods are: they count as made of another template"
+    ),
+    ReplicaSetsInferred(workloads=("Deployment a/b",)): (
+        "the ReplicaSets of Deployment a/b are not in the input: they are made up of their pods"
+    ),
+    OwnersSilent(owners=("ReplicaSet a/b",), count=2): (
+        "2 pods of ReplicaSet a/b go, and nobody makes others: the owners are not in the input, or their controllers"
+        " are not known"
+    ),
+    TolerationUnknown(pods=("a/b",)): (
+        "a/b on lost nodes: nothing says for how long they tolerate that (the API server writes it into every pod), so"
+        " they are left there"
     ),
     UnknownController(workload="Rollout a/b"): (
         "Rollout a/b: its controller is not known, so all its pods count as replaced"
