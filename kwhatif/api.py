@@ -45,6 +45,7 @@ __all__ = [
     "SchedulerOptions",
     "Source",
     "compare",
+    "deschedule",
     "edited",
     "find_policy",
     "gate",
@@ -364,6 +365,53 @@ def pending(session: Session, *pods: str, namespace: str | None = None, explain:
     require_namespace(within, session.cluster)
     with rare_garbage_collection():
         return worded(ask_queue(session, QueueQuestion(pods=keys, namespace=within, explain=explain)))
+
+
+def deschedule(
+    session: Session,
+    policy: Source | None = None,
+    *,
+    strategy: str | None = None,
+    at: str | None = None,
+    rounds: int = 3,
+    now: datetime | None = None,
+) -> Report:
+    """Whom does a descheduler with this policy evict, why, and where do the replacements land?
+
+    Args:
+        session: the cluster.
+        policy: a DeschedulerPolicy of version descheduler/v1alpha2; see `kwhatif.Source`.
+        strategy: instead, the name of a strategy that runs alone, with its defaults: "RemoveDuplicates".
+        at: the moment that ages count to (RFC 3339); without it, when the cluster was read.
+        rounds: how many cycles to run, unless one evicts nothing.
+        now: what a live cluster's ages count to, instead of now.
+
+    Raises:
+        InputError: the descheduler refuses the policy; the message is its own.
+        ValueError: both policy and strategy are given, or neither; the strategy or the time is none.
+    """
+    _check(session, (policy or strategy,), "deschedule")
+    from kwhatif.descheduler.build import STRATEGIES, strategy_policy
+    from kwhatif.model.nearest import nearest
+    from kwhatif.sources.descheduler_policy import DeschedulerPolicyFile, read_descheduler_policy
+    from kwhatif.whatif.deschedule import DescheduleQuestion, ask_deschedule, moment_of
+
+    if (policy is None) == (strategy is None):
+        raise ValueError("either a policy or a strategy is needed")
+    if policy is not None:
+        file = read_descheduler_policy(named_input(policy, "policy"), session.cluster, stdin=sys.stdin.buffer)
+    elif strategy is not None and strategy in STRATEGIES:
+        file = DeschedulerPolicyFile(f"strategy {strategy}", strategy_policy(strategy), [])
+    else:
+        near = nearest(str(strategy), STRATEGIES)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"there is no strategy {strategy!r}, only {', '.join(STRATEGIES)}{hint}")
+    moment, caveats = moment_of(session, at, (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    question = DescheduleQuestion(
+        policy=file.policy, name=file.name, at=moment, rounds=rounds, caveats=(*file.caveats, *caveats)
+    )
+    with rare_garbage_collection():
+        return worded(ask_deschedule(session, question))
 
 
 def _answer(

@@ -7,10 +7,13 @@ these types by `make generated`.
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 
+from kwhatif.descheduler.attempt import ExtensionPoint, NodeClass, RefusedBy, Stage, Why
 from kwhatif.framework.evidence import Evidence
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.meta import FrozenMeta
@@ -459,6 +462,135 @@ class PolicyRow(_Row):
     findings: tuple[FindingRow, ...] = ()
 
 
+Landing = Literal["SameNode", "Elsewhere", "Preempts", "Pending", "None"]
+Course = Literal["Settles", "Endless", "Open"]
+
+
+class ReplacementRow(_Row):
+    """The pod that comes in the place of an evicted one, and where it lands.
+
+    `landing` None: nothing makes it anew, which `message` explains. A pod on the same node was evicted for nothing.
+    `pod` is the name of a stand-in, unless the controller keeps names.
+    """
+
+    landing: Landing
+    pod: str | None = None
+    node: str | None = None
+    #: All equally good nodes, `node` included.
+    ties: tuple[str, ...] = ()
+    message: str = ""
+    victims: tuple[str, ...] = ()
+
+
+class EvictedRow(_Row):
+    """A pod that the policy evicts; `order` is its place among all attempts."""
+
+    order: int
+    pod: str
+    node: str
+    profile: str
+    plugin: str
+    why: Why
+    #: The pod's owner; of a ReplicaSet that a Deployment has made, the Deployment.
+    workload: str | None = None
+    replacement: ReplacementRow | None = None
+
+
+class EvictionRefusedRow(_Row):
+    """A pod that a plugin wants to evict, and what keeps it from that; `budgets` are those that do."""
+
+    order: int
+    pod: str
+    node: str
+    profile: str
+    plugin: str
+    why: Why
+    by: RefusedBy
+    message: str = ""
+    workload: str | None = None
+    budgets: tuple[str, ...] = ()
+
+
+class SparedRow(_Row):
+    """A pod that the evictor's filters protect before anything is evicted; `reasons` are upstream's words."""
+
+    profile: str
+    pod: str
+    node: str
+    stage: Stage
+    reasons: tuple[str, ...]
+
+
+class StrategyRow(_Row):
+    """One plugin of one profile: how many pods it evicted, what it could not do, what it says to that."""
+
+    profile: str
+    plugin: str
+    extension_point: ExtensionPoint
+    evicted: int
+    refused: int
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+class NodeClassRow(_Row):
+    """What Low- or HighNodeUtilization takes a node for; `percent` is what is used of each resource."""
+
+    profile: str
+    plugin: str
+    node: str
+    node_class: NodeClass = msgspec.field(name="class")
+    percent: dict[str, float]
+
+
+class NodeUseRow(_Row):
+    """How much of a node is requested, in percent of what it has, before the evictions and when all have landed."""
+
+    node: str
+    before: dict[str, float]
+    after: dict[str, float]
+
+
+class RoundRow(_Row):
+    """One descheduling cycle; the next one begins where the replacements have landed."""
+
+    round: int
+    evicted: int
+    refused: int
+    same_node: int
+    elsewhere: int
+    preempting: int
+    pending: int
+    not_replaced: int
+
+
+class DescheduleRow(_Row):
+    """What a descheduler with this policy does in one cycle, and what comes of it.
+
+    `course`: whether later cycles come to an end; they are `Open` where that was not found out in so many rounds.
+    """
+
+    #: A file, or `strategy NAME`.
+    policy: str
+    #: The moment that ages count to.
+    at: str
+    #: Why the descheduler does nothing at all.
+    skipped: str | None = None
+    evicted: tuple[EvictedRow, ...] = ()
+    refused: tuple[EvictionRefusedRow, ...] = ()
+    spared: tuple[SparedRow, ...] = ()
+    plugins: tuple[StrategyRow, ...] = ()
+    node_classes: tuple[NodeClassRow, ...] = ()
+    nodes: tuple[NodeUseRow, ...] = ()
+    rounds: tuple[RoundRow, ...] = ()
+    course: Course = "Settles"
+
+    @property
+    def landings(self) -> Mapping[Landing, int]:
+        """How many replacements land how."""
+        return Counter(row.replacement.landing for row in self.evicted if row.replacement is not None)
+
+
 class ProblemRow(_Row):
     """A manifest that could not be read; the others were judged without it."""
 
@@ -491,6 +623,8 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     policy: PolicyRow | None = None
     #: Of the command `queue`: the pending pods, in the order of `decisions`.
     queue: QueueRow | None = None
+    #: Of the command `deschedule`.
+    deschedule: DescheduleRow | None = None
     problems: tuple[ProblemRow, ...] = ()
     #: What follows, of commands that play it forward.
     story: Story | None = None

@@ -67,7 +67,8 @@ def one_of(choices: type[Enum]) -> str:
     return f"{', '.join(others)} or {last}"
 
 
-def _complete_fail_on(incomplete: str) -> list[str]:
+def complete_fail_on(incomplete: str) -> list[str]:
+    """The conditions that the list may go on with."""
     from kwhatif.model.caveat import CODES
     from kwhatif.whatif.fail_on import CONDITIONS
 
@@ -90,7 +91,7 @@ FailOn = Annotated[
         "--fail-on",
         metavar="LIST",
         help="What makes the exit code 1: none, or any of unschedulable,preemption,budget-violation,caveats,CODE.",
-        autocompletion=_complete_fail_on,
+        autocompletion=complete_fail_on,
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")]

@@ -90,8 +90,8 @@ class Outcome(msgspec.Struct, frozen=True):
 NOTHING = Outcome()
 
 
-class View(Protocol):
-    """What a controller sees of the world at one moment."""
+class Moment(Protocol):
+    """The world at one moment: all that the Eviction API looks at."""
 
     @property
     def state(self) -> State:
@@ -100,6 +100,16 @@ class View(Protocol):
     @property
     def now(self) -> float:
         """Seconds since the start."""
+
+    def at(self, time: str) -> float:
+        """An RFC 3339 time in seconds since the start; before the start it is negative."""
+
+    def stamp(self, seconds: float) -> str:
+        """The other way round."""
+
+
+class View(Moment, Protocol):
+    """What a controller sees of the world at one moment."""
 
     @property
     def silent(self) -> Mapping[str, float]:
@@ -114,12 +124,6 @@ class View(Protocol):
 
     def owned(self, owner: KubernetesObject, kind: type[T]) -> Sequence[T]:
         """The objects of another kind that it controls, such as a Deployment's ReplicaSets, in the same order."""
-
-    def at(self, time: str) -> float:
-        """An RFC 3339 time in seconds since the start; before the start it is negative."""
-
-    def stamp(self, seconds: float) -> str:
-        """The other way round."""
 
     def memory(self, controller: str, key: str) -> dict[str, Any]:
         """What a controller wants to know of a key at its next sync: back-offs, counts.

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
-from kwhatif.controllers.contract import DeletePod, Update, View, Write
+from kwhatif.controllers.contract import DeletePod, Moment, Update, Write
 from kwhatif.model.pod import Pod, PodCondition, is_ready
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 
@@ -43,7 +43,7 @@ class EvictionApi:
     That is what the API server itself has counted down. What the disruption controller makes of it comes later.
     """
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: Moment) -> None:
         self._view = view
         self._cluster = view.state.cluster
         self._statuses: dict[str, PodDisruptionBudgetStatus] = {}
@@ -109,7 +109,7 @@ class EvictionApi:
         return f"The disruption budget {name} does not allow evicting pods currently"
 
 
-def sync_failure(key: str, view: View) -> SyncFailed | None:
+def sync_failure(key: str, view: Moment) -> SyncFailed | None:
     """Why the disruption controller cannot count the budget; None where it can."""
     cluster = view.state.cluster
     budget = cluster.all(PodDisruptionBudget)[key]

@@ -19,7 +19,7 @@ TAINTED = PodCondition(type="DisruptionTarget", status="True", reason="DeletionB
 _NOT_TOLERATED = -1.0
 #: The API server lets every pod tolerate these, for 300 s unless told otherwise (`defaulttolerationseconds`). One that
 #: says nothing of them was never stored by it: for how long it would stay nobody knows, and so it is left alone.
-_DEFAULTED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+DEFAULTED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 class TaintEviction:
@@ -96,7 +96,7 @@ def _tolerated_for(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -
     for taint in taints:
         used = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
         if used is None:
-            if taint.key in _DEFAULTED:
+            if taint.key in DEFAULTED:
                 continue
             return _NOT_TOLERATED
         if used.toleration_seconds is not None:

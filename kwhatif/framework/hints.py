@@ -186,6 +186,16 @@ def changed_keys(old: Mapping[str, str], new: Mapping[str, str]) -> set[str]:
     return {key for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
 
 
+def answer_at_once(waiting: PodInfo, old: Pod | None, new: Pod | None) -> QueueingHint | None:
+    """How hints about pods that take room begin: an update of the pod itself queues it, pods without room never do.
+
+    None: the hint has to look at the pods.
+    """
+    if old is not None and new is not None and is_same_pod(waiting, new):
+        return QUEUE
+    return None if all(is_scheduled(pod) for pod in (old, new) if pod is not None) else QUEUE_SKIP
+
+
 def is_scheduled(pod: Pod) -> bool:
     """Whether the pod takes room: it has a node, or is nominated to one."""
     return bool(pod.spec.node_name or pod.status.nominated_node_name)

@@ -415,6 +415,25 @@ class WorkloadNotInDump(_Caveat, tag="workload-not-in-dump", kw_only=True):
     count: int
 
 
+class ReplicaSetsInferred(_Caveat, tag="replica-sets-inferred", kw_only=True):
+    """The input has Deployments and their pods, and not the ReplicaSets between: these are made up of the pods."""
+
+    workloads: tuple[str, ...]
+
+
+class OwnersSilent(_Caveat, tag="owners-silent", kw_only=True):
+    """Pods go, and nobody makes others: their owners are not in the input, or their controllers are not known."""
+
+    owners: tuple[str, ...]
+    count: int
+
+
+class TolerationUnknown(_Caveat, tag="toleration-unknown", kw_only=True):
+    """Pods on lost nodes do not say for how long they tolerate that, as pods in a cluster do: they are left there."""
+
+    pods: tuple[str, ...]
+
+
 class UnknownController(_Caveat, tag="unknown-controller", kw_only=True):
     """A custom resource has pods already, and how its controller replaces them is not known: all count as replaced."""
 
@@ -452,6 +471,47 @@ class FieldIgnored(_Caveat, tag="field-ignored", kw_only=True):
     hint: str = ""
 
 
+class PolicyIsEmpty(_Caveat, tag="descheduler-policy-empty", kw_only=True):
+    """The descheduler takes its policy for an empty one, and does nothing."""
+
+    warns: ClassVar[bool | None] = True
+    why: str
+
+
+class NoMetrics(_Caveat, tag="no-metrics", kw_only=True):
+    """A descheduler policy goes by measured use, and the input has no NodeMetrics: most dumps leave them out."""
+
+    missing: bool = True
+
+
+class PrometheusNotAsked(_Caveat, tag="prometheus-not-asked", kw_only=True):
+    """A descheduler policy goes by what Prometheus says, which is not asked: the strategy evicts nothing here."""
+
+    missing: bool = True
+    plugin: str
+
+
+class MomentNotKnown(_Caveat, tag="moment-not-known", kw_only=True):
+    """Ages count from the newest time in the dump, since nobody said when it was taken."""
+
+    moment: str
+
+
+class EvictedAtOnce(_Caveat, tag="evicted-at-once", kw_only=True):
+    """Evicted pods count as gone at once; in a cluster they keep their place while they terminate."""
+
+
+class EvictionOrder(_Caveat, tag="eviction-order", kw_only=True):
+    """Which pods a descheduler evicts depends on the order in which it comes upon nodes and pods, which is random."""
+
+
+class OwnersNotInDump(_Caveat, tag="owners-not-in-dump", kw_only=True):
+    """The controllers of evicted pods are not in the input: every pod that they own counts as replaced."""
+
+    missing: bool = True
+    kind: str
+
+
 class VersionNotDefault(_Caveat, tag="version-not-default", kw_only=True):
     """Objects of a version that only API servers serve that are asked to."""
 
@@ -478,7 +538,7 @@ class BindingNotDated(_Caveat, tag="binding-not-dated", kw_only=True):
 
 
 class Batching(_Caveat, tag="batching", kw_only=True):
-    """Equal pods may be placed by the ranking made for the first of them (OpportunisticBatching)."""
+    """Equal pods are placed by the ranking made for the first of them: that is so if they follow at once."""
 
 
 class ClaimUnbound(_Caveat, tag="claim-unbound", kw_only=True):
@@ -555,11 +615,21 @@ Caveat = (
     | ReplicasKept
     | TooManyPods
     | WorkloadNotInDump
+    | ReplicaSetsInferred
+    | OwnersSilent
+    | TolerationUnknown
     | UnknownController
     | OrderedPodPending
     | PendingAsleep
     | OneOfEqualPods
     | FieldIgnored
+    | PolicyIsEmpty
+    | NoMetrics
+    | PrometheusNotAsked
+    | MomentNotKnown
+    | EvictedAtOnce
+    | EvictionOrder
+    | OwnersNotInDump
     | VersionNotDefault
     | CustomKind
     | BindingNotDated

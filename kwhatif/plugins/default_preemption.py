@@ -37,6 +37,7 @@ class DefaultPreemption(EvictsByPolicy):
 
     name: ClassVar[str] = "DefaultPreemption"
     policy: Policy = Policy()
+    preempts_beside_the_loop: ClassVar[bool] = True
     post_filter_kind: ClassVar[PostFilterKind] = PostFilterKind.EVALUATES
 
     def __init__(self, args: DefaultPreemptionArgs | None = None) -> None:

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from kwhatif.framework.guard import unguarded
 from kwhatif.framework.hints import Registration, registrations
-from kwhatif.framework.plugin import PreEnqueuePlugin
+from kwhatif.framework.plugin import PreemptsBesideTheLoop, PreEnqueuePlugin
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import Status
-from kwhatif.plugins.default_preemption import DefaultPreemption
 from kwhatif.queue.backoff_queue import SECOND
 from kwhatif.queue.preempting import Preempting
 from kwhatif.state.pod_info import PodInfo
@@ -43,7 +42,7 @@ def queue_profile(profile: Profile, snapshot: State, preempting: Preempting) -> 
 
 
 def _check(plugin: PreEnqueuePlugin, snapshot: State, preempting: Preempting) -> Callable[[PodInfo], Status]:
-    if isinstance(unguarded(plugin), DefaultPreemption):
+    if isinstance(unguarded(plugin), PreemptsBesideTheLoop):
         return preempting.pre_enqueue
     return partial(_ask, plugin, snapshot)
 

@@ -21,6 +21,8 @@ from kwhatif.model.caveat import (
     CustomKind,
     DanglingReference,
     DevicesNotModelled,
+    EvictedAtOnce,
+    EvictionOrder,
     ExtenderBinds,
     ExtenderNotAsked,
     ExtenderOddity,
@@ -28,12 +30,14 @@ from kwhatif.model.caveat import (
     ImagesNotCompared,
     Lacking,
     MissingServiceAccounts,
+    MomentNotKnown,
     NoBudgets,
     NoDates,
     NodeNameSet,
     NoDevices,
     NoImages,
     NoLimits,
+    NoMetrics,
     NoNamespaces,
     NoNodes,
     NoPods,
@@ -47,19 +51,25 @@ from kwhatif.model.caveat import (
     OneOfEqualPods,
     OrderedPodPending,
     OtherVersion,
+    OwnersNotInDump,
+    OwnersSilent,
     PendingAsleep,
     PluginNotModelled,
     PodSecurityNotChecked,
+    PolicyIsEmpty,
     PreemptionSampling,
+    PrometheusNotAsked,
     QueueNotSeen,
     RecordedChanges,
     Remembered,
+    ReplicaSetsInferred,
     ReplicasKept,
     Sampling,
     SchedulerConfigLeftOut,
     ServiceAccountsNotChecked,
     SomeNamespaces,
     StaleSnapshot,
+    TolerationUnknown,
     TooManyPods,
     TwoMoments,
     UndatedSnapshot,
@@ -291,6 +301,18 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             return (
                 f"{workload} is not in the input, but {count} of its pods are: they count as made of another template"
             )
+        case ReplicaSetsInferred(workloads=workloads):
+            return f"the ReplicaSets of {some(list(workloads))} are not in the input: they are made up of their pods"
+        case OwnersSilent(owners=owners, count=count):
+            return (
+                f"{plural(count, 'pod')} of {some(list(owners))} {'goes' if count == 1 else 'go'}, and nobody makes"
+                " others: the owners are not in the input, or their controllers are not known"
+            )
+        case TolerationUnknown(pods=pods):
+            return (
+                f"{some(list(pods))} on lost nodes: nothing says for how long they tolerate that (the API server"
+                " writes it into every pod), so they are left there"
+            )
         case UnknownController(workload=workload):
             return f"{workload}: its controller is not known, so all its pods count as replaced"
         case OrderedPodPending(workload=workload, pod=pod):
@@ -300,6 +322,29 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             )
         case FieldIgnored(where=where, problem=problem, hint=hint):
             return f"{where}: {problem}" + (f" ({hint})" if hint else "")
+        case PolicyIsEmpty(why=why):
+            return f"the descheduler takes the policy for an empty one, since {why}: nothing is ever evicted"
+        case NoMetrics():
+            return (
+                "the policy goes by the measured use of nodes, and the input has none: add the output of"
+                " kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes and .../pods to it"
+            )
+        case PrometheusNotAsked(plugin=plugin):
+            return f"{plugin} goes by what Prometheus says, which kwhatif does not ask: here it evicts nothing"
+        case MomentNotKnown(moment=moment):
+            return f"the input does not say when it was taken: ages count to its newest time, {moment} (see --at)"
+        case EvictedAtOnce():
+            return (
+                "evicted pods count as gone at once: in the cluster they keep their place on the node until they have"
+                " terminated, and a replacement may land elsewhere"
+            )
+        case EvictionOrder():
+            return (
+                "the descheduler takes nodes and pods in random order: another order evicts other pods, here nodes come"
+                " by name, and pods by namespace and name"
+            )
+        case OwnersNotInDump(kind=kind):
+            return f"the input has no {kind}s: every evicted pod that one of them owns counts as replaced"
         case VersionNotDefault(kind=kind, version=version, count=count):
             return f"{kind} in {version}, {plural(count, 'object')}: served only by clusters that turn this version on"
         case CustomKind(kind=kind, version=version, count=count):
@@ -314,9 +359,9 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             )
         case Batching():
             return (
-                "where spreading by default is off, kube-scheduler may place equal pods by the ranking that it made for"
-                " the first of them (OpportunisticBatching, on by default); kwhatif ranks the nodes for each, so"
-                " another one may be taken"
+                "where spreading by default is off, kube-scheduler places equal pods by the ranking that it made for"
+                " the first of them (OpportunisticBatching), and so does kwhatif; if more than half a second passes"
+                " between them, it ranks the nodes anew, and another one may be taken"
             )
         case PendingAsleep(pods=pods):
             are, them, they = ("is", "it", "it") if len(pods) == 1 else ("are", "them", "they")

@@ -11,6 +11,7 @@ from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
+from kwhatif.render.markdown_deschedule import deschedule_parts
 from kwhatif.render.markdown_queue import queue_parts
 from kwhatif.render.markdown_text import SIGNS, ZERO_WIDTH_SPACE, cell, code, limited, prose, rows_of
 from kwhatif.render.node_names import NodeNames, nodes_in
@@ -33,6 +34,8 @@ def to_markdown(report: Report) -> str:
     """A heading with the verdict, a table, the findings; everything from manifests and cluster is inert."""
     if report.queue is not None:
         parts = queue_parts(report.queue)
+    elif report.deschedule is not None:
+        parts = deschedule_parts(report.deschedule)
     else:
         parts = _gate(report) if report.command == "gate" else _decisions(report)
     return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"

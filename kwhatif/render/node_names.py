@@ -44,6 +44,8 @@ def nodes_in(report: Report) -> Iterator[str]:
         yield from _nodes_of(decision)
     for workload in report.workloads:
         yield from workload.nodes
+    if report.deschedule is not None:
+        yield from (row.node for row in report.deschedule.nodes)
 
 
 def _nodes_of(decision: Decision) -> Iterator[str]:

@@ -12,6 +12,7 @@ from rich.text import Text
 from kwhatif.model.caveat import NothingJudged
 from kwhatif.render.amounts import plural, seconds
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
+from kwhatif.render.deschedule import deschedule
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.gate import gate, queued_before
@@ -50,6 +51,8 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
         return story_tables(report.story, detail)
     if report.queue is not None:
         return queue(report, report.queue, detail)
+    if report.deschedule is not None:
+        return deschedule(report.deschedule, detail)
     return (_gate if report.command == "gate" else _judged)(report, detail)
 
 

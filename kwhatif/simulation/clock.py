@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
@@ -49,24 +50,32 @@ def start_of(cluster: Cluster) -> int:
     """
     if cluster.taken_at:
         return parse_time(cluster.taken_at)
-    times = {node.metadata.creation_timestamp for node in cluster.all(Node).values()}
+    times = {node.metadata.creation_timestamp or "" for node in cluster.all(Node).values()}
     for pod in cluster.all(Pod).values():
-        times.update((pod.metadata.creation_timestamp, pod.status.start_time))
-    known = [parse_time(time) for time in times if time]
-    return max(known) - max(known) % SECOND + 60 * SECOND if known else parse_time(_SOME_START)
+        times.add(pod.metadata.creation_timestamp or "")
+        times.add(pod.status.start_time or "")
+    # As the API server writes them, the latest is the last as a text; parsing all would take its time.
+    plain = max((time for time in times if len(time) == len(_SOME_START) and time.endswith("Z")), default="")
+    odd = {time for time in times if time and (len(time) != len(_SOME_START) or not time.endswith("Z"))}
+    latest = max(map(parse_time, filter(None, (plain, *odd))), default=None)
+    return parse_time(_SOME_START) if latest is None else latest - latest % SECOND + 60 * SECOND
 
 
 class Agenda(Generic[T]):
     """What is due, in the order of time; at one moment in the order of `order`, a text."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, str, int, T]] = []
+        self._heap: list[tuple[float, str, int, T, float]] = []
         self._count = 0
 
-    def put(self, time: float, order: str, item: T) -> None:
-        """Something is due at that time."""
+    def put(self, time: float, order: str, item: T, now: float) -> None:
+        """Something is due at that time; `now`: when that became clear."""
         self._count += 1
-        heappush(self._heap, (time, order, self._count, item))
+        heappush(self._heap, (time, order, self._count, item, now))
+
+    def known_since(self, time: float) -> Iterator[T]:
+        """What was due at that time already, and still is."""
+        return (item for _, _, _, item, since in self._heap if since <= time)
 
     def next(self) -> float | None:
         """When the next thing is due."""

@@ -57,6 +57,10 @@ class Kubelets:
         times = [time for time in (self._agenda.next(), self._last.next()) if time is not None]
         return min(times, default=None)
 
+    def is_due_since(self, time: float) -> bool:
+        """Whether anything is still to come that was to come at that time already."""
+        return any(self._agenda.known_since(time))
+
     def act(self) -> bool:
         """Let happen what is due; whether anything was."""
         due = self._agenda.take(self._world.now)
@@ -77,7 +81,8 @@ class Kubelets:
         key = key_of(pod)
         agenda = self._last if what is _What.GO else self._agenda
         order = f"{what.value} {key}"
-        agenda.put(self._world.now + max(delay, 0.0), order, _Due(what, key, pod.metadata.uid, because, phase))
+        now = self._world.now
+        agenda.put(now + max(delay, 0.0), order, _Due(what, key, pod.metadata.uid, because, phase), now)
 
     def _take_over(self, pod: Pod) -> None:
         """A pod that is there at the start. One that runs and is not ready stays so: nothing says when it will be."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from kwhatif.model.cluster import KubernetesObject, key_of
@@ -13,6 +15,8 @@ from kwhatif.model.workload import Job
 from kwhatif.simulation.pods import is_ready
 from kwhatif.simulation.world import World
 
+#: A picture that has come back so often is a loop, whatever is yet to come.
+_TIMES = 4
 #: Fingerprints are added up and subtracted within so many bits.
 _MASK = (1 << 64) - 1
 #: A pod of a StatefulSet keeps its name, and that of a DaemonSet its node.
@@ -29,8 +33,8 @@ class Cycle(msgspec.Struct, frozen=True):
     #: The ids of the first event of the round, and of the first one after it.
     first: int
     last: int
-    #: It could not be seen to its end: no time passes at all; what was seen.
-    why: str = ""
+    #: Why it is not sure to come back for ever; "" where it is.
+    doubt: str = ""
 
     @classmethod
     def at_one_moment(cls, world: World, why: str) -> Cycle:
@@ -39,10 +43,12 @@ class Cycle(msgspec.Struct, frozen=True):
         return cls(world.now, world.now, max(0, last - 100), last, why)
 
 
-class _Seen(msgspec.Struct, frozen=True):
+class _Seen(msgspec.Struct):
     at: float
     churn: int
     events: int
+    #: How often it has come back.
+    times: int = 0
 
 
 class Loops:
@@ -50,12 +56,9 @@ class Loops:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        #: Of what is different from the start.
         self._sum = 0
         self._seen: dict[int, _Seen] = {}
-        cluster = world.state.cluster
-        for kind in (Pod, Node, PodDisruptionBudget, Job):
-            for obj in cluster.all(kind).values():
-                self._sum += _of(obj)
         world.watchers.append(self._observe)
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
@@ -67,17 +70,26 @@ class Loops:
         """Somebody acts from outside: what was before does not count."""
         self._seen = {}
 
-    def look(self, evictors: int) -> Cycle | None:
-        """Whether the present was there before; `evictors`: how many are at work."""
+    def look(self, evictors: int, is_due_since: Callable[[float], bool]) -> Cycle | None:
+        """Whether the present was there before.
+
+        Args:
+            evictors: how many are at work.
+            is_due_since: whether anything that was due at a time already is still to come: it may end the loop.
+        """
         world = self._world
         mark = (self._sum & _MASK) ^ evictors
         now = _Seen(world.now, world.churn, len(world.history.events))
-        before = self._seen.get(mark)
-        if before is not None and world.churn > before.churn and now.at > before.at:
+        before = self._seen.setdefault(mark, now)
+        if before is now or world.churn == before.churn or now.at == before.at:
+            return None
+        if not is_due_since(before.at):
             return Cycle(before.at, now.at, before.events, now.events)
-        if before is None:
-            self._seen[mark] = now
-        return None
+        now.times = before.times + 1
+        self._seen[mark] = now
+        if now.times < _TIMES:
+            return None
+        return Cycle(before.at, now.at, before.events, now.events, "something that is yet to come may end it")
 
 
 _OBSERVED = (Pod, Node, PodDisruptionBudget, Job)

@@ -13,6 +13,7 @@ from kwhatif.model.workload import ReplicaSet
 
 #: Kind of the owner, its namespace, its name, and the kind of what it controls.
 _Place = tuple[str, str, str, type]
+_NONE: Mapping[str, ReplicaSet] = {}
 
 
 class Owned:
@@ -23,6 +24,8 @@ class Owned:
         self._keys: dict[_Place, dict[str, None]] = {}
         #: Places whose keys are not in order yet.
         self._unsorted: set[_Place] = set()
+        #: By key, those that have gone: their pods, which go after them, were their Deployments'.
+        self.gone: dict[str, ReplicaSet] = {}
         for kind in cluster.counts():
             if kind is not Node:
                 objects: Mapping[str, Any] = cluster.all(kind)
@@ -34,6 +37,8 @@ class Owned:
 
     def changed(self, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
         """An object has come, changed or gone."""
+        if isinstance(before, ReplicaSet) and after is None:
+            self.gone[key_of(before)] = before
         old = None if before is None else _place(before)
         new = None if after is None else _place(after)
         if old == new:
@@ -69,16 +74,18 @@ def _is(uid: str, owner: OwnerReference | None) -> bool:
     return owner is not None and (not owner.uid or owner.uid == uid)
 
 
-def root_of(pod: Pod, cluster: Cluster) -> str | None:
+def root_of(pod: Pod, cluster: Cluster, gone: Mapping[str, ReplicaSet] = _NONE) -> str | None:
     """The workload that the pod belongs to, as "Deployment shop/web"; None for a bare pod.
 
-    A ReplicaSet's Deployment is looked up; an owner that is not there is named by the reference.
+    A ReplicaSet's Deployment is looked up, also of one that is `gone`; an owner that is not there is named by the
+    reference.
     """
     namespace = pod.metadata.namespace
     owner = controller_of(pod.metadata)
     if owner is None:
         return None
-    replica_set = cluster.get(ReplicaSet, f"{namespace}/{owner.name}") if owner.kind == "ReplicaSet" else None
+    key = f"{namespace}/{owner.name}"
+    replica_set = (cluster.get(ReplicaSet, key) or gone.get(key)) if owner.kind == "ReplicaSet" else None
     above = None if replica_set is None else controller_of(replica_set.metadata)
     top = owner if above is None else above
     return f"{top.kind} {namespace}/{top.name}"

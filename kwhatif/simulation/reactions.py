@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from kwhatif.controllers.contract import Controller, Create, Outcome
 from kwhatif.model.cluster import KubernetesObject
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.simulation.clock import Agenda
 from kwhatif.simulation.world import World
 
@@ -39,15 +41,22 @@ class Reactions:
         self._again: dict[tuple[int, str], float] = {}
         #: How many timers of a key have come to nothing since something has.
         self._vain: dict[tuple[int, str], int] = {}
+        #: Of keys whose last write was refused: the generation of the state then. Before it changes, trying is in vain.
+        self._refused: dict[tuple[int, str], int] = {}
         world.watchers.append(self._observe)
 
     def start(self) -> None:
-        """Every controller looks at everything once, as after a restart."""
+        """Every controller looks at everything once, as after a restart.
+
+        Left out are pods that simply run: their controllers look at them anyway. And budgets: what their status says
+        is what the disruption controller has counted, or what was counted when the cluster was read.
+        """
         cluster = self._world.state.cluster
         for kind in list(cluster.counts()):
             objects: Mapping[str, KubernetesObject] = cluster.all(kind)
             for obj in list(objects.values()):
-                self._observe(None, obj, None)
+                if not _simply_is(obj, self._world):
+                    self._observe(None, obj, None)
 
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
         """Every controller that it concerns looks at the object, as if it were new."""
@@ -63,12 +72,22 @@ class Reactions:
 
     def next(self) -> float | None:
         """When the next timer is due that may change anything; None if there is none."""
-        times = [time for place, time in self._again.items() if self._vain.get(place, 0) < _IDLE_AFTER]
+        unchanged = self._world.state.generation
+        times = [
+            time
+            for place, time in self._again.items()
+            if self._vain.get(place, 0) < _IDLE_AFTER and self._refused.get(place) != unchanged
+        ]
         return min(times, default=None)
 
     def next_of_all(self) -> float | None:
         """When the next timer is due."""
         return min(self._again.values(), default=None)
+
+    def is_due_since(self, time: float) -> bool:
+        """Whether a timer still runs that ran at that time already."""
+        timers = self._timers.known_since(time)
+        return any(self._again.get((timer.controller, timer.key)) == timer.time for timer in timers)
 
     def tick(self) -> bool:
         """Timers that are due make their keys due; whether there were any."""
@@ -89,7 +108,8 @@ class Reactions:
         time = max(time, self._world.now)
         if self._again.get(place) != time:
             self._again[place] = time
-            self._timers.put(time, f"{number:02} {_in_order(key)}", _Timer(number, key, time, because))
+            timer = _Timer(number, key, time, because)
+            self._timers.put(time, f"{number:02} {_in_order(key)}", timer, self._world.now)
 
     # --- syncs ---------------------------------------------------------------------------------------
 
@@ -131,14 +151,23 @@ class Reactions:
         if outcome.writes:
             self._vain.pop((number, key), None)
         self._wake_again(number, key, outcome.again, because)
-        actor = f"{controller.name} {key}"
+        actor = f"{controller.name} {key}".rstrip()
         for write in outcome.writes:
             denied = self._world.write(write, actor, because)
             if denied is not None and isinstance(write, Create):
                 refused = getattr(controller, "refused", None)
                 if refused is not None:
                     self._carry_out(number, key, refused(key, write, denied, self._world), because)
+                self._refused[number, key] = self._world.state.generation
                 return
+
+
+def _simply_is(obj: KubernetesObject, world: World) -> bool:
+    if isinstance(obj, PodDisruptionBudget):
+        return obj.status is not None and not obj.status.disrupted_pods
+    if not isinstance(obj, Pod) or obj.status.phase != "Running" or obj.metadata.deletion_timestamp is not None:
+        return False
+    return world.state.node(obj.spec.node_name) is not None and world.has_controller(obj)
 
 
 def _in_order(key: str) -> str:

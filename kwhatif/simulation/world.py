@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
@@ -14,8 +14,11 @@ from kwhatif.admission.new_pod import admit_pod
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
+from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.model.workload import DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import Event, Gone, History
 from kwhatif.simulation.owned import Owned, root_of
@@ -78,6 +81,17 @@ class World:
         """See `View`."""
         return self._memory.setdefault((controller, key), {})
 
+    def has_controller(self, pod: Pod) -> bool:
+        """Whether the pod's controller is there; also where it has none."""
+        owner = controller_of(pod.metadata)
+        if owner is None:
+            return True
+        kind = _CONTROLLERS.get(owner.kind)
+        if kind is None:
+            return True
+        found = self.state.cluster.get(kind, f"{pod.metadata.namespace}/{owner.name}")
+        return found is not None and (not owner.uid or not found.metadata.uid or owner.uid == found.metadata.uid)
+
     # --- writing -------------------------------------------------------------------------------------
 
     def note(
@@ -113,6 +127,9 @@ class World:
         self._announce(before, obj, event)
 
     def _announce(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
+        changed = after or before
+        if isinstance(changed, ResourceQuota):
+            self._usage.count_again(changed.metadata.namespace, self.state.cluster)
         self._owned.changed(before, after)
         for watcher in self.watchers:
             watcher(before, after, event)
@@ -231,11 +248,15 @@ class World:
         if uid in self.history.gone:
             return
         del event
-        owner = root_of(pod, self.state.cluster)
+        owner = root_of(pod, self.state.cluster, self._owned.gone)
         node = pod.spec.node_name or None
         self.history.lose(Gone(key_of(pod), uid, owner, uid in self._initial, node, how, by, self.now))
 
 
+#: Kinds that control pods. Of other kinds nothing is known.
+_CONTROLLERS: Mapping[str, type[Any]] = {
+    kind.__name__: kind for kind in (DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet)
+}
 _VERBS = {
     "Preempted": "preempted",
     "Evicted": "evicted",

@@ -51,8 +51,10 @@ class ConfigFile(NamedTuple):
         return f"{self.name}, line {line}" if line else self.name
 
 
-def read_config(path: str, *, stdin: BinaryIO, kind: str = "KubeSchedulerConfiguration") -> ConfigFile:
-    """Read one file, or "-"; of two equal keys neither counts.
+def read_config(
+    path: str, *, stdin: BinaryIO, kind: str = "KubeSchedulerConfiguration", may_be_empty: bool = False
+) -> ConfigFile:
+    """Read one file, or "-"; of two equal keys neither counts. One that may be empty is then an empty object.
 
     Raises:
         InputError: the file cannot be read, or is not one YAML or JSON object.
@@ -67,6 +69,8 @@ def read_config(path: str, *, stdin: BinaryIO, kind: str = "KubeSchedulerConfigu
                 for line, key in repeated_keys(text):
                     problems.add(f"{name}, line {line}", f'key "{key}" already set in map')
     problems.raise_if_any()
+    if may_be_empty and not found and texts:
+        return ConfigFile(*texts[0], {})
     if len(found) != 1:
         raise InputError([Problem(path, f"expected one {kind}, found {len(found)} documents")])
     try:

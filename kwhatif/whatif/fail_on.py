@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from kwhatif.model.caveat import CODES
 from kwhatif.policy.names import CAVEATS, did_you_mean
-from kwhatif.report import Decision, Outcome, QueuedPodRow, Report, WorkloadRow
+from kwhatif.report import Decision, Landing, Outcome, QueuedPodRow, Report, WorkloadRow
 
 
 def _stays_pending(decision: Decision) -> bool:
@@ -25,6 +25,10 @@ def _comes_to(outcome: Outcome) -> Callable[[Report], bool]:
     return lambda report: any(decision.outcome == outcome for decision in report.decisions)
 
 
+def _lands(landing: Landing) -> Callable[[Report], bool]:
+    return lambda report: report.deschedule is not None and report.deschedule.landings.get(landing, 0) > 0
+
+
 def _sleeps_though_it_fits(row: QueuedPodRow) -> bool:
     return row.after is not None and row.after.fate == "Asleep" and row.after.node is not None
 
@@ -41,11 +45,17 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "ignored": _comes_to("Ignored"),
     "preemption": _comes_to("Preempts"),
     "budget-violation": lambda report: any(map(_breaks_budget, report.decisions)),
+    "evictions": lambda report: report.deschedule is not None and bool(report.deschedule.evicted),
+    "useless": _lands("SameNode"),
+    "endless": lambda report: report.deschedule is not None and report.deschedule.course == "Endless",
     "asleep": lambda report: report.queue is not None and any(map(_sleeps_though_it_fits, report.queue.pods)),
     CAVEATS: lambda report: bool(report.caveat_details),
-    "pending": lambda report: report.story is not None and bool(report.story.pending),
+    "pending": lambda report: (report.story is not None and bool(report.story.pending)) or _lands("Pending")(report),
     "stalled": _ends(("stalled", "rollout-stuck")),
     "cycling": _ends(("cycling", "horizon")),
+    "harm": lambda report: (
+        report.story is not None and report.story.verdict is not None and not report.story.verdict.ok
+    ),
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }
 #: Other spellings: a policy's, and the name that budgets have in kubectl.

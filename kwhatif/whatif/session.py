@@ -69,6 +69,11 @@ class Session:
         other.unedited = self.unedited or self
         return other
 
+    @property
+    def taken_at(self) -> str | None:
+        """When the dump was taken; None of a live cluster, and where a dump does not show it."""
+        return self._taken_at
+
     def stale(self, limit: int | None = None) -> Iterator[Caveat]:
         """That the cluster was read longer ago than `limit`, in seconds (None: an hour), or nobody knows when."""
         if self.age is None or self._taken_at is None:

@@ -17,9 +17,11 @@ from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Settle
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
+from kwhatif.model.caveat import Caveat, ReplicaSetsInferred
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
+from kwhatif.model.workload import ReplicaSet
 from kwhatif.report import Report
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
@@ -29,7 +31,9 @@ from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.story import CommandRow
 from kwhatif.whatif.edited import Given
 from kwhatif.whatif.session import Session
+from kwhatif.whatif.story_caveats import caveats_of_story
 from kwhatif.whatif.story_rows import story_of
+from kwhatif.workloads.missing_sets import missing_replica_sets
 
 USER = "user"
 
@@ -46,7 +50,8 @@ def simulate(session: Session, steps: Sequence[Given], parameters: Parameters, n
         if not _goes_on_at_once(step.edit, None if after is None else after.edit):
             playing.engine.settle()
     story = story_of(playing.engine, tuple(playing.commands))
-    report = session.report("simulate", (), (*session.caveats, *session.stale()))
+    caveats = (*session.caveats, *session.stale(), *playing.caveats, *caveats_of_story(playing.engine))
+    report = session.report("simulate", (), caveats)
     return replace(report, story=story)
 
 
@@ -62,6 +67,11 @@ class _Playing:
 
     def __init__(self, session: Session, parameters: Parameters, namespace: str) -> None:
         state = session.snapshot.fork()
+        self.caveats: tuple[Caveat, ...] = ()
+        inferred = list(missing_replica_sets(state.cluster))
+        if inferred:
+            state.apply(*map(Upsert, inferred))
+            self.caveats = (ReplicaSetsInferred(workloads=tuple(sorted(set(map(_deployment, inferred))))),)
         controllers = all_controllers(parameters.node_monitor_grace_period)
         self.engine = Engine(state, session.profiles, controllers, Clock(start_of(state.cluster)), parameters)
         self._drains: list[tuple[str, Drain, float]] = []
@@ -130,6 +140,10 @@ class _Playing:
         self.engine.perform(written)
         if refusals:
             raise InputError([Problem(step.where, refusal) for refusal in refusals])
+
+
+def _deployment(replica_set: ReplicaSet) -> str:
+    return f"Deployment {replica_set.metadata.namespace}/{replica_set.metadata.owner_references[0].name}"
 
 
 def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:

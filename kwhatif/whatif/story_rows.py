@@ -196,5 +196,5 @@ def _cycle(engine: Engine, cycle: Cycle) -> CycleRow:
         participants=tuple(sorted(participants)),
         events=(cycle.first, max(cycle.first, cycle.last - 1)),
         remedies=(),
-        suspected=bool(cycle.why),
+        suspected=bool(cycle.doubt),
     )

@@ -77,7 +77,7 @@ def _only_named(kind: type[T], obj: Deployment | CronJob, cluster: Cluster) -> I
     for (namespace, owner, name), pods in cluster.derived(_by_controller, Pod).items():
         if (namespace, owner) != (obj.metadata.namespace, kind.__name__) or cluster.get(kind, f"{namespace}/{name}"):
             continue
-        if _named_after(obj, name, pods[0]):
+        if is_named_after(obj, name, pods[0]):
             yield ObjectMeta(namespace=namespace, name=name)
 
 
@@ -91,7 +91,7 @@ def owned_by(owner: KubernetesObject, meta: ObjectMeta, kind: type[T], cluster: 
             yield obj
 
 
-def _named_after(obj: Deployment | CronJob, name: str, pod: Pod) -> bool:
+def is_named_after(obj: Deployment | CronJob, name: str, pod: Pod) -> bool:
     """Whether a ReplicaSet or Job that is not in the input must be that of the workload."""
     end = name.removeprefix(f"{obj.metadata.name}-")
     if end == name or "-" in end:

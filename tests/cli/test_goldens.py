@@ -14,6 +14,7 @@ from tests.cli.running import run
 GOLDENS = Path(__file__).parents[2] / "fixtures" / "cli"
 FROM = "--from fixtures/demo/cluster.yaml"
 QUEUE = f"{FROM} --from fixtures/demo/pending.yaml"
+DESCHEDULE = f"--policy fixtures/demo/descheduler.yaml {FROM}"
 CLOUD = "--from fixtures/cloud/cluster.yaml"
 GATE = "kwhatif gate fixtures/gate/manifests"
 POLICY = "--policy fixtures/gate/kwhatif.yaml"
@@ -43,7 +44,18 @@ COMMANDS = {
     "queue-yaml": f"kwhatif queue shop/ledger {QUEUE} -o yaml",
     "queue-quiet": f"kwhatif queue {QUEUE} -q",
     "queue-nothing-pending": f"kwhatif queue {FROM}",
-    "queue-unknown": f"kwhatif queue shop/reprot default/x {QUEUE}",
+    "deschedule": f"kwhatif deschedule {DESCHEDULE}",
+    "deschedule-wide": f"kwhatif deschedule {DESCHEDULE} -o wide --rounds 1",
+    "deschedule-markdown": f"kwhatif deschedule {DESCHEDULE} -o markdown",
+    "deschedule-yaml": f"kwhatif deschedule {DESCHEDULE} -o yaml --fail-on useless",
+    "deschedule-strategy": f"kwhatif deschedule --strategy RemoveDuplicates {FROM} --fail-on endless",
+    "deschedule-nothing": f"kwhatif deschedule --strategy PodLifeTime {FROM} -q",
+    "deschedule-later": f"kwhatif deschedule --strategy PodLifeTime {FROM} -q --at 2026-12-01T00:00:00Z --fail-on evictions",
+    "deschedule-refused": f"kwhatif deschedule --policy fixtures/descheduler/refused.yaml {FROM}",
+    "deschedule-both": f"kwhatif deschedule {DESCHEDULE} --strategy RemoveDuplicates",
+    "deschedule-unknown": f"kwhatif deschedule --strategy RemoveDuplicate {FROM}",
+    "deschedule-when": f"kwhatif deschedule {DESCHEDULE} --at yesterday",
+    "queue-unknown": f"kwhatif queue shop/reprot default/x deploy/shop/web /x {QUEUE}",
     **{
         f"cloud-{command}-{name}": f"kwhatif {command} fixtures/cloud/{name}.yaml {CLOUD}"
         for command, name in (
@@ -96,6 +108,7 @@ COMMANDS = {
     "simulate-refused": f"kwhatif simulate {FROM} --then 'cordon general-a1' --then 'cordon general-a1'",
     "edits-compare": f"kwhatif schedule fixtures/demo/pods {FROM} --if 'add 1 node like general-a1' --compare",
     "edits-compare-preempt": f"kwhatif preempt fixtures/demo/pods/checkout.yaml {FROM} --if 'delete node/general-b2' --compare",
+    "edits-compare-simulate": f"kwhatif simulate fixtures/demo/pods/checkout.yaml {FROM} --if 'cordon general-b2' --compare",
     "edits-compare-gate": f"kwhatif gate fixtures/gate/updates {FROM} --if 'cordon general-*' --compare",
     "edits-compare-markdown": f"kwhatif gate fixtures/gate/updates {FROM} --if 'scale deploy/shop/api=3' --compare -o markdown",
     "edits-compare-same": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --if 'cordon batch-a1' --compare",
@@ -106,6 +119,19 @@ COMMANDS = {
         for output in ("junit", "sarif", "github", "gitlab")
     },
     "edits-file": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --edits fixtures/edits/edits.yaml",
+    "drain": f"kwhatif drain general-a1 --ignore-daemonsets {FROM}",
+    "drain-blocked": f"kwhatif drain general-a2 --ignore-daemonsets --timeout 12s {FROM}",
+    "drain-refused": f"kwhatif drain general-a1 {FROM} -o wide",
+    "drain-several": f"kwhatif drain 'general-b*' --ignore-daemonsets {FROM}",
+    "drain-selector": f"kwhatif drain -l pool=batch --ignore-daemonsets -q {FROM}",
+    "drain-both": f"kwhatif drain general-a1 -l pool=batch {FROM}",
+    "drain-nothing": f"kwhatif drain {FROM}",
+    "drain-unknown": f"kwhatif drain general-a9 {FROM}",
+    "drain-wrong-selector": f"kwhatif drain general-a1 --pod-selector a=b=c {FROM}",
+    "drain-wrong-timeout": f"kwhatif drain general-a1 --timeout soon {FROM}",
+    "outage": f"kwhatif outage general-a1 {FROM}",
+    "outage-zone": f"kwhatif outage topology.kubernetes.io/zone=eu-west-1b {FROM}",
+    "outage-deleted": f"kwhatif outage general-a2 --deleted {FROM} -o yaml",
     "missing-file": f"kwhatif schedule nowhere.yaml {FROM}",
     "version": "kwhatif --version",
     "fail-on-unknown": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --fail-on nonsense",

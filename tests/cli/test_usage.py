@@ -45,14 +45,14 @@ def test_options_come_in_groups(command: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("preempt --policy x", "--policy is an option of gate, not of preempt."),
+        ("preempt --policy x", "--policy is an option of gate, deschedule, not of preempt."),
         ("schedule --images", "--images is an option of snapshot save, not of schedule."),
-        ("--policy x gate", "--policy is an option of gate: put it after the command."),
+        ("--policy x gate", "--policy is an option of gate, deschedule: put it after the command."),
         ("schedule --namspace x", "No such option: --namspace. Did you mean --namespace?"),
         ("schedule --rollot x", "No such option: --rollot. Did you mean --rollout, an option of gate?"),
         ("schedule --xyzzy", "No such option: --xyzzy."),
         ("snapshot --imges", "No such option: --imges. Did you mean --images, an option of snapshot save?"),
-        ("shedule", "No such command 'shedule'. Did you mean 'schedule'?"),
+        ("shedule", "No such command 'shedule'. Did you mean 'schedule', 'deschedule'?"),
     ],
 )
 def test_what_was_meant_is_named(arguments: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Random scripts: `script(family, seed)` is a cluster, and sixty operations that disturb it."""
+"""Random scripts: `script(family, seed)` is a cluster, and operations that disturb it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOLERATIONS = [
 FEATURES = ["RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport", "Other"]
 LABELS = {"app": ["a", "b", "c"], "tier": ["t1", "t2"], "x": ["1", "2"]}
 #: Families in which one plugin alone is to reject pods.
-FOCUSED = ("nodeaffinity", "ports", "interpod", "spread", "volumes", "features", "dra")
+FOCUSED = ("nodeaffinity", "ports", "interpod", "spread", "volumes", "limits", "features", "dra")
 #: An operation is worth this much of the ones that a script is made of.
 Weighted = tuple[int, Callable[["Writer"], None]]
 
@@ -129,7 +129,7 @@ def _node(w: Writer) -> None:
     if w.family == "features":
         status["declaredFeatures"] = sorted(rng.sample(FEATURES, rng.randint(0, 1))) or ["Nothing"]
     w.create("Node", name, meta={"labels": labels}, spec=spec, status=status)
-    if w.family in ("volumes", "mixed") and w.chance(100 if w.theme == "limits" else 80):
+    if w.family in ("volumes", "limits", "mixed") and w.chance(100 if w.theme == "limits" else 80):
         volumes.csi_node(w, name)
 
 
@@ -152,7 +152,7 @@ def _patch_node(w: Writer) -> None:
         "resources": 75,
         "features": 88,
     }
-    if w.family in ("ports", "volumes", "dra") and w.chance(70):
+    if w.family in ("ports", "volumes", "limits", "dra") and w.chance(70):
         roll = 99
     elif w.chance(75) and w.family in likes:
         roll = likes[w.family]
@@ -278,6 +278,7 @@ _TRAITS: dict[str, Callable[[Writer, Raw], None]] = {
     "features": _features,
     "taints": _tolerations,
     "volumes": volumes.trait,
+    "limits": volumes.trait,
     "dra": devices.trait,
 }
 
@@ -323,7 +324,7 @@ def _pod(w: Writer) -> None:
     if w.chance(5):
         spec["preemptionPolicy"] = "Never"
     node = w.pick("Node")
-    bound = 35 if w.family in ("ports", "interpod", "spread") or w.theme == "limits" else 15
+    bound = 50 if w.theme == "limits" else 35 if w.family in ("ports", "interpod", "spread") else 15
     if node is not None and "schedulingGates" not in spec and (not w.started or w.chance(bound)):
         spec["nodeName"] = node[2]
     raw = w.create("Pod", name, namespace, meta={"labels": labels, "uid": f"uid-{name}"}, spec=spec)
@@ -347,6 +348,11 @@ def _patch_pod(w: Writer) -> None:  # noqa: PLR0912 - one branch for each kind o
         roll = 10
     elif w.family == "unschedulable" and w.chance(60):
         roll = 40
+    elif w.family == "resources" and w.chance(70):
+        roll = 60
+    if w.family == "features" and w.chance(85):
+        _need_other_features(w)
+        return
     if roll < 35:
         label = rng.choice(["app", "app", "tier", "x"])
         value = rng.choice([*LABELS[label], None]) if label != "app" else rng.choice(LABELS[label])
@@ -357,13 +363,15 @@ def _patch_pod(w: Writer) -> None:  # noqa: PLR0912 - one branch for each kind o
         if more:
             new = (
                 TOLERATIONS[3]
-                if w.family == "unschedulable" and TOLERATIONS[3] in more and w.chance(50)
+                if w.family == "unschedulable" and TOLERATIONS[3] in more and w.chance(80)
                 else rng.choice(more)
             )
             w.patch(key, {"spec": {"tolerations": [*now, new]}})
     elif roll < 65:
         old = spec["containers"][0]
         name, amount = rng.choice(list(_requests(w).items()))
+        if w.family == "resources" and w.chance(80):  # many pods do not ask for memory: nothing for them
+            name, amount = "memory", rng.choice(["64Mi", "2Gi"])
         resources = {**old["resources"], "requests": {**old["resources"]["requests"], name: amount}}
         if "limits" in old["resources"]:
             return
@@ -379,6 +387,15 @@ def _patch_pod(w: Writer) -> None:  # noqa: PLR0912 - one branch for each kind o
         del w.objects[key]
     else:
         w.patch(key, {"metadata": {"annotations": {"note": f"x{w.next()}"}}})
+
+
+def _need_other_features(w: Writer) -> None:
+    """A pod that was tried, and has perhaps been rejected for what it needs."""
+    needing = [key for key, raw in w.objects.items() if key[0] == "Pod" and raw["spec"].get("hostUsers") is False]
+    if needing:
+        if w.target is w.operations:
+            w.add(op="schedule", until="idle")
+        w.patch(w.rng.choice(needing[-4:]), {"spec": {"hostNetwork": None, "hostUsers": None}})
 
 
 def _delete_pod(w: Writer) -> None:
@@ -442,13 +459,14 @@ _FOCUSED: list[Weighted] = [
 ]
 _MORE: dict[str, list[Weighted]] = {
     "volumes": [(40, volumes.operation), (6, _delete_pod)],
+    "limits": [(36, volumes.operation), (14, _delete_pod), (12, _schedule)],
     "dra": [(35, devices.operation)],
     "mixed": [(8, volumes.operation), (8, devices.operation)],
     "deletes": [(15, _delete_pod)],
     "updates": [(20, _patch_pod)],
     "unschedulable": [(30, _patch_pod)],
-    "taints": [(10, _patch_pod)],
-    "resources": [(15, _patch_node), (10, _patch_pod)],
+    "taints": [(25, _patch_pod)],
+    "resources": [(15, _patch_node), (30, _patch_pod)],
     "nodeaffinity": [(40, _patch_node), (6, _node)],
     "features": [(25, _patch_node), (6, _node), (15, _patch_pod)],
     "gates": [(12, _patch_pod)],
@@ -459,20 +477,37 @@ _MORE: dict[str, list[Weighted]] = {
     "ports": [(40, _delete_pod)],
 }
 FAMILIES = (
-    "resources", "nodeaffinity", "taints", "unschedulable", "ports", "interpod", "spread", "volumes", "gates",
+    "resources", "nodeaffinity", "taints", "unschedulable", "ports", "interpod", "spread", "volumes", "limits", "gates",
     "preemption", "updates", "deletes", "backoff", "errors", "inflight", "dra", "features", "mixed",
 )  # fmt: skip
 #: How many scripts of each there are, compared with the others: volumes have the most hints.
 WEIGHTS = {
-    "volumes": 16,
-    "spread": 4,
-    "interpod": 3,
+    "volumes": 14,
+    "limits": 15,
+    "spread": 6,
+    "interpod": 4,
     "ports": 3,
-    "dra": 5,
+    "dra": 8,
     "nodeaffinity": 3,
-    "unschedulable": 6,
-    "features": 1,
-    "resources": 2,
+    "unschedulable": 12,
+    "taints": 6,
+    "gates": 4,
+    "features": 8,
+    "resources": 3,
+}
+#: How many operations each has: more where rare answers need many events.
+LENGTHS = {
+    "spread": 100,
+    "ports": 100,
+    "interpod": 80,
+    "volumes": 150,
+    "limits": 190,
+    "features": 220,
+    "taints": 180,
+    "resources": 150,
+    "unschedulable": 90,
+    "gates": 90,
+    "dra": 90,
 }
 
 
@@ -481,7 +516,7 @@ def script(family: str, seed: int) -> Raw:
     w = Writer(Random(f"{family}/{seed}"), family)
     for name in ("d", "e"):
         w.create("Namespace", name, meta={"labels": {"kubernetes.io/metadata.name": name, "team": name}})
-    if family in ("volumes", "mixed"):
+    if family in ("volumes", "limits", "mixed"):
         volumes.cluster(w)
     if family in ("dra", "mixed"):
         devices.cluster(w)
@@ -496,6 +531,6 @@ def script(family: str, seed: int) -> Raw:
         for _ in range(8):
             _pod(w)
         w.add(op="schedule", until="idle")
-    while len(w.operations) < 60:
+    while len(w.operations) < LENGTHS.get(family, 60):
         w.rng.choices([step for _, step in choices], [weight for weight, _ in choices])[0](w)
     return {"config": {}, "cluster": w.cluster, "operations": w.operations}

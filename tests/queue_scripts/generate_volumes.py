@@ -16,15 +16,15 @@ MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 SIZES = {"c1": "1Gi", "c2": "2Gi", "c3": "3Gi", "c4": "5Gi"}
 CLAIMS = list(SIZES)
 #: What a script is about: it decides what most claims are like.
-THEMES = ["limits", "limits", "zones", "zones", "binding", "binding", "exclusive", "any"]
+THEMES = ["zones", "zones", "zones", "binding", "binding", "binding", "exclusive", "any"]
 
 
 def cluster(w: Writer) -> None:
-    w.theme = w.rng.choice(THEMES)
+    w.theme = "limits" if w.family == "limits" else w.rng.choice(THEMES)
     for name in w.rng.sample(["wffc", "imm", "nop"], w.rng.choice([2, 3, 3])):
         _make_class(w, name)
     w.create("CSIDriver", DRIVER, api=STORAGE, spec={"attachRequired": True, "storageCapacity": w.chance(80)})
-    for name in w.rng.sample(CLAIMS, w.rng.randint(2, 4)):
+    for name in w.rng.sample(CLAIMS, 4 if w.theme == "limits" else w.rng.randint(2, 4)):
         _make_claim(w, name)
     attach(w)
 
@@ -41,9 +41,9 @@ def csi_node(w: Writer, node: str) -> None:
 
 def trait(w: Writer, spec: Raw) -> None:
     rng = w.rng
-    if w.theme == "limits" and w.chance(30):
+    if w.theme == "limits" and w.chance(25):
         return
-    if w.chance({"exclusive": 40, "limits": 25}.get(w.theme, 5)):
+    if w.chance({"exclusive": 40, "limits": 35}.get(w.theme, 5)):
         spec["volumes"] = [{"name": "v", "gcePersistentDisk": {"pdName": rng.choice(["pd1", "pd2"])}}]
         return
     names = rng.sample(CLAIMS, rng.choice([1, 1, 2]))
@@ -66,7 +66,7 @@ def _make_class(w: Writer, name: str) -> None:
 
 
 def _make_claim(w: Writer, name: str) -> None:
-    rng, namespace = w.rng, "e" if w.chance(15) else "d"
+    rng, namespace = w.rng, "e" if w.chance(3 if w.theme == "limits" else 15) else "d"
     names = {"limits": ["imm"], "zones": ["imm", "imm", "wffc"], "binding": ["wffc", "wffc", "nop"]}
     class_name = rng.choice(names.get(w.theme, ["wffc", "imm", "imm", "nop"]))
     mode = rng.choice(
@@ -74,12 +74,12 @@ def _make_claim(w: Writer, name: str) -> None:
     )
     storage = {"requests": {"storage": SIZES[name]}}
     spec: Raw = {"accessModes": [mode], "storageClassName": class_name, "resources": storage}
-    bound = class_name == "imm" and w.chance(90 if w.theme in ("limits", "zones") else 60)
+    bound = class_name == "imm" and w.chance({"limits": 100, "zones": 90}.get(w.theme, 60))
     meta: Raw = {}
     if bound:
         meta["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
         spec["volumeName"] = f"bound-{namespace}-{name}"
-        if w.chance(90):
+        if w.theme == "limits" or w.chance(90):
             claim = {"kind": "PersistentVolumeClaim", "namespace": namespace, "name": name}
             _make_volume(w, spec["volumeName"], class_name, claim)
     phase = "Bound" if bound else "Pending"
@@ -121,6 +121,8 @@ def renew_claim(w: Writer) -> None:
         if w.chance(50):
             w.add(op="advance", seconds=2)
         _make_claim(w, key[2])
+        if w.theme == "limits":
+            w.add(op="schedule", until="idle")
 
 
 def note_claim(w: Writer) -> None:
@@ -153,7 +155,11 @@ def migrate(w: Writer) -> None:
 
 
 def change_driver(w: Writer) -> None:
-    w.patch(("CSIDriver", "", DRIVER), {"spec": {"storageCapacity": w.chance(50)}})
+    w.patch(("CSIDriver", "", DRIVER), {"spec": {"storageCapacity": not _tracks_capacity(w)}})
+
+
+def _tracks_capacity(w: Writer) -> bool:
+    return bool(w.objects["CSIDriver", "", DRIVER]["spec"].get("storageCapacity"))
 
 
 def change_capacity(w: Writer) -> None:
@@ -170,7 +176,7 @@ def change_capacity(w: Writer) -> None:
 
 
 def add_class(w: Writer) -> None:
-    _make_class(w, w.rng.choice(["wffc", "imm", "nop"]))
+    _make_class(w, w.rng.choice(["wffc", "imm", "imm", "nop"]))
 
 
 def drop_class(w: Writer) -> None:
@@ -192,6 +198,13 @@ def attach(w: Writer) -> None:
     w.create("VolumeAttachment", f"va{number}", api=STORAGE, spec=spec, status={"attached": True})
 
 
+def leave(w: Writer) -> None:
+    """A pod that was bound from the beginning goes; half of those have volumes."""
+    bound = [key for key, raw in w.objects.items() if key[0] == "Pod" and "nodeName" in raw["spec"]]
+    if bound:
+        w.delete(w.rng.choice(bound))
+
+
 def detach(w: Writer) -> None:
     if key := w.pick("VolumeAttachment"):
         w.delete(key)
@@ -202,11 +215,14 @@ _ALL = [
     *(change_capacity, add_class, drop_class, change_class, attach, detach),
 ]
 _OF_THEME = {
-    "limits": [change_limit, change_limit, change_limit, renew_claim, renew_claim, attach, detach, detach],
+    "limits": [
+        *(change_limit, change_limit, migrate, migrate, migrate),
+        *(renew_claim, renew_claim, leave, detach, attach) * 4,
+    ],
     "zones": [*(change_volume, change_volume, note_claim, note_claim), *(drop_class, add_class) * 3, add_claim],
     "binding": [
         *(change_driver, change_driver, change_driver, change_capacity, change_capacity, change_class, change_class),
-        *(migrate, migrate, change_capacity, note_claim, add_claim),
+        *(migrate, migrate, change_capacity, change_capacity, note_claim, add_claim),
     ],
     "exclusive": [add_claim, drop_claim, note_claim],
 }

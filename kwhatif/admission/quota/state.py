@@ -65,6 +65,13 @@ class QuotaUsage:
         for quota, usage in self._charges(obj, quotas).usages if quotas else ():
             quota.subtract(usage)
 
+    def count_again(self, namespace: str, cluster: Cluster) -> None:
+        """A quota of the namespace has come, changed or gone: all there count what there is."""
+        objects = _by_namespace(cluster, {namespace})[namespace]
+        quotas = (quota for quota in cluster.all(ResourceQuota).values() if quota.metadata.namespace == namespace)
+        self._quotas[namespace] = [_Quota(replace(quota, status=None), objects) for quota in quotas]
+        self._last = None
+
     def recounted(self, gone: Iterable[Counted], new: Iterable[Counted]) -> Iterator[ResourceQuota]:
         """The quotas whose status is another once these are gone, and those are there: whatever the quotas allow."""
         for obj in gone:

@@ -7,15 +7,13 @@ from collections.abc import Hashable, Sequence
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.hints import (
     QUEUE,
-    QUEUE_SKIP,
     ClusterEventWithHint,
     HintIndex,
     Keys,
     QueueingHint,
+    answer_at_once,
     builtin,
     changed_keys,
-    is_same_pod,
-    is_scheduled,
     queue_if,
 )
 from kwhatif.matching.affinity import AffinityTerm, affinity_terms
@@ -47,10 +45,9 @@ def _all_match(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
 
 
 def _after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None, _cluster: Cluster) -> QueueingHint:
-    if old is not None and new is not None and is_same_pod(pod, new):
-        return QUEUE  # its own labels changed: others may no longer object
-    if not all(is_scheduled(one) for one in (old, new) if one is not None):
-        return QUEUE_SKIP
+    at_once = answer_at_once(pod, old, new)
+    if at_once is not None:
+        return at_once
     terms = pod.affinity_terms
     if terms.problem:
         return QUEUE  # an error

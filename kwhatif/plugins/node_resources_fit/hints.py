@@ -13,9 +13,8 @@ from kwhatif.framework.hints import (
     HintIndex,
     Keys,
     QueueingHint,
+    answer_at_once,
     builtin,
-    is_same_pod,
-    is_scheduled,
     queue_if,
 )
 from kwhatif.matching.device_classes import IMPLICIT_PREFIX, device_classes_by_resource
@@ -45,14 +44,13 @@ def events_to_register() -> Sequence[ClusterEventWithHint]:
 
 def _after_pod_event(pod: PodInfo, old: Pod, new: Pod | None, _cluster: Cluster) -> QueueingHint:
     """Any pod that took room was deleted, wherever it was; the pod asks for less; another gave of what it asks for."""
-    if new is None:
-        return queue_if(is_scheduled(old))
-    if is_same_pod(pod, new):
-        return QUEUE
-    if not new.spec.node_name:
-        return QUEUE_SKIP
+    at_once = answer_at_once(pod, old, new)
+    if at_once is not None or new is None:
+        return at_once or QUEUE
     before, after = (pod_resources(one).requested for one in (old, new))
-    return queue_if(any(after.of(name) < before.of(name) for name in pod.resources.requested.asked))
+    return queue_if(
+        new.spec.node_name and any(after.of(name) < before.of(name) for name in pod.resources.requested.asked)
+    )
 
 
 def _asked_names(pod: Pod) -> Keys:

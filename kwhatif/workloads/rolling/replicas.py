@@ -15,7 +15,7 @@ from kwhatif.workloads.controllers.deployment import Sized, bounds_of, scale, se
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import pods_of, reference_to
-from kwhatif.workloads.removal import active, as_ready, is_available, removed_first
+from kwhatif.workloads.removal import active, as_ready, is_available, removed_first, time_of
 from kwhatif.workloads.replicas import (
     HASH_LABEL,
     expand_deployment,
@@ -40,7 +40,8 @@ def update_deployment(
     if known is not None and (new.spec.paused or same_template(known.spec.template, new.spec.template)):
         # A paused Deployment scales what it has.
         template = known if new.spec.paused else new
-        return scaled(pods, before, count, expand_deployment(template, count - before, cluster), pods)
+        added = expand_deployment(template, count - before, cluster)
+        return scaled(pods, before, count, added, pods, time_of(cluster))
     if rollout == "end":
         return Update("changed", roll=DeploymentRoll(new, known, pods, count, cluster))
     if rollout == "final" or new.spec.strategy.type == "Recreate":
@@ -53,7 +54,7 @@ def _replaced(new: Deployment, pods: Sequence[Pod], count: int, cluster: Cluster
     owner, _ = replica_set_for(new, cluster)
     current = [pod for pod in pods if _set_of(pod) == owner.name]
     old = [pod for pod in pods if _set_of(pod) != owner.name]
-    superfluous = removed_first(current, pods)[: max(0, len(current) - count)]
+    superfluous = removed_first(current, pods, time_of(cluster))[: max(0, len(current) - count)]
     return Update("changed", (*removed_first(old), *superfluous), expand_deployment(new, count - len(current), cluster))
 
 
@@ -71,7 +72,7 @@ def _rolled(new: Deployment, known: Deployment | None, pods: Sequence[Pod], coun
     added: list[Group] = []
     for name, size in ((each.name, each.size) for each in sets):
         more = size - len(present[name])
-        removed += removed_first(present[name], pods)[: max(0, -more)]
+        removed += removed_first(present[name], pods, time_of(cluster))[: max(0, -more)]
         template = new if name == owner.name else known or new
         added += _expanded(template, name, more, cluster).groups
     return Update("changed", tuple(removed), Expansion(tuple(added)))
@@ -107,7 +108,8 @@ def update_replicas(new: Replicated, known: Replicated | None, pods: Sequence[Po
     """Only the number of pods changes: a changed template is for pods to come."""
     before = len(active(pods)) if known is None else replicas_of(known)
     count = before if new.spec.replicas is None else replicas_of(new)
-    return scaled(pods, before, count, expand_replicas(new, count - before, cluster), _related(new, pods, cluster))
+    added = expand_replicas(new, count - before, cluster)
+    return scaled(pods, before, count, added, _related(new, pods, cluster), time_of(cluster))
 
 
 def _related(controller: Replicated, pods: Sequence[Pod], cluster: Cluster) -> Sequence[Pod]:
@@ -120,11 +122,13 @@ def _related(controller: Replicated, pods: Sequence[Pod], cluster: Cluster) -> S
     return pods_of(deployment, cluster) if deployment is not None and owner.kind == "Deployment" else pods
 
 
-def scaled(pods: Sequence[Pod], before: int, count: int, added: Expansion, related: Sequence[Pod] = ()) -> Update:
+def scaled(
+    pods: Sequence[Pod], before: int, count: int, added: Expansion, related: Sequence[Pod], now: int | None
+) -> Update:
     """From `before` pods to `count`: some are added, or the first to go are removed; see `removed_first`."""
     if count == before:
         return UNCHANGED
-    removed = removed_first(active(pods), related)[: max(0, before - count)]
+    removed = removed_first(active(pods), related, now)[: max(0, before - count)]
     return Update("scaled", tuple(removed), added)
 
 
@@ -170,6 +174,7 @@ class DeploymentRoll:
         self._recreates = new.spec.strategy.type == "Recreate"
         owner, hash_ = replica_set_for(new, cluster)
         self._new = owner.name
+        self._now = time_of(cluster)
         self._sets: dict[str, _Set] = {}
         for name, own in _by_set(owner.name, active(pods), new, cluster).items():
             pod = pod_like(new, owner, hash_) if name == owner.name else _like(known or new, own[0], cluster)
@@ -211,7 +216,7 @@ class DeploymentRoll:
         owned.size = size
         excess = len(owned.pods) - size
         owned.refused = max(0, min(owned.refused, -excess))
-        gone = removed_first(list(owned.pods.values()), related)[:excess] if excess > 0 else []
+        gone = removed_first(list(owned.pods.values()), related, self._now)[:excess] if excess > 0 else []
         for pod in gone:
             del owned.pods[key_of(pod)]
             owned.available.discard(key_of(pod))

@@ -21,18 +21,22 @@ from kwhatif.model.caveat import (
     CustomKind,
     DanglingReference,
     DevicesNotModelled,
+    EvictedAtOnce,
+    EvictionOrder,
     ExtenderBinds,
     ExtenderNotAsked,
     ExtenderOddity,
     FieldIgnored,
     ImagesNotCompared,
     MissingServiceAccounts,
+    MomentNotKnown,
     NoBudgets,
     NoDates,
     NodeNameSet,
     NoDevices,
     NoImages,
     NoLimits,
+    NoMetrics,
     NoNamespaces,
     NoNodes,
     NoPods,
@@ -46,19 +50,25 @@ from kwhatif.model.caveat import (
     OneOfEqualPods,
     OrderedPodPending,
     OtherVersion,
+    OwnersNotInDump,
+    OwnersSilent,
     PendingAsleep,
     PluginNotModelled,
     PodSecurityNotChecked,
+    PolicyIsEmpty,
     PreemptionSampling,
+    PrometheusNotAsked,
     QueueNotSeen,
     RecordedChanges,
     Remembered,
+    ReplicaSetsInferred,
     ReplicasKept,
     Sampling,
     SchedulerConfigLeftOut,
     ServiceAccountsNotChecked,
     SomeNamespaces,
     StaleSnapshot,
+    TolerationUnknown,
     TooManyPods,
     TwoMoments,
     UndatedSnapshot,
@@ -266,6 +276,17 @@ SENTENCES: dict[Caveat, str] = {
     WorkloadNotInDump(workload="Deployment a/b", count=2): (
         "Deployment a/b is not in the input, but 2 of its pods are: they count as made of another template"
     ),
+    ReplicaSetsInferred(workloads=("Deployment a/b",)): (
+        "the ReplicaSets of Deployment a/b are not in the input: they are made up of their pods"
+    ),
+    OwnersSilent(owners=("ReplicaSet a/b",), count=2): (
+        "2 pods of ReplicaSet a/b go, and nobody makes others: the owners are not in the input, or their controllers"
+        " are not known"
+    ),
+    TolerationUnknown(pods=("a/b",)): (
+        "a/b on lost nodes: nothing says for how long they tolerate that (the API server writes it into every pod), so"
+        " they are left there"
+    ),
     UnknownController(workload="Rollout a/b"): (
         "Rollout a/b: its controller is not known, so all its pods count as replaced"
     ),
@@ -312,9 +333,9 @@ SENTENCES: dict[Caveat, str] = {
         " bindingTimeout has passed, and the devices are given up, is not known"
     ),
     Batching(): (
-        "where spreading by default is off, kube-scheduler may place equal pods by the ranking that it made for the"
-        " first of them (OpportunisticBatching, on by default); kwhatif ranks the nodes for each, so another one may be"
-        " taken"
+        "where spreading by default is off, kube-scheduler places equal pods by the ranking that it made for the first"
+        " of them (OpportunisticBatching), and so does kwhatif; if more than half a second passes between them, it"
+        " ranks the nodes anew, and another one may be taken"
     ),
     PendingAsleep(pods=("a/x", "a/y")): (
         "2 pending pods (a/x, a/y) are left out: the scheduler has found no node for them, and waits for an event or five"
@@ -327,6 +348,27 @@ SENTENCES: dict[Caveat, str] = {
     OneOfEqualPods(workload="Deployment a/b", count=3): (
         "Deployment a/b makes 3 equal pods, of which one is judged alone"
     ),
+    PolicyIsEmpty(
+        message="", why="it has no apiVersion"
+    ): "the descheduler takes the policy for an empty one, since it has no apiVersion: nothing is ever evicted",
+    NoMetrics(
+        message=""
+    ): "the policy goes by the measured use of nodes, and the input has none: add the output of kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes and .../pods to it",
+    PrometheusNotAsked(
+        message="", plugin="LowNodeUtilization"
+    ): "LowNodeUtilization goes by what Prometheus says, which kwhatif does not ask: here it evicts nothing",
+    MomentNotKnown(
+        message="", moment="2026-01-31T12:00:00Z"
+    ): "the input does not say when it was taken: ages count to its newest time, 2026-01-31T12:00:00Z (see --at)",
+    EvictedAtOnce(
+        message=""
+    ): "evicted pods count as gone at once: in the cluster they keep their place on the node until they have terminated, and a replacement may land elsewhere",
+    EvictionOrder(
+        message=""
+    ): "the descheduler takes nodes and pods in random order: another order evicts other pods, here nodes come by name, and pods by namespace and name",
+    OwnersNotInDump(
+        message="", kind="ReplicaSet"
+    ): "the input has no ReplicaSets: every evicted pod that one of them owns counts as replaced",
 }
 
 

@@ -1,0 +1,96 @@
+"""`kwhatif deschedule`: whom does a descheduler policy evict, and where do the replacements land?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.options import Color, ColorOption, Output, OutputOption, Quiet, complete_fail_on
+from kwhatif.cli.run import Style, answer, now, parse_conditions
+
+if TYPE_CHECKING:
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
+
+
+def _complete_strategy(incomplete: str) -> list[str]:
+    from kwhatif.descheduler.build import STRATEGIES
+
+    return [name for name in STRATEGIES if name.startswith(incomplete)]
+
+
+PolicyFile = Annotated[
+    str | None,
+    typer.Option("--policy", metavar="FILE", help="The DeschedulerPolicy (descheduler/v1alpha2), or -."),
+]
+Strategy = Annotated[
+    str | None,
+    typer.Option(
+        "--strategy",
+        metavar="NAME",
+        help="Instead of a policy, one strategy with its defaults, such as RemoveDuplicates.",
+        autocompletion=_complete_strategy,
+    ),
+]
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="TIME",
+        help="The moment that ages count to, such as 2026-01-31T12:00:00Z. Without it, when the dump was taken.",
+    ),
+]
+Rounds = Annotated[
+    int,
+    typer.Option("--rounds", metavar="N", min=1, max=100, help="How many times to run it, unless it settles before."),
+]
+FailOn = Annotated[
+    str,
+    typer.Option(
+        "--fail-on",
+        metavar="LIST",
+        help="What makes the exit code 1: none, or any of evictions,pending,useless,endless,caveats,CODE.",
+        autocompletion=complete_fail_on,
+    ),
+]
+
+
+@reads_cluster
+def deschedule(
+    cluster: Source,
+    policy: PolicyFile = None,
+    strategy: Strategy = None,
+    at: At = None,
+    rounds: Rounds = 3,
+    output: OutputOption = Output.TABLE,
+    fail_on: FailOn = "pending,endless",
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """Whom does a descheduler with this policy evict, why, and where do the replacements land?
+
+    \b
+    Examples:
+      kwhatif deschedule --policy policy.yaml --from cluster.yaml
+      kwhatif deschedule --strategy RemoveDuplicates --from cluster.yaml
+    """
+    from datetime import UTC, datetime
+
+    import kwhatif
+
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
+    if (policy is None) == (strategy is None):
+        raise typer.BadParameter("give either --policy FILE or --strategy NAME", param_hint="--policy")
+
+    def ask(session: Session, names: Sequence[str]) -> Report:
+        del names
+        moment = datetime.fromtimestamp(now(), UTC)
+        try:
+            return kwhatif.deschedule(session, policy, strategy=strategy, at=at, rounds=rounds, now=moment)
+        except ValueError as wrong:
+            raise typer.BadParameter(str(wrong)) from wrong
+
+    answer(cluster.ask(ask, ()), Style(output.value, color, quiet), conditions)

@@ -1,0 +1,173 @@
+"""What a cycle does: attempts to evict, why each was made, and what the descheduler says besides."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from kwhatif.model.meta import FrozenMeta
+
+RefusedBy = Literal["total-limit", "node-limit", "namespace-limit", "pdb", "multiple-pdbs", "forbidden", "not-found"]
+Stage = Literal["Filter", "PreEvictionFilter"]
+ExtensionPoint = Literal["Deschedule", "Balance"]
+NodeClass = Literal["underutilized", "overutilized", "appropriate"]
+
+
+class _Why(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", tag_field="type", gc=False):
+    """Base of the reasons why a strategy wants a pod evicted."""
+
+
+class ResourceUse(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """How much of a resource of a node is used, and up to where that is fine; percent."""
+
+    resource: str
+    percent: float
+    threshold: float
+
+
+class NodeUse(_Why, tag="NodeUse"):
+    """The node is used too much, or too little; of each resource that has a threshold, before any eviction."""
+
+    node_class: NodeClass
+    uses: tuple[ResourceUse, ...]
+
+
+class Duplicate(_Why, tag="Duplicate"):
+    """More pods of one owner are on the node than on average on the nodes that take them."""
+
+    owner: str
+    on_node: int
+    average: int
+    nodes: int
+
+
+class BrokenAntiAffinity(_Why, tag="BrokenAntiAffinity"):
+    """Its anti-affinity is about a pod in the same domain."""
+
+    other: str
+    topology_key: str
+
+
+class BrokenNodeAffinity(_Why, tag="BrokenNodeAffinity"):
+    """The node does not, or no longer, match its required node affinity."""
+
+
+class BetterNode(_Why, tag="BetterNode"):
+    """Another node matches its preferred node affinity better: the sums of the weights."""
+
+    weight: int
+    best: int
+
+
+class UntoleratedTaint(_Why, tag="UntoleratedTaint"):
+    """The node has a taint that the pod does not tolerate: `key=value:Effect`."""
+
+    taint: str
+
+
+class Skew(_Why, tag="Skew"):
+    """Its domain has more pods than another, by more than the constraint allows."""
+
+    topology_key: str
+    domain: str
+    pods: int
+    lowest: str
+    lowest_pods: int
+    max_skew: int
+
+
+class Restarts(_Why, tag="Restarts"):
+    """Its containers have restarted too often."""
+
+    restarts: int
+    threshold: int
+
+
+class LifeTime(_Why, tag="LifeTime"):
+    """It is older than pods may get; or it is in such a state: `conditions` are what was asked for. Seconds."""
+
+    age: int
+    max_age: int | None = None
+    conditions: tuple[str, ...] = ()
+
+
+class Failed(_Why, tag="Failed"):
+    """It has failed, and that is long enough ago, in seconds."""
+
+    age: int
+    min_age: int
+    reasons: tuple[str, ...] = ()
+
+
+Why = (
+    NodeUse
+    | Duplicate
+    | BrokenAntiAffinity
+    | BrokenNodeAffinity
+    | BetterNode
+    | UntoleratedTaint
+    | Skew
+    | Restarts
+    | LifeTime
+    | Failed
+)
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """An eviction that was tried. `by`: what refused it; None: the pod is gone."""
+
+    order: int
+    pod: str
+    node: str
+    profile: str
+    plugin: str
+    why: Why
+    by: RefusedBy | None = None
+    message: str = ""
+    #: The budgets that refused it.
+    budgets: tuple[str, ...] = ()
+
+
+class ClassifiedNode(msgspec.Struct, frozen=True):
+    """What Low- or HighNodeUtilization takes a node for, and what share of each resource is used, in percent."""
+
+    profile: str
+    plugin: str
+    node: str
+    node_class: NodeClass
+    percent: dict[str, float]
+
+
+class PluginRun(msgspec.Struct, frozen=True):
+    """One plugin of a cycle."""
+
+    profile: str
+    plugin: str
+    extension_point: ExtensionPoint
+    evicted: int
+    refused: int
+    #: Why it could not do its work; "" if it could.
+    error: str = ""
+    #: What it logs that explains why it evicts nothing, or stops.
+    notes: tuple[str, ...] = ()
+
+
+class Spared(msgspec.Struct, frozen=True):
+    """A pod that the evictor's filters refuse before anything is evicted; no reason is no message."""
+
+    profile: str
+    pod: str
+    node: str
+    stage: Stage
+    reasons: tuple[str, ...]
+
+
+class Cycle(msgspec.Struct, frozen=True):
+    """One cycle. `skipped`: why nothing was looked at."""
+
+    skipped: str = ""
+    attempts: tuple[Attempt, ...] = ()
+    plugins: tuple[PluginRun, ...] = ()
+    classes: tuple[ClassifiedNode, ...] = ()
+    spared: tuple[Spared, ...] = ()

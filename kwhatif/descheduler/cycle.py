@@ -1,0 +1,92 @@
+"""One descheduling cycle (`descheduler/descheduler.go`, `framework/profile/profile.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kwhatif.descheduler.arguments import DEFAULT_EVICTOR, DefaultEvictorArgs
+from kwhatif.descheduler.attempt import ClassifiedNode, Cycle, ExtensionPoint, PluginRun, Spared
+from kwhatif.descheduler.default_evictor import DefaultEvictor
+from kwhatif.descheduler.handle import Handle, PodEvictor
+from kwhatif.descheduler.plugins import (
+    high_node_utilization,
+    low_node_utilization,
+    pod_life_time,
+    remove_duplicates,
+    remove_failed_pods,
+    remove_pods_having_too_many_restarts,
+    remove_pods_violating_inter_pod_anti_affinity,
+    remove_pods_violating_node_affinity,
+    remove_pods_violating_node_taints,
+    remove_pods_violating_topology_spread_constraint,
+)
+from kwhatif.descheduler.policy import Policy, Profile
+from kwhatif.descheduler.world import World
+from kwhatif.model.cluster import key_of
+from kwhatif.model.node import Node
+
+#: Evicts; returns why it could not do its work, or "".
+Run = Callable[[Any, Handle], str]
+
+PLUGINS: Mapping[str, Run] = {
+    "HighNodeUtilization": high_node_utilization.run,
+    "LowNodeUtilization": low_node_utilization.run,
+    "PodLifeTime": pod_life_time.run,
+    "RemoveDuplicates": remove_duplicates.run,
+    "RemoveFailedPods": remove_failed_pods.run,
+    "RemovePodsHavingTooManyRestarts": remove_pods_having_too_many_restarts.run,
+    "RemovePodsViolatingInterPodAntiAffinity": remove_pods_violating_inter_pod_anti_affinity.run,
+    "RemovePodsViolatingNodeAffinity": remove_pods_violating_node_affinity.run,
+    "RemovePodsViolatingNodeTaints": remove_pods_violating_node_taints.run,
+    "RemovePodsViolatingTopologySpreadConstraint": remove_pods_violating_topology_spread_constraint.run,
+}
+_FEWEST_NODES = 2
+
+
+def run_cycle(policy: Policy, world: World) -> Cycle:
+    """All profiles' plugins of the extension point Deschedule, in order, then those of Balance. `world` changes."""
+    nodes = world.ready_nodes(policy.node_selector)
+    if len(nodes) < _FEWEST_NODES:
+        return Cycle(skipped="Skipping descheduling cycle: requires >=2 nodes")
+    pod_evictor = PodEvictor(policy, world)
+    evictors = [_evictor(profile, world) for profile in policy.profiles]
+    spared = [
+        row
+        for profile, evictor in zip(policy.profiles, evictors, strict=True)
+        for row in _spared(profile, evictor, nodes, world)
+    ]
+    plugins: list[PluginRun] = []
+    classes: list[ClassifiedNode] = []
+    points: tuple[ExtensionPoint, ...] = ("Deschedule", "Balance")
+    for point in points:
+        for profile, evictor in zip(policy.profiles, evictors, strict=True):
+            for name in profile.deschedule if point == "Deschedule" else profile.balance:
+                handle = Handle(profile.name, name, nodes, evictor, pod_evictor)
+                before = len(pod_evictor.attempts)
+                error = PLUGINS[name](profile.args[name], handle)
+                made = pod_evictor.attempts[before:]
+                evicted = sum(1 for attempt in made if attempt.by is None)
+                plugins.append(
+                    PluginRun(profile.name, name, point, evicted, len(made) - evicted, error, tuple(handle.notes))
+                )
+                classes += handle.classes
+    return Cycle("", tuple(pod_evictor.attempts), tuple(plugins), tuple(classes), tuple(spared))
+
+
+def _evictor(profile: Profile, world: World) -> DefaultEvictor:
+    args = profile.args[DEFAULT_EVICTOR]
+    assert isinstance(args, DefaultEvictorArgs)
+    return DefaultEvictor(args, world)
+
+
+def _spared(profile: Profile, evictor: DefaultEvictor, nodes: Sequence[Node], world: World) -> Iterator[Spared]:
+    """The pods on these nodes that neither strategy of the profile can evict, as long as nothing changes."""
+    for node in nodes:
+        for pod in world.pods(node.metadata.name):
+            found = evictor.objections(pod)
+            name = node.metadata.name
+            if found is not None:
+                yield Spared(profile.name, key_of(pod), name, "Filter", found)
+            elif (late := evictor.late_objection(pod)) is not None:
+                yield Spared(profile.name, key_of(pod), name, "PreEvictionFilter", (late,) if late else ())

@@ -1,0 +1,192 @@
+"""Decoding as Go does it, with its words for what is wrong (`sigs.k8s.io/json`).
+
+The first value of a wrong type is an error; fields that do not exist are collected, and the caller says what they are.
+Fields are looked at in the order of their names: YAML comes to the descheduler as JSON with sorted keys.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from kwhatif.descheduler.arguments import INTEGERS
+from kwhatif.model.duration import parse_duration
+from kwhatif.model.meta import LabelSelector, Requirement
+
+T = TypeVar("T")
+
+_JSON_NAMES: dict[type, str] = {
+    bool: "bool",
+    dict: "object",
+    float: "number",
+    int: "number",
+    list: "array",
+    str: "string",
+}
+#: Go's names of types that others use as well.
+_SHARED: dict[type, str] = {LabelSelector: "v1.LabelSelector", Requirement: "v1.LabelSelectorRequirement"}
+_SCALARS: dict[type[inspect.Type], tuple[str, type]] = {
+    inspect.StrType: ("string", str),
+    inspect.BoolType: ("bool", bool),
+}
+
+
+class Decoded(msgspec.Struct, Generic[T], frozen=True):
+    """What decoding found: the value, unless something in it is of a wrong type."""
+
+    value: T | None
+    #: Go's message about the first value of a wrong type, and where it stands; "" if there is none.
+    error: str = ""
+    error_at: str = ""
+    #: Fields that do not exist: `conditions[0].typ`.
+    unknown: tuple[str, ...] = ()
+
+
+def go_decode(data: Any, type_: type[T]) -> Decoded[T]:
+    """Decode plain data; `null` is as good as missing."""
+    reader = _Reader()
+    cleaned = reader.read(data, inspect.type_info(type_), _Place(go_name(type_).rpartition(".")[2]))
+    if reader.error:
+        return Decoded(None, reader.error, reader.error_at, tuple(reader.unknown))
+    return Decoded(msgspec.convert(cleaned, type_), unknown=tuple(reader.unknown))
+
+
+def json_name(value: object) -> str:
+    """What Go calls a value of JSON."""
+    return _JSON_NAMES.get(type(value), "null")
+
+
+def go_name(type_: type) -> str:
+    """What Go calls the type, such as `api.Namespaces`."""
+    return _SHARED.get(type_) or getattr(type_, "go", "") or type_.__name__
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """Where a value stands: the innermost struct, the fields down to it, and the path with indexes."""
+
+    struct: str
+    fields: tuple[str, ...] = ()
+    path: str = ""
+
+    def field(self, struct: str, name: str) -> _Place:
+        return _Place(struct, (*self.fields, name), f"{self.path}.{name}" if self.path else name)
+
+    def item(self, index: int | str) -> _Place:
+        return msgspec.structs.replace(self, path=f"{self.path}[{index}]")
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.error = ""
+        self.error_at = ""
+        self.unknown: list[str] = []
+
+    def read(self, value: Any, info: inspect.Type, place: _Place, go: str = "") -> Any:
+        """The value as the typed decoder wants it; `go`: what Go calls its type."""
+        match info:
+            case inspect.Metadata():
+                if (info.extra or {}).get("duration"):
+                    return self._duration(value, place)
+                return self.read(value, info.type, place, (info.extra or {}).get("go", ""))
+            case inspect.UnionType():
+                inner = next(member for member in info.types if not isinstance(member, inspect.NoneType))
+                return self.read(value, inner, place, go)
+            case inspect.StructType():
+                return self._struct(value, info, place)
+            case inspect.VarTupleType():
+                return self._list(value, info, place)
+            case inspect.DictType():
+                return self._map(value, info, place, go)
+            case inspect.IntType() | inspect.FloatType():
+                return self._number(value, place, go)
+            case inspect.AnyType():
+                return value
+        name, python = _SCALARS[type(info)]
+        return value if isinstance(value, python) else self._wrong(value, go or name, place)
+
+    def _wrong(self, value: Any, go: str, place: _Place, shown: str = "") -> None:
+        found = shown or json_name(value)
+        where = f"{place.struct}.{'.'.join(place.fields)}"
+        self._fail(f"json: cannot unmarshal {found} into Go struct field {where} of type {go}", place)
+
+    def _fail(self, message: str, place: _Place) -> None:
+        if not self.error:
+            self.error, self.error_at = message, place.path
+
+    def _struct(self, value: Any, info: inspect.StructType, place: _Place) -> Any:
+        go = go_name(info.cls)
+        if not isinstance(value, dict):
+            return self._wrong(value, go, place)
+        fields = {field.encode_name: field for field in info.fields}
+        made = {}
+        for name in sorted(value):
+            here = place.field(go.rpartition(".")[2], name)
+            if name not in fields:
+                self.unknown.append(here.path)
+            elif value[name] is not None:
+                made[name] = self.read(value[name], fields[name].type, here)
+        return made
+
+    def _list(self, value: Any, info: inspect.VarTupleType, place: _Place) -> Any:
+        if not isinstance(value, list):
+            return self._wrong(value, f"[]{_go_of(info.item_type)}", place)
+        zero = {} if isinstance(info.item_type, inspect.StructType) else _zero(info.item_type)
+        return [
+            zero if item is None else self.read(item, info.item_type, place.item(index))
+            for index, item in enumerate(value)
+        ]
+
+    def _map(self, value: Any, info: inspect.DictType, place: _Place, go: str) -> Any:
+        if not isinstance(value, dict):
+            return self._wrong(value, go or f"map[string]{_go_of(info.value_type)}", place)
+        return {
+            name: _zero(info.value_type)
+            if value[name] is None
+            else self.read(value[name], info.value_type, place.item(f'"{name}"'))
+            for name in sorted(value)
+        }
+
+    def _number(self, value: Any, place: _Place, go: str) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return self._wrong(value, go, place)
+        if go not in INTEGERS:
+            return float(value)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        low, high = INTEGERS[go]
+        if isinstance(value, float) or not low <= value <= high:
+            return self._wrong(value, go, place, f"number {value}")
+        return value
+
+    def _duration(self, value: Any, place: _Place) -> Any:
+        if not isinstance(value, str):
+            return self._fail(f"json: cannot unmarshal {json_name(value)} into Go value of type string", place)
+        try:
+            parse_duration(value)
+        except ValueError:
+            quoted = msgspec.json.encode(value).decode()
+            self._fail(f"time: {_duration_error(value)} {quoted}", place)
+        return value
+
+
+def _duration_error(text: str) -> str:
+    """What is wrong with a duration (`time.ParseDuration`)."""
+    rest = text.lstrip("+-") if text[:1] in "+-" else text
+    number = rest.rstrip("0123456789.")
+    return "missing unit in duration" if rest and not number and rest.count(".") <= 1 else "invalid duration"
+
+
+def _go_of(info: inspect.Type) -> str:
+    match info:
+        case inspect.Metadata():
+            return str((info.extra or {}).get("go", ""))
+        case inspect.StructType():
+            return go_name(info.cls)
+    return _SCALARS[type(info)][0]
+
+
+def _zero(info: inspect.Type) -> Any:
+    inner = info.type if isinstance(info, inspect.Metadata) else info
+    return {inspect.StrType: "", inspect.BoolType: False, inspect.FloatType: 0.0}.get(type(inner), 0)

@@ -1,0 +1,285 @@
+"""DefaultEvictor: which pods may be evicted at all (`framework/plugins/defaultevictor`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+
+import msgspec
+
+from kwhatif.descheduler.arguments import DefaultEvictorArgs
+from kwhatif.descheduler.node_fit import NodeFit
+from kwhatif.descheduler.validate import DEFAULT_PROTECTIONS, aggregate
+from kwhatif.descheduler.world import World
+from kwhatif.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.model.duration import parse_duration
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+from kwhatif.model.storage import PersistentVolumeClaim
+from kwhatif.model.workload import Namespace
+
+_SYSTEM_CRITICAL = 2_000_000_000
+_FITS_NOWHERE = (
+    "pod does not fit on any other node because of nodeSelector(s), Taint(s), or nodes marked as unschedulable"
+)
+_OTHER_NAMESPACE = "pod namespace do not match the namespaceLabelSelector filter in the policy parameter"
+
+Check = Callable[[Pod], str]
+
+
+class DefaultEvictor:
+    """The evictor of one profile."""
+
+    def __init__(self, args: DefaultEvictorArgs, world: World) -> None:
+        self._args = args
+        self._world = world
+        self._fit = NodeFit(world)
+        self._checks = [*_protections(args, world), *_conditions(args, world)]
+        namespaces = compile_selector(args.namespace_label_selector)
+        #: None: every namespace will do.
+        self._namespaces: Selector | None = None if namespaces.nothing or namespaces.empty else namespaces
+        self._nodes: Sequence[Node] | None = None
+
+    def objections(self, pod: Pod) -> tuple[str, ...] | None:
+        """Why the pod may not be evicted, in upstream's words; None: it may (`Filter`).
+
+        QUIRK: a pod that must not be evicted (noEvictionPolicy Mandatory) is refused without a word.
+        """
+        annotations = pod.metadata.annotations
+        if annotations.evict is not None:
+            return None
+        if self._args.no_eviction_policy == "Mandatory" and annotations.prefer_no_eviction is not None:
+            return ()
+        found = tuple(reason for check in self._checks if (reason := check(pod)))
+        return found or None
+
+    def filter(self, pod: Pod) -> bool:
+        """Whether the pod may be evicted."""
+        return self.objections(pod) is None
+
+    def late_objection(self, pod: Pod) -> str | None:
+        """Why the pod is spared although it may be evicted; None: it is not (`PreEvictionFilter`).
+
+        QUIRK: with a node selector that cannot be parsed, every pod is, and no reason is given.
+        """
+        if self._args.node_fit:
+            nodes = self._ready_nodes()
+            if nodes is None or not self._fit.fits_another(pod, nodes):
+                return "" if nodes is None else _FITS_NOWHERE
+        if self._namespaces is None:
+            return None
+        namespace = self._world.state.cluster.get(Namespace, pod.metadata.namespace)
+        matches = namespace is not None and self._namespaces.matches(namespace.metadata.labels)
+        return None if matches else _OTHER_NAMESPACE
+
+    def pre_eviction_filter(self, pod: Pod) -> bool:
+        """Whether nothing spares the pod."""
+        return self.late_objection(pod) is None
+
+    def _ready_nodes(self) -> Sequence[Node] | None:
+        """Of the whole cluster, not of the policy's own node selector; None: the selector cannot be parsed."""
+        if self._nodes is None:
+            try:
+                self._nodes = self._world.ready_nodes(self._args.node_selector)
+            except SelectorError:
+                return None
+        return self._nodes
+
+
+def reasons_text(reasons: Sequence[str]) -> str:
+    """The reasons as upstream joins them."""
+    return aggregate(reasons)
+
+
+def _protected(args: DefaultEvictorArgs) -> frozenset[str]:
+    """The protections that are on (`getEffectivePodProtections`)."""
+    chosen = args.pod_protections
+    if chosen.extra_enabled or chosen.default_disabled:
+        return frozenset({*DEFAULT_PROTECTIONS} - {*chosen.default_disabled} | {*chosen.extra_enabled})
+    on = {
+        "PodsWithLocalStorage": not args.evict_local_storage_pods,
+        "DaemonSetPods": not args.evict_daemon_set_pods,
+        "SystemCriticalPods": not args.evict_system_critical_pods,
+        "FailedBarePods": not args.evict_failed_bare_pods,
+        "PodsWithPVC": args.ignore_pvc_pods,
+        "PodsWithoutPDB": args.ignore_pods_without_pdb,
+    }
+    return frozenset(name for name, is_on in on.items() if is_on)
+
+
+def _protections(args: DefaultEvictorArgs, world: World) -> Iterator[Check]:
+    """The checks, in upstream's order."""
+    on = _protected(args)
+    yield _unmovable
+    yield _static
+    yield _terminating
+    if "SystemCriticalPods" in on:
+        yield _critical
+        # QUIRK: without this protection, the threshold does not count either.
+        yield _above(args.priority_threshold.value if args.priority_threshold else None)
+    yield _bare if "FailedBarePods" in on else _bare_but_failed
+    if "PodsWithLocalStorage" in on:
+        yield _local_storage
+    if "DaemonSetPods" in on:
+        yield _daemon_set
+    if "PodsWithPVC" in on:
+        yield _claims(args, world)
+    if "PodsWithoutPDB" in on:
+        yield _without_budget
+    if "PodsWithResourceClaims" in on:
+        yield _resource_claims
+
+
+def _conditions(args: DefaultEvictorArgs, world: World) -> Iterator[Check]:
+    selector = compile_selector(args.label_selector)
+    if not (selector.nothing or selector.empty):
+        yield (
+            lambda pod: (
+                ""
+                if selector.matches(pod.metadata.labels)
+                else "pod labels do not match the labelSelector filter in the policy parameter"
+            )
+        )
+    if args.min_replicas > 1:
+        yield lambda pod: _too_few(pod, args.min_replicas, world)
+    if args.min_pod_age is not None:
+        yield _too_young(args.min_pod_age, world)
+
+
+def _unmovable(pod: Pod) -> str:
+    return "pod is a mirror pod" if pod.metadata.annotations.mirror is not None else ""
+
+
+def _static(pod: Pod) -> str:
+    return "pod is a static pod" if pod.metadata.annotations.config_source not in (None, "api") else ""
+
+
+def _terminating(pod: Pod) -> str:
+    return "pod is terminating" if pod.metadata.deletion_timestamp is not None else ""
+
+
+def _critical(pod: Pod) -> str:
+    if pod.spec.priority is not None and pod.spec.priority >= _SYSTEM_CRITICAL:
+        return "pod has system critical priority and is protected against eviction"
+    return ""
+
+
+def _above(threshold: int | None) -> Check:
+    bound = _SYSTEM_CRITICAL if threshold is None else threshold
+    return lambda pod: (
+        "pod has higher priority than specified priority class threshold"
+        if pod.spec.priority is not None and pod.spec.priority >= bound
+        else ""
+    )
+
+
+def _bare(pod: Pod) -> str:
+    return "" if pod.metadata.owner_references else "pod does not have any ownerRefs"
+
+
+def _bare_but_failed(pod: Pod) -> str:
+    if pod.metadata.owner_references or pod.status.phase == "Failed":
+        return ""
+    return "pod does not have any ownerRefs and is not in failed phase"
+
+
+def _local_storage(pod: Pod) -> str:
+    if any(volume.empty_dir is not None or volume.host_path is not None for volume in pod.spec.volumes):
+        return "pod has local storage and is protected against eviction"
+    return ""
+
+
+def _daemon_set(pod: Pod) -> str:
+    if any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references):
+        return "daemonset pods are protected against eviction"
+    return ""
+
+
+def _claims(args: DefaultEvictorArgs, world: World) -> Check:
+    """Pods with claims; with a list of storage classes, only those with claims of one of them."""
+    config = args.pod_protections.config
+    classes = config.pods_with_pvc.protected_storage_classes if config and config.pods_with_pvc else ()
+    names = frozenset(each.name for each in classes)
+
+    def check(pod: Pod) -> str:
+        claims = [each.persistent_volume_claim for each in pod.spec.volumes if each.persistent_volume_claim is not None]
+        if not names:
+            return "pod with PVC is protected against eviction" if claims else ""
+        used: dict[str, None] = {}
+        for claim in claims:
+            storage_class = _storage_class(pod.metadata.namespace, claim.claim_name, world)
+            if isinstance(storage_class, _NoClass):
+                return storage_class.why
+            used[storage_class] = None
+        return next((f'pod using protected storage class "{name}"' for name in used if name in names), "")
+
+    return check
+
+
+class _NoClass(msgspec.Struct, frozen=True):
+    """Why the storage class of a claim is not known."""
+
+    why: str
+
+
+def _storage_class(namespace: str, name: str, world: World) -> str | _NoClass:
+    claim = world.state.cluster.get(PersistentVolumeClaim, f"{namespace}/{name}")
+    if claim is None:
+        missing = f'persistentvolumeclaim "{name}" not found'
+        return _NoClass(f'failed to get persistent volume claim "{namespace}"/"{name}": {missing}')
+    return claim.spec.storage_class_name or _NoClass(
+        f'failed to resolve storage class for pod "{namespace}"/"{claim.metadata.name}"'
+    )
+
+
+def _without_budget(pod: Pod) -> str:
+    """QUIRK: nobody starts the informer of the budgets, so there is never one (`descheduler/descheduler.go`)."""
+    del pod
+    return "pod does not have a PodDisruptionBudget and is protected against eviction"
+
+
+def _resource_claims(pod: Pod) -> str:
+    if pod.spec.resource_claims:
+        return "pod has ResourceClaims and descheduler is configured to protect ResourceClaims pods"
+    return ""
+
+
+def _too_few(pod: Pod, wanted: int, world: World) -> str:
+    owners = pod.metadata.owner_references
+    if len(owners) != 1:
+        return ""
+    count = world.replicas(owners[0], pod)
+    return f"owner has {count} replicas which is less than minReplicas of {wanted}" if count < wanted else ""
+
+
+def _too_young(text: str, world: World) -> Check:
+    least = parse_duration(text)
+    # QUIRK: (metav1.Duration) not the duration is printed, but the struct that it is in.
+    reason = f"pod age is not older than MinPodAge: &Duration{{Duration:{go_duration(least)},}} seconds"
+
+    def check(pod: Pod) -> str:
+        start = pod.status.start_time
+        return reason if start is None or world.age(start) < least else ""
+
+    return check
+
+
+def go_duration(nanos: int) -> str:
+    """A duration as Go prints it: `1h0m0s`, `1.5s`, `20ms` (`time.Duration.String`)."""
+    if nanos == 0:
+        return "0s"
+    sign, left = ("-", -nanos) if nanos < 0 else ("", nanos)
+    if left < 10**9:
+        unit, size = next((unit, size) for unit, size in (("ms", 10**6), ("µs", 10**3), ("ns", 1)) if left >= size)
+        return f"{sign}{_decimal(Fraction(left, size))}{unit}"
+    seconds = Fraction(left, 10**9)
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    shown = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{sign}{shown}{_decimal(Fraction(rest))}s"
+
+
+def _decimal(number: Fraction) -> str:
+    whole, rest = divmod(number, 1)
+    digits = f"{int(rest * 10**9):09d}".rstrip("0")
+    return f"{int(whole)}.{digits}" if digits else str(int(whole))

@@ -1,0 +1,147 @@
+"""`Handle`: what a plugin works with, and `PodEvictor`, which counts (`descheduler/evictions/evictions.go`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from enum import Enum
+
+import msgspec
+
+from kwhatif.controllers.eviction import FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS, Refused
+from kwhatif.descheduler.arguments import Namespaces
+from kwhatif.descheduler.attempt import Attempt, ClassifiedNode, RefusedBy, Why
+from kwhatif.descheduler.default_evictor import DefaultEvictor
+from kwhatif.descheduler.node_fit import NodeFit
+from kwhatif.descheduler.policy import Policy
+from kwhatif.descheduler.world import World
+from kwhatif.matching.labels import compile_selector
+from kwhatif.model.cluster import key_of
+from kwhatif.model.meta import LabelSelector
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+
+PodFilter = Callable[[Pod], bool]
+
+
+class Result(Enum):
+    """What a plugin is to do after an attempt."""
+
+    EVICTED = "evicted"
+    TOTAL_LIMIT = "total-limit"
+    NODE_LIMIT = "node-limit"
+    #: Anything else: go on with the next pod.
+    FAILED = "failed"
+
+
+class PodEvictor:
+    """Evicts as long as the policy's limits allow; only what is gone counts. One for all profiles of a cycle."""
+
+    def __init__(self, policy: Policy, world: World) -> None:
+        self.policy = policy
+        self.world = world
+        self._per_node: Counter[str] = Counter()
+        self._per_namespace: Counter[str] = Counter()
+        self.attempts: list[Attempt] = []
+
+    def evict(self, pod: Pod, why: Why, profile: str, plugin: str) -> Result:
+        """Try it, and note what came of it."""
+        by, message, budgets = self._limited(pod) or self._asked(pod)
+        node = pod.spec.node_name
+        self.attempts.append(
+            Attempt(len(self.attempts) + 1, key_of(pod), node, profile, plugin, why, by, message, budgets)
+        )
+        if by is None:
+            self._per_node[node] += 1
+            self._per_namespace[pod.metadata.namespace] += 1
+            return Result.EVICTED
+        return Result(by) if by in ("total-limit", "node-limit") else Result.FAILED
+
+    def _limited(self, pod: Pod) -> tuple[RefusedBy | None, str, tuple[str, ...]] | None:
+        policy = self.policy
+        if policy.max_total is not None and self._per_node.total() >= policy.max_total:
+            return "total-limit", "maximum number of evicted pods per a descheduling cycle reached", ()
+        if policy.max_per_node is not None and self._per_node[pod.spec.node_name] >= policy.max_per_node:
+            return "node-limit", "maximum number of evicted pods per node reached", ()
+        if (
+            policy.max_per_namespace is not None
+            and self._per_namespace[pod.metadata.namespace] >= policy.max_per_namespace
+        ):
+            return "namespace-limit", "maximum number of evicted pods per namespace reached", ()
+        return None
+
+    def _asked(self, pod: Pod) -> tuple[RefusedBy | None, str, tuple[str, ...]]:
+        """What the Eviction API answers."""
+        refused = self.world.evict(pod)
+        if refused is None:
+            return None, "", ()
+        return *_worded(refused, pod.metadata.name), refused.budgets
+
+
+def _worded(refused: Refused, name: str) -> tuple[RefusedBy, str]:
+    quoted = msgspec.json.encode(name).decode()
+    match refused.code:
+        case code if code == TOO_MANY_REQUESTS:
+            return "pdb", f"error when evicting pod (ignoring) {quoted}: {refused.message}"
+        case code if code == NOT_FOUND:
+            return "not-found", f"pod not found when evicting {quoted}: {refused.message}"
+        case code if code == FORBIDDEN:
+            return "forbidden", refused.message
+    return "multiple-pdbs", refused.message
+
+
+class Handle:
+    """What one plugin of one profile works with."""
+
+    def __init__(
+        self, profile: str, plugin: str, nodes: Sequence[Node], evictor: DefaultEvictor, pod_evictor: PodEvictor
+    ) -> None:
+        self.profile = profile
+        self.plugin = plugin
+        #: The nodes that are processed, by name.
+        self.nodes = nodes
+        self.evictor = evictor
+        self.policy = pod_evictor.policy
+        self.world = pod_evictor.world
+        self.fit = NodeFit(self.world)
+        self.notes: list[str] = []
+        self.classes: list[ClassifiedNode] = []
+        self._pod_evictor = pod_evictor
+
+    def evict(self, pod: Pod, why: Why) -> Result:
+        """Try to evict the pod."""
+        return self._pod_evictor.evict(pod, why, self.profile, self.plugin)
+
+    def evict_each(self, pods: Iterable[tuple[Pod, Why]]) -> bool:
+        """Evict the pods of one node until its limit is reached; whether the total limit is not."""
+        for pod, why in pods:
+            result = self.evict(pod, why)
+            if result is Result.TOTAL_LIMIT:
+                return False
+            if result is Result.NODE_LIMIT:
+                break
+        return True
+
+    def note(self, message: str, **values: object) -> None:
+        """What upstream logs, with its values."""
+        said = ", ".join(f"{name} {value}" for name, value in values.items())
+        self.notes.append(f"{message}: {said}" if said else message)
+
+    def is_evictable(self, pod: Pod) -> bool:
+        """Whether neither of the evictor's filters spares the pod."""
+        return self.evictor.filter(pod) and self.evictor.pre_eviction_filter(pod)
+
+
+def chosen(namespaces: Namespaces | None, selector: LabelSelector | None = None) -> PodFilter:
+    """The pods of these namespaces, and with these labels (`podutil.Options`)."""
+    include: Collection[str] = frozenset(namespaces.include) if namespaces else ()
+    exclude: Collection[str] = frozenset(namespaces.exclude) if namespaces else ()
+    compiled = None if selector is None else compile_selector(selector)
+
+    def test(pod: Pod) -> bool:
+        namespace = pod.metadata.namespace
+        if (include and namespace not in include) or namespace in exclude:
+            return False
+        return compiled is None or compiled.matches(pod.metadata.labels)
+
+    return test

@@ -1,0 +1,1 @@
+"""One module per strategy of the descheduler, under its name."""

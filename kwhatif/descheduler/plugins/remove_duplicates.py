@@ -1,0 +1,126 @@
+"""RemoveDuplicates (`framework/plugins/removeduplicates`).
+
+Owners are taken in the order in which they are first seen, and their nodes by name; upstream walks over maps.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from kwhatif.descheduler.arguments import RemoveDuplicatesArgs
+from kwhatif.descheduler.attempt import Duplicate
+from kwhatif.descheduler.handle import Handle, Result, chosen
+from kwhatif.descheduler.node_fit import required_affinity
+from kwhatif.descheduler.tolerance import keeps_away, untolerated
+from kwhatif.matching.node_selector import named
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+
+
+class _Owner(NamedTuple):
+    namespace: str
+    kind: str
+    name: str
+    images: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+#: Node -> pods, without the first of each kind on it.
+_Duplicates = dict[str, list[Pod]]
+
+
+def run(args: RemoveDuplicatesArgs, handle: Handle) -> str:
+    """Evict pods where a node has more of one owner than there are on average on the nodes that take them."""
+    choose = chosen(args.namespaces)
+    counts: Counter[_Owner] = Counter()
+    duplicates: dict[_Owner, _Duplicates] = {}
+    for node in handle.nodes:
+        name = node.metadata.name
+        pods = [pod for pod in handle.world.active(name) if choose(pod) and handle.is_evictable(pod)]
+        for pod, is_duplicate in _on_one_node(pods, args.exclude_owner_kinds):
+            for owner in _owners(pod):
+                counts[owner] += 1
+                if is_duplicate:
+                    duplicates.setdefault(owner, {}).setdefault(name, []).append(pod)
+    for owner, by_node in duplicates.items():
+        if not _spread(owner, by_node, counts[owner], handle):
+            break
+    return ""
+
+
+def _images(pod: Pod) -> list[str]:
+    return sorted(container.image for container in pod.spec.containers)
+
+
+def _owners(pod: Pod) -> Iterator[_Owner]:
+    images = "#".join(_images(pod))
+    for owner in pod.metadata.owner_references:
+        yield _Owner(pod.metadata.namespace, owner.kind, owner.name, images)
+
+
+def _on_one_node(pods: Sequence[Pod], excluded: Collection[str]) -> Iterator[tuple[Pod, bool]]:
+    """The pods of one node that count, and whether another of the same owners and images came before."""
+    seen: set[tuple[str, ...]] = set()
+    for pod in pods:
+        owners = pod.metadata.owner_references
+        if not owners or any(owner.kind in excluded for owner in owners):
+            continue
+        namespace, images = pod.metadata.namespace, _images(pod)
+        key = tuple(sorted(f"{namespace}/{owner.kind}/{owner.name}/{image}" for owner in owners for image in images))
+        yield pod, key in seen
+        seen.add(key)
+
+
+def _spread(owner: _Owner, by_node: _Duplicates, count: int, handle: Handle) -> bool:
+    """Evict what is above the average; whether the total limit is not reached."""
+    feasible = len(_feasible(by_node, handle.nodes))
+    if feasible < 2:
+        handle.note(
+            "Less than two feasible nodes for duplicates to land, skipping eviction",
+            owner=f"{owner.namespace}/{owner.kind}/{owner.name}/{owner.images}",
+        )
+        return True
+    average = -(-count // feasible)
+    for pods in by_node.values():
+        why = Duplicate(owner=owner.text, on_node=len(pods) + 1, average=average, nodes=feasible)
+        above = pods[average - 1 :] if len(pods) + 1 > average else ()
+        for pod in above:
+            result = handle.evict(pod, why)
+            if result is Result.TOTAL_LIMIT:
+                return False
+            if result is Result.NODE_LIMIT:
+                break
+    return True
+
+
+def _feasible(by_node: _Duplicates, nodes: Sequence[Node]) -> set[str]:
+    """The nodes on which duplicates may land; a pod that only one node takes adds none.
+
+    QUIRK: (getTargetNodes) a node affinity that does not parse rules out no node.
+    """
+    found: set[str] = set()
+    asked: set[object] = set()
+    for pod in (pod for pods in by_node.values() for pod in pods):
+        same = (
+            pod.spec.tolerations,
+            tuple(sorted((pod.spec.node_selector or {}).items())),
+            id(pod.spec.affinity) if pod.spec.affinity else None,
+        )
+        if same in asked:
+            continue
+        asked.add(same)
+        required = required_affinity(pod)
+        matching = {
+            node.metadata.name
+            for node in nodes
+            if untolerated(pod, node.spec.taints, keeps_away) is None
+            and (required.matches(named(node)) or required.fails_on(named(node)))
+        }
+        if len(matching) > 1:
+            found |= matching
+    return found

@@ -1,0 +1,41 @@
+"""RemovePodsViolatingNodeTaints (`framework/plugins/removepodsviolatingnodetaints`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from kwhatif.descheduler.arguments import RemovePodsViolatingNodeTaintsArgs
+from kwhatif.descheduler.attempt import UntoleratedTaint
+from kwhatif.descheduler.handle import Handle, chosen
+from kwhatif.descheduler.tolerance import untolerated
+from kwhatif.matching.tolerations import NO_SCHEDULE, PREFER_NO_SCHEDULE
+from kwhatif.model.node import Taint
+
+
+def run(args: RemovePodsViolatingNodeTaintsArgs, handle: Handle) -> str:
+    """Evict pods from nodes with a NoSchedule taint that they do not tolerate; NoExecute is the cluster's business."""
+    choose = chosen(args.namespaces, args.label_selector)
+    effects = (NO_SCHEDULE, PREFER_NO_SCHEDULE) if args.include_prefer_no_schedule else (NO_SCHEDULE,)
+
+    def counts(taint: Taint) -> bool:
+        included = args.included_taints is None or _is_in(args.included_taints, taint)
+        return taint.effect in effects and not _is_in(args.excluded_taints, taint) and included
+
+    for node in handle.nodes:
+        taints = [taint for taint in node.spec.taints if counts(taint)]
+        found = [
+            (pod, UntoleratedTaint(taint=_text(taint)))
+            for pod in (handle.world.active(node.metadata.name) if taints else ())
+            if choose(pod) and (taint := untolerated(pod, taints)) is not None and handle.is_evictable(pod)
+        ]
+        if not handle.evict_each(found):
+            break
+    return ""
+
+
+def _is_in(names: Collection[str], taint: Taint) -> bool:
+    return taint.key in names or (taint.value != "" and f"{taint.key}={taint.value}" in names)
+
+
+def _text(taint: Taint) -> str:
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"

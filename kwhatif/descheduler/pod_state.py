@@ -1,0 +1,37 @@
+"""What the containers of a pod are like, as strategies ask for it (`descheduler/pod/pods.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kwhatif.model.pod import ContainerState, Pod
+
+
+def states(pod: Pod, *, init: bool = False, ephemeral: bool = False) -> Iterator[ContainerState]:
+    """The states of the pod's containers, of its init and ephemeral containers if they count."""
+    status = pod.status
+    for counts, statuses in (
+        (True, status.container_statuses),
+        (init, status.init_container_statuses),
+        (ephemeral, status.ephemeral_container_statuses),
+    ):
+        for row in statuses if counts else ():
+            if row.state is not None:
+                yield row.state
+
+
+def waiting_reasons(pod: Pod, *, init: bool = False, ephemeral: bool = False) -> Sequence[str]:
+    """Why containers wait."""
+    return [state.waiting.reason for state in states(pod, init=init, ephemeral=ephemeral) if state.waiting is not None]
+
+
+def terminated_reasons(pod: Pod, *, init: bool = False, ephemeral: bool = False) -> Sequence[str]:
+    """Why containers have ended."""
+    return [
+        state.terminated.reason for state in states(pod, init=init, ephemeral=ephemeral) if state.terminated is not None
+    ]
+
+
+def exit_codes(pod: Pod, *, init: bool = False) -> Sequence[int]:
+    """How containers have ended."""
+    return [state.terminated.exit_code for state in states(pod, init=init) if state.terminated is not None]

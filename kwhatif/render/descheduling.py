@@ -1,0 +1,163 @@
+"""Words about what a descheduler does: why, what then, what for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, assert_never
+
+from kwhatif.descheduler.attempt import (
+    BetterNode,
+    BrokenAntiAffinity,
+    BrokenNodeAffinity,
+    Duplicate,
+    Failed,
+    LifeTime,
+    NodeUse,
+    RefusedBy,
+    Restarts,
+    Skew,
+    UntoleratedTaint,
+    Why,
+)
+from kwhatif.render.amounts import duration, plural, some
+from kwhatif.report import DescheduleRow, ReplacementRow
+
+Quality = Literal["good", "doubtful", "bad"]
+
+REFUSALS: Mapping[RefusedBy, str] = {
+    "total-limit": "maxNoOfPodsToEvictTotal is reached",
+    "node-limit": "maxNoOfPodsToEvictPerNode is reached",
+    "namespace-limit": "maxNoOfPodsToEvictPerNamespace is reached",
+    "pdb": "a disruption budget allows no more",
+    "multiple-pdbs": "more than one disruption budget is about it",
+    "forbidden": "the API server forbids it",
+    "not-found": "it is gone already",
+}
+
+
+def headline(row: DescheduleRow) -> tuple[Quality, str]:
+    """Whether the policy helps, in one line."""
+    if row.skipped:
+        return "doubtful", f"the descheduler does nothing: {row.skipped}"
+    if not row.evicted:
+        held_back = f": all {plural(len(row.refused), 'attempt')} are refused" if row.refused else ""
+        failed = [each.plugin for each in row.plugins if each.error]
+        return ("doubtful" if row.refused or failed else "good"), f"nothing is evicted{held_back}{_failed(failed)}"
+    landings = row.landings
+    parts = [
+        f"{count:,} {words[count > 1]}"
+        for count, words in (
+            (landings.get("Elsewhere", 0), ("lands on another node", "land on other nodes")),
+            (landings.get("SameNode", 0), ("lands on the same node again", "land on the same node again")),
+            (landings.get("Preempts", 0), ("fits only by evicting others", "fit only by evicting others")),
+            (landings.get("Pending", 0), ("stays pending", "stay pending")),
+            (landings.get("None", 0), ("is not replaced", "are not replaced")),
+        )
+        if count
+    ]
+    useless = landings.get("SameNode", 0) == len(row.evicted)
+    verdict = "; and so on for ever" if row.course == "Endless" else "; all for nothing" * useless
+    return _quality(row), f"{plural(len(row.evicted), 'pod')} evicted: {', '.join(parts)}{verdict}"
+
+
+def _failed(plugins: list[str]) -> str:
+    return f"; {some(plugins)} failed" if plugins else ""
+
+
+def _quality(row: DescheduleRow) -> Quality:
+    landings = row.landings
+    if landings.get("Pending") or row.course == "Endless":
+        return "bad"
+    return "doubtful" if landings.get("SameNode") or landings.get("Preempts") else "good"
+
+
+def rounds_sentence(row: DescheduleRow) -> str:
+    """What later cycles do; "" where none is needed to know."""
+    later = row.rounds[1:]
+    if not row.evicted:
+        return ""
+    if not later:
+        return "what a second run would do is not known"
+    counts = [f"{each.evicted:,}" for each in later]
+    match row.course:
+        case "Settles":
+            runs = f"later runs evict {', then '.join(counts[:-1])} pods, then none" if counts[1:] else ""
+            return runs or "a second run evicts nothing"
+        case "Endless":
+            return f"later runs evict {', then '.join(counts)} pods, and so on: it never settles"
+    return f"later runs evict {', then '.join(counts)} pods; whether it settles is not known (see --rounds)"
+
+
+def landing_sentence(row: ReplacementRow) -> str:
+    """What becomes of the pod that comes instead."""
+    match row.landing:
+        case "Elsewhere":
+            equal = [node for node in row.ties if node != row.node]
+            return f"lands on {row.node}" + (f" (or {some(equal)})" if equal else "")
+        case "SameNode":
+            equal = [node for node in row.ties if node != row.node]
+            return "lands on the same node again" + (f" (or {some(equal)})" if equal else "")
+        case "Preempts":
+            return f"evicts {plural(len(row.victims), 'pod')} on {row.node}: {some(list(row.victims))}"
+        case "Pending":
+            return f"stays pending: {row.message}"
+    return f"is not replaced: {row.message}"
+
+
+def spared_rules(row: DescheduleRow) -> dict[str, list[str]]:
+    """Rule -> the pods that it spares, the rule that spares most first; a pod counts for each of its reasons."""
+    found: dict[str, list[str]] = {}
+    for spared in row.spared:
+        for reason in spared.reasons or ("no reason is given",):
+            pods = found.setdefault(reason, [])
+            if spared.pod not in pods[-1:]:
+                pods.append(spared.pod)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+def why(reason: Why) -> str:  # noqa: C901 - an arm per reason
+    """Why a strategy wants the pod evicted, with numbers."""
+    match reason:
+        case NodeUse():
+            return _node_use(reason)
+        case Duplicate(owner=owner, on_node=on_node, average=average, nodes=nodes):
+            return f"{on_node} pods of {owner} on the node, {average} on each of {nodes} nodes would do"
+        case BrokenAntiAffinity(other=other, topology_key=key):
+            return f"does not want to be beside {other} ({key})"
+        case BrokenNodeAffinity():
+            return "its required node affinity does not match the node"
+        case BetterNode(weight=weight, best=best):
+            return f"its preferred node affinity gives the node {weight}, another one {best}"
+        case UntoleratedTaint(taint=taint):
+            return f"does not tolerate {taint}"
+        case Skew():
+            return (
+                f"{reason.topology_key}: {reason.pods} pods in {reason.domain}, {reason.lowest_pods} in"
+                f" {reason.lowest}; skew {reason.pods - reason.lowest_pods}, allowed {reason.max_skew}"
+            )
+        case Restarts(restarts=restarts, threshold=threshold):
+            return f"{plural(restarts, 'restart')}, threshold {threshold:,}"
+        case LifeTime():
+            return _life_time(reason)
+        case Failed(age=age, min_age=min_age, reasons=reasons):
+            words = f" ({', '.join(reasons)})" if reasons else ""
+            return f"failed{words}, {duration(max(age, 0))} old, at least {duration(min_age)}"
+    assert_never(reason)
+
+
+def _node_use(reason: NodeUse) -> str:
+    over = reason.node_class == "overutilized"
+    uses = [use for use in reason.uses if use.percent > use.threshold] if over else reason.uses
+    word = "target" if over else "threshold"
+    return "node at " + _listed(f"{use.percent:.0f} % {use.resource} ({word} {use.threshold:.0f} %)" for use in uses)
+
+
+def _listed(parts: Iterable[str]) -> str:
+    return ", ".join(parts)
+
+
+def _life_time(reason: LifeTime) -> str:
+    parts = list(reason.conditions)
+    if reason.max_age is not None:
+        parts.insert(0, f"{duration(reason.age)} old, at most {duration(reason.max_age)}")
+    return _listed(parts)

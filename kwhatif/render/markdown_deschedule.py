@@ -1,0 +1,52 @@
+"""`kwhatif deschedule` as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.render.descheduling import (
+    REFUSALS,
+    Quality,
+    headline,
+    landing_sentence,
+    rounds_sentence,
+    spared_rules,
+    why,
+)
+from kwhatif.render.markdown_text import cell, prose, rows_of
+from kwhatif.report import DescheduleRow
+
+_SIGNS: dict[Quality, str] = {"good": "✅", "doubtful": "⚠️", "bad": "❌"}
+
+
+def deschedule_parts(row: DescheduleRow) -> Iterator[str]:
+    """The verdict, the attempts, and the rules that spare pods."""
+    quality, said = headline(row)
+    yield f"### {_SIGNS[quality]} {prose(said)}"
+    later = rounds_sentence(row)
+    yield from ("", prose(later[:1].upper() + later[1:])) if later else ()
+    if row.evicted:
+        evicted = (
+            (
+                str(each.order),
+                cell(each.pod),
+                cell(each.node),
+                each.plugin,
+                prose(why(each.why)),
+                prose(landing_sentence(each.replacement)) if each.replacement else "",
+            )
+            for each in row.evicted
+        )
+        yield from ("", *rows_of(("#", "Pod", "Node", "Strategy", "Why", "Then"), evicted))
+    if row.refused:
+        refused = (
+            (str(each.order), cell(each.pod), each.plugin, prose(", ".join((REFUSALS[each.by], *each.budgets))))
+            for each in row.refused
+        )
+        yield from ("", "Not evicted, although a strategy wants to:", "")
+        yield from rows_of(("#", "Pod", "Strategy", "Kept by"), refused)
+    rules = spared_rules(row)
+    if rules:
+        yield from ("", "<details><summary>Spared by the evictor</summary>", "")
+        yield from rows_of(("Pods", "Rule"), ((f"{len(pods):,}", prose(rule)) for rule, pods in rules.items()))
+        yield from ("", "</details>")

@@ -1,0 +1,48 @@
+"""What a story leaves out: who would have acted, and is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kwhatif.controllers.taint_eviction import DEFAULTED, no_execute_taints
+from kwhatif.matching.tolerations import tolerates
+from kwhatif.model.caveat import Caveat, OwnersSilent, TolerationUnknown
+from kwhatif.model.cluster import key_of
+from kwhatif.model.kinds import RESOURCES
+from kwhatif.simulation.engine import Engine
+
+#: How pods go that their controllers replace.
+_REPLACED = ("Preempted", "Evicted", "TaintEviction", "PodGC", "Deleted")
+
+
+def caveats_of_story(engine: Engine) -> Iterator[Caveat]:
+    """Owners that made no pods anew though they would have; pods that were left where they are."""
+    silent = [gone.owner for gone in engine.world.history.gone.values() if gone.owner and gone.how in _REPLACED]
+    silent = [owner for owner in silent if not _is_there(owner, engine)]
+    if silent:
+        yield OwnersSilent(owners=tuple(sorted(set(silent))), count=len(silent))
+    left = tuple(_left(engine))
+    if left:
+        yield TolerationUnknown(pods=left)
+
+
+def _is_there(owner: str, engine: Engine) -> bool:
+    """Whether the owner was there at the start, or was made since."""
+    name, _, key = owner.partition(" ")
+    kind: type[Any] | None = next((kind for kind in RESOURCES if kind.__name__ == name), None)
+    if kind is None:
+        return False
+    made = any(event.object == owner for event in engine.world.history.events)
+    return made or engine.world.state.cluster.get(kind, key) is not None
+
+
+def _left(engine: Engine) -> Iterator[str]:
+    for node in engine.world.state.nodes:
+        taints = (
+            [taint for taint in no_execute_taints(node.node) if taint.key in DEFAULTED] if node.node.spec.taints else []
+        )
+        for info in node.pods if taints else ():
+            tolerations = info.pod.spec.tolerations
+            if not all(any(tolerates(each, taint) for each in tolerations) for taint in taints):
+                yield key_of(info.pod)

@@ -1,0 +1,77 @@
+"""ReplicaSets that the input lacks, though their pods and their Deployments are in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.meta import LabelSelector, OwnerReference, controller_of
+from kwhatif.model.pod import Pod, PodMeta, PodTemplateSpec, is_terminal
+from kwhatif.model.workload import Deployment, ReplicaSet
+from kwhatif.workloads.owners import is_named_after, reference_to
+from kwhatif.workloads.replicas import HASH_LABEL
+
+
+def missing_replica_sets(cluster: Cluster) -> Iterator[ReplicaSet]:
+    """A ReplicaSet for every owner of pods that is none, and can only belong to a Deployment that is there.
+
+    Of several that a Deployment would have, the one with the most pods is taken to be of its template as it is.
+    """
+    by_deployment: dict[str, list[tuple[OwnerReference, list[Pod]]]] = {}
+    for (namespace, name), pods in _ownerless(cluster).items():
+        owner = controller_of(pods[0].metadata)
+        prefix = name.rpartition("-")[0]
+        deployment = cluster.get(Deployment, f"{namespace}/{prefix}")
+        if owner is not None and deployment is not None and is_named_after(deployment, name, pods[0]):
+            by_deployment.setdefault(key_of(deployment), []).append((owner, pods))
+    for key, found in by_deployment.items():
+        deployment = cluster.all(Deployment)[key]
+        found.sort(key=lambda each: (-len(each[1]), each[0].name))
+        for place, (owner, pods) in enumerate(found):
+            yield _made(deployment, owner, pods, cluster, is_current=place == 0)
+
+
+def _ownerless(cluster: Cluster) -> Mapping[tuple[str, str], list[Pod]]:
+    found: dict[tuple[str, str], list[Pod]] = {}
+    sets = cluster.all(ReplicaSet)
+    for pod in cluster.all(Pod).values():
+        owner = controller_of(pod.metadata)
+        if owner is None or owner.kind != "ReplicaSet" or is_terminal(pod):
+            continue
+        if f"{pod.metadata.namespace}/{owner.name}" not in sets:
+            found.setdefault((pod.metadata.namespace, owner.name), []).append(pod)
+    return found
+
+
+def _made(
+    deployment: Deployment, owner: OwnerReference, pods: Sequence[Pod], cluster: Cluster, *, is_current: bool
+) -> ReplicaSet:
+    spec, meta, first = deployment.spec, deployment.metadata, pods[0]
+    mark = {HASH_LABEL: first.metadata.labels[HASH_LABEL]} if HASH_LABEL in first.metadata.labels else {}
+    template = spec.template or PodTemplateSpec()
+    if not is_current:
+        labels = {name: first.metadata.labels.get(name, value) for name, value in template.metadata.labels.items()}
+        template = PodTemplateSpec(
+            metadata=PodMeta(labels=labels), spec=replace(first.spec, node_name="", priority=None)
+        )
+    labels = {**template.metadata.labels, **mark}
+    selector = spec.selector or LabelSelector()
+    return ReplicaSet(
+        metadata=replace(
+            ReplicaSet().metadata,
+            name=owner.name,
+            namespace=meta.namespace,
+            uid=owner.uid,
+            labels=labels,
+            owner_references=(reference_to(deployment, cluster),),
+            creation_timestamp=meta.creation_timestamp,
+        ),
+        spec=replace(
+            ReplicaSet().spec,
+            replicas=sum(pod.metadata.deletion_timestamp is None for pod in pods),
+            selector=replace(selector, match_labels={**selector.match_labels, **mark}),
+            template=replace(template, metadata=replace(template.metadata, labels=labels)),
+        ),
+    )

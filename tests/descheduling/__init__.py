@@ -1,0 +1,1 @@
+"""Descheduling cycles: kwhatif's and the descheduler's own."""

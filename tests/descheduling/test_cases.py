@@ -1,0 +1,110 @@
+"""Every case in `fixtures/descheduler`, decided by the descheduler's own packages."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwhatif.descheduler.attempt import Attempt, Cycle
+from kwhatif.descheduler.validate import aggregate
+from tests.descheduling.play import play
+
+_FILE = Path(__file__).parents[2] / "fixtures" / "descheduler" / "cases.jsonl.xz"
+CASES: list[dict[str, Any]] = [json.loads(line) for line in lzma.decompress(_FILE.read_bytes()).splitlines()]
+FAMILIES = sorted({case["case"].rpartition("/")[0] for case in CASES})
+
+
+def attempt_row(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "pod": attempt.pod,
+        "node": attempt.node,
+        "profile": attempt.profile,
+        "plugin": attempt.plugin,
+        "by": attempt.by,
+        "message": attempt.message,
+    }
+
+
+def in_any_order(rows: list[Any]) -> list[str]:
+    return sorted(json.dumps(row, sort_keys=True) for row in rows)
+
+
+def check_attempts(cycle: Cycle, want: dict[str, Any]) -> None:
+    made = list(map(attempt_row, cycle.attempts))
+    match want["semantics"]:
+        case "exact":
+            assert made == want["attempts"]
+        case "set":
+            assert in_any_order(made) == in_any_order(want["attempts"])
+        case _:
+            results = [(row["pod"], row["plugin"], row["by"] or "evicted") for row in made]
+            assert sorted(results) in [
+                sorted((row["pod"], row["plugin"], row["result"]) for row in outcome) for outcome in want["outcomes"]
+            ]
+
+
+def check_plugins(cycle: Cycle, want: dict[str, Any]) -> None:
+    for run, expected in zip(cycle.plugins, want["plugins"], strict=True):
+        made = {
+            "profile": run.profile,
+            "plugin": run.plugin,
+            "extensionPoint": run.extension_point,
+            "evicted": run.evicted,
+            "refused": run.refused,
+            **({"error": run.error} if run.error else {}),
+        }
+        assert made == {name: value for name, value in expected.items() if name != "notes"}
+        said = [note["message"] for note in expected.get("notes", ())]
+        assert sorted(note.partition(":")[0] for note in run.notes) == sorted(said)
+
+
+def check_spared(cycle: Cycle, want: dict[str, Any]) -> None:
+    spared = [
+        {"profile": row.profile, "pod": row.pod, "stage": row.stage, "reason": aggregate(row.reasons)}
+        for row in cycle.spared
+    ]
+    assert in_any_order(spared) == in_any_order(want["protected"])
+
+
+def check_classes(cycle: Cycle, want: dict[str, Any]) -> None:
+    made = [
+        {
+            "profile": row.profile,
+            "plugin": row.plugin,
+            "node": row.node,
+            "class": row.node_class,
+            "percent": {name: int(percent + 0.5) for name, percent in row.percent.items()},
+        }
+        for row in cycle.classes
+    ]
+    assert in_any_order(made) == in_any_order(want.get("nodeClasses", []))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_family(family: str) -> None:
+    for case in CASES:
+        if case["case"].rpartition("/")[0] != family:
+            continue
+        want, cycle = case["expected"], play(case)
+        if "error" in want:
+            assert isinstance(cycle, str)
+            assert want["error"] in cycle
+            continue
+        assert isinstance(cycle, Cycle), (case["case"], cycle)
+        assert bool(cycle.skipped) == ("skipped" in want)
+        if cycle.skipped:
+            assert cycle.skipped == want["skipped"]
+            continue
+        check_attempts(cycle, want)
+        if want["semantics"] != "one-of":
+            check_plugins(cycle, want)
+            check_spared(cycle, want)
+            check_classes(cycle, want)
+
+
+def test_there_are_369() -> None:
+    assert len(CASES) == 369

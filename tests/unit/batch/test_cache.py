@@ -1,0 +1,213 @@
+"""How much is asked again from one pod of a signature to the next; the answers themselves are in the properties."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from itertools import cycle
+
+import pytest
+from msgspec.structs import replace
+
+from kwhatif.batch import BatchCache, ScheduleResult, cache
+from kwhatif.catalog import default_profile
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.framework.reference import use_reference
+from kwhatif.model.pod import Pod
+from kwhatif.preemption.victims import VictimSearch
+from kwhatif.state.change import Delete, Upsert
+from kwhatif.whatif.placer import Placer
+from tests.builders import (
+    HOSTNAME,
+    ZONE,
+    NodeBuilder,
+    PodBuilder,
+    affinity_term,
+    budget,
+    node,
+    on_name,
+    pod,
+    selector,
+    snapshot,
+)
+
+WEB = selector(app="web")
+NAMES = [f"n{index:02}" for index in range(30)]
+
+
+def nodes() -> list[NodeBuilder]:
+    return [
+        node(name).allocatable(cpu="4", pods="9").zone(zone) for name, zone in zip(NAMES, cycle("abc"), strict=False)
+    ]
+
+
+def low_pods() -> list[PodBuilder]:
+    return [pod(f"{name}-{number}").labels(app="low").cpu("1").on(name) for name in NAMES for number in range(4)]
+
+
+def web(number: int) -> PodBuilder:
+    return pod(f"web-{number}").labels(app="web").priority(10).cpu("1")
+
+
+def plain(number: int) -> PodBuilder:
+    return web(number)
+
+
+def spread(number: int) -> PodBuilder:
+    return web(number).spread(ZONE, WEB, 1)
+
+
+def softly_spread(number: int) -> PodBuilder:
+    return web(number).spread(ZONE, WEB, 1, soft=True).spread(HOSTNAME, WEB, 1, soft=True)
+
+
+def alone(number: int) -> PodBuilder:
+    return web(number).pod_anti_affinity(affinity_term(HOSTNAME, WEB))
+
+
+def particular(number: int) -> PodBuilder:
+    return web(number).node_affinity(*map(on_name, NAMES[3:7]))
+
+
+KINDS = [plain, spread, softly_spread, particular, alone]
+
+
+class Watched(Placer):
+    """Counts whole attempts, and searches for victims by node."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *objects: object) -> None:
+        super().__init__({DEFAULT_SCHEDULER: default_profile()}, snapshot(*objects))  # type: ignore[arg-type]
+        self.attempts = 0
+        self.searches: Counter[str] = Counter()
+        whole, search = cache.attempt, VictimSearch.on
+
+        def attempt(*arguments: object) -> object:
+            self.attempts += 1
+            return whole(*arguments)  # type: ignore[arg-type]
+
+        def on(finder: VictimSearch, info: object) -> object:
+            self.searches[info.name] += 1  # type: ignore[attr-defined]
+            return search(finder, info)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(cache, "attempt", attempt)
+        monkeypatch.setattr(VictimSearch, "on", on)
+
+    def place_many(self, kind: Callable[[int], PodBuilder], number: int) -> list[ScheduleResult]:
+        return [self.place(kind(index).info()).result for index in range(number)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_replicas_that_find_room_cost_hardly_more_than_one_attempt(
+    kind: Callable[[int], PodBuilder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(monkeypatch, *nodes())
+    placed = watched.place_many(kind, 10)
+    assert {placement.outcome for placement in placed} == {"Placed"}
+    assert watched.attempts == 1
+
+
+@pytest.mark.parametrize("kind", [plain, spread, softly_spread, alone])
+def test_replicas_that_evict_cost_few_searches_besides(
+    kind: Callable[[int], PodBuilder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(monkeypatch, *nodes(), *low_pods())
+    placed = watched.place_many(kind, 24)
+    assert {placement.outcome for placement in placed} == {"Preempts"}
+    assert watched.attempts == 1
+    # All nodes once, for each zone again where it has too many for the first time; then two for every replica.
+    assert watched.searches.total() <= 2 * len(NAMES) + 2 * len(placed)
+
+
+def test_a_budget_that_is_used_up_concerns_the_nodes_of_its_pods_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    guarded = [each.labels(tier="gold") for each in low_pods()[:8]]
+    watched = Watched(monkeypatch, *nodes(), *guarded, *low_pods()[8:], budget("gold", 1, selector(tier="gold")))
+    placed = watched.place_many(plain, 20)
+    assert [placement.victims[0].violates for placement in placed] == [()] * 20
+    assert watched.searches.total() <= len(NAMES) + 2 * len(placed) + 2
+
+
+def test_a_replica_with_a_claim_of_its_own_costs_an_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch, *nodes())
+    watched.place_many(lambda number: web(number).volume("tmp", ephemeral={}), 3)
+    assert watched.attempts == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_the_switch_on_every_pod_has_an_attempt_of_its_own(
+    kind: Callable[[int], PodBuilder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = Watched(monkeypatch, *nodes()[:4], *low_pods()[:16]).place_many(kind, 4)
+    use_reference(on=True)
+    try:
+        watched = Watched(monkeypatch, *nodes()[:4], *low_pods()[:16])
+        placed = watched.place_many(kind, 4)
+    finally:
+        use_reference(on=False)
+    assert watched.attempts == len(placed)
+    for one, other in zip(quick, placed, strict=True):
+        assert (one.outcome, one.ties, one.message) == (other.outcome, other.ties, other.message)
+        assert [each.pod.key for each in one.victims] == [each.pod.key for each in other.victims]
+
+
+def test_the_switch_is_in_the_environment() -> None:
+    asked = "from kwhatif.framework.reference import is_reference; print(is_reference())"
+    said = {
+        value: subprocess.run(
+            [sys.executable, "-c", asked],
+            env=os.environ | {"KWHATIF_REFERENCE": value},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for value in ("", "0", "1")
+    }
+    assert said == {"": "False", "0": "False", "1": "True"}
+
+
+def test_pods_of_other_signatures_in_between_do_not_end_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch, *nodes())
+    for number in range(8 * len(KINDS)):
+        watched.place(KINDS[number % len(KINDS)](number).info())
+    # Pods that shun others end what did not shun anybody yet, once.
+    assert watched.attempts <= 2 * len(KINDS)
+
+
+def test_a_fork_starts_from_what_is_known_and_leaves_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch, *nodes(), *low_pods())
+    state = watched.snapshot
+    known = BatchCache(default_profile(), state)
+    asked = plain(0).info()
+    first = known.attempt(asked)
+    assert (first.outcome, watched.attempts) == ("Preempts", 1)
+    found = []
+    for _ in range(3):
+        fork = state.fork()
+        there = known.fork(fork)
+        assert first.node is not None
+        fork.apply(*(Delete(Pod, info.key) for info in fork.by_name[first.node].pods))
+        found.append((there.attempt(asked).outcome, there.attempt(plain(1).info()).outcome))
+    assert found == [("Placed", "Placed")] * 3
+    assert known.attempt(asked).node == first.node
+    assert watched.attempts == 1
+    # All nodes for the first pod; nothing but the emptied node for others, and the best one anew.
+    assert watched.searches.total() <= len(NAMES) + 6
+
+
+def test_nodes_that_change_end_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch, *nodes())
+    watched.place_many(plain, 2)
+    there = watched.snapshot.nodes[0].node
+    watched.snapshot.apply(Upsert(replace(there, spec=replace(there.spec, unschedulable=True))))
+    watched.place(plain(2).info())
+    assert watched.attempts == 2
+
+
+def test_signatures_that_were_not_asked_for_longest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_KEPT_NODES", 0)
+    watched = Watched(monkeypatch, *nodes())
+    for kind in (plain, spread, alone, plain):
+        watched.place(kind(watched.attempts).info())
+    assert watched.attempts == 4

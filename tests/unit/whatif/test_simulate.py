@@ -1,0 +1,118 @@
+"""What `simulate` says beside the recorded stories: inferred ReplicaSets, silent owners, steps, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import kwhatif
+
+DEMO = Path(__file__).parents[3] / "fixtures" / "demo"
+PODS = ("Node", "Pod", "PriorityClass", "PodDisruptionBudget")
+
+
+def demo(*kinds: str, without: tuple[str, ...] = ()) -> kwhatif.Session:
+    items = yaml.safe_load((DEMO / "cluster.yaml").read_text())["items"]
+    chosen = [item for item in items if item["kind"] not in without and (not kinds or item["kind"] in kinds)]
+    return kwhatif.load(chosen)
+
+
+def story(session: kwhatif.Session, *manifests: Any, **options: Any) -> Any:
+    report = kwhatif.simulate(session, *manifests, **options)
+    assert report.story is not None
+    return report.story
+
+
+def codes(report: kwhatif.Report) -> set[str]:
+    return {caveat.code for caveat in report.caveat_details}
+
+
+def test_nothing_comes_of_nothing() -> None:
+    told = story(demo())
+    assert (told.settled, told.events, told.gone, told.pending) == ("settled", (), (), ())
+    assert all(row.before == row.after for row in told.workloads)
+
+
+def test_replica_sets_that_the_input_lacks_are_inferred() -> None:
+    report = kwhatif.simulate(demo(without=("ReplicaSet",)), DEMO / "pods" / "checkout.yaml")
+    assert "replica-sets-inferred" in codes(report)
+    whole = story(demo(), DEMO / "pods" / "checkout.yaml")
+    assert report.story is not None
+    assert report.story.workloads == whole.workloads
+
+
+def test_owners_that_the_input_lacks_make_no_pods() -> None:
+    report = kwhatif.simulate(demo(*PODS), DEMO / "pods" / "checkout.yaml")
+    assert "owners-silent" in codes(report)
+    assert report.story is not None
+    assert [(row.owner, row.how) for row in report.story.gone] == [("ReplicaSet batch/etl-fb7844d", "Preempted")]
+    assert not any(event.actor.startswith("ReplicaSet") for event in report.story.events)
+
+
+def test_a_pod_of_a_lost_node_that_says_nothing_of_it_is_left() -> None:
+    status = {"allocatable": {"cpu": "4", "pods": "9"}, "conditions": [{"type": "Ready", "status": "True"}]}
+    nodes = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status} for name in "abc"]
+    raw = [
+        *nodes,
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "p", "namespace": "default"},
+            "spec": {"nodeName": "a", "containers": [{"name": "c"}]},
+            "status": {"phase": "Running"},
+        },
+    ]
+    report = kwhatif.simulate(kwhatif.load(raw), then=["fail a"])
+    assert "toleration-unknown" in codes(report)
+    assert report.story is not None
+    assert report.story.gone == ()
+
+
+def test_each_step_comes_once_the_one_before_has_settled() -> None:
+    told = story(
+        demo(), DEMO / "pods" / "checkout.yaml", then=["cordon general-a1", "wait 100s", "uncordon general-a1"]
+    )
+    at = {event.verb: event.at for event in told.events if event.object == "Node general-a1"}
+    assert at["cordoned"] == 35.0
+    assert at["uncordoned"] == 135.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"then": ["cordon nowhere"]}, "not found"),
+        ({"then": ["cordon"]}, "names no node"),
+        ({"then": ["drain general-a1 --quickly"]}, "unknown flag"),
+        ({"start": "soon"}, "not a duration"),
+        ({"start": "-5s"}, "less than nothing"),
+        ({"start": "probe"}, "not a duration"),
+        ({"scenario": "nowhere.yaml"}, "nowhere.yaml"),
+    ],
+)
+def test_what_cannot_be_done_is_an_error(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(kwhatif.InputError) as wrong:
+        kwhatif.simulate(demo(), **options)
+    assert message in str(wrong.value)
+
+
+def test_what_the_api_server_refuses_is_an_error() -> None:
+    bad = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "shop"},
+        "spec": {"priorityClassName": "no-such-class", "containers": [{"name": "c", "image": "i"}]},
+    }
+    with pytest.raises(kwhatif.InputError) as wrong:
+        kwhatif.simulate(demo(), bad)
+    assert "no PriorityClass with name no-such-class was found" in str(wrong.value)
+
+
+def test_the_session_stays_as_it_is() -> None:
+    session = demo()
+    before = session.snapshot.generation
+    first = story(session, DEMO / "pods" / "checkout.yaml")
+    assert session.snapshot.generation == before
+    assert story(session, DEMO / "pods" / "checkout.yaml") == first
