@@ -86,7 +86,7 @@ def deschedule(
         raise typer.BadParameter("give either --policy FILE or --strategy NAME", param_hint="--policy")
     if cluster.compare:
         raise typer.BadParameter(
-            "it compares what becomes of pods that are asked about, and here none is: run this without and with the edits",
+            "it is about pods that are asked about, and here none is: run this without and with the edits",
             param_hint="--compare",
         )
 
