@@ -101,6 +101,7 @@ COMMANDS = {
     "simulate": f"kwhatif simulate fixtures/demo/pods/checkout.yaml {FROM}",
     "simulate-explain": f"kwhatif simulate fixtures/demo/pods/checkout.yaml {FROM} --explain",
     "simulate-then": f"kwhatif simulate {FROM} --then 'drain general-a1 --ignore-daemonsets' --then 'scale deploy/shop/web=7' --termination 3s",
+    "simulate-markdown": "kwhatif simulate --from fixtures/stories/073-anti-affinity-preempts/cluster.yaml --scenario fixtures/simulate/endless.yaml -o markdown",
     "simulate-nothing": f"kwhatif simulate {FROM}",
     "simulate-json": f"kwhatif simulate fixtures/demo/pods/small.yaml {FROM} -o json",
     "simulate-endless": "kwhatif simulate --from fixtures/stories/073-anti-affinity-preempts/cluster.yaml --scenario fixtures/simulate/endless.yaml",
