@@ -51,7 +51,7 @@ If = Annotated[
     typer.Option(
         "--if",
         metavar="EDIT",
-        help="What would be so: cordon NODE, scale deploy/shop/web=5, add 3 nodes like NODE, ... Repeatable, in order.",
+        help="What would be so: cordon NODE, scale deploy/shop/web=5, add 3 nodes like NODE. Repeatable, in order.",
         rich_help_panel=EDITS,
         autocompletion=complete_edit,
     ),

@@ -106,20 +106,20 @@ def gate(
     files = parse_reports(report or ())
 
     def ask(session: Session, manifests: Sequence[str]) -> Report:
-        return kwhatif.gate(
-            session,
-            *manifests,
-            policy=policy,
-            rollout=rollout.value,
-            namespace=namespace,
-            template_paths=pod_template_path or (),
-            validation=validate,  # type: ignore[arg-type] # checked by the option
-            strict=cluster.strict,
-            today=_today(),
-        )
+        with template_paths():
+            return kwhatif.gate(
+                session,
+                *manifests,
+                policy=policy,
+                rollout=rollout.value,
+                namespace=namespace,
+                template_paths=pod_template_path or (),
+                validation=validate,  # type: ignore[arg-type] # checked by the option
+                strict=cluster.strict,
+                today=_today(),
+            )
 
-    with template_paths():
-        answers = cluster.ask(ask, pods, lenient=True, namespace=namespace)
+    answers = cluster.ask(ask, pods, lenient=True, namespace=namespace)
     write_reports(answers.report, files)
     print_answers(answers, Style(output.value, color, quiet))
     _exit(answers.report)

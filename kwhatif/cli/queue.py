@@ -39,6 +39,7 @@ def queue(
     Examples:
       kwhatif queue --from cluster.yaml
       kwhatif queue shop/checkout --from cluster.yaml
+      kwhatif queue --if "add 1 nodes like general-a1" --from cluster.yaml
     """
     import kwhatif
 

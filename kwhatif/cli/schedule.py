@@ -61,16 +61,16 @@ def schedule(
     pods = named(manifests, filename)
 
     def ask(session: Session, manifests: Sequence[str]) -> Report:
-        return kwhatif.schedule(
-            session,
-            *manifests,
-            alone=alone,
-            admission=not no_admission,
-            namespace=namespace,
-            template_paths=pod_template_path or (),
-            validation=validate,  # type: ignore[arg-type] # checked by the option
-        )
+        with template_paths():
+            return kwhatif.schedule(
+                session,
+                *manifests,
+                alone=alone,
+                admission=not no_admission,
+                namespace=namespace,
+                template_paths=pod_template_path or (),
+                validation=validate,  # type: ignore[arg-type] # checked by the option
+            )
 
-    with template_paths():
-        answers = cluster.ask(ask, pods, namespace=namespace)
+    answers = cluster.ask(ask, pods, namespace=namespace)
     answer(answers, Style(output.value, color, quiet), conditions)

@@ -198,7 +198,8 @@ class Resolved(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...]
     #: What controllers make of that alone, pods of `workloads` aside: `uncordon` takes a taint away, too.
     follow: tuple[Change, ...] = ()
-    #: Pods and workloads in `changes`, as they were written: their controllers make pods, or delete some.
+    #: Pods, workloads and new claims in `changes`, as they were written: controllers make pods and volumes of them, or
+    #: delete some.
     workloads: tuple[Any, ...] = ()
     #: What somebody has to know who reads the answer.
     notes: tuple[str, ...] = ()

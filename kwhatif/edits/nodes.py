@@ -23,29 +23,23 @@ _OF_STATE = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 
 
 def _written(before: list[Node], after: list[Node], unchanged: str) -> Resolved:
-    """The nodes that are different; `unchanged` says of the others that they are as they were.
-
-    Raises:
-        Wrong: all are.
-    """
+    """The nodes that are different; `unchanged` says of the others that they are as they were."""
     pairs = list(zip(before, after, strict=True))
     same = [old.metadata.name for old, new in pairs if old == new]
-    if before and len(same) == len(pairs):
-        raise Wrong(f"{', '.join(same)} {unchanged}")
-    notes = (f"{', '.join(same)} {unchanged}",) if same else ()
+    notes = (f"{', '.join(same)} {'is' if len(same) == 1 else 'are'} {unchanged}",) if same else ()
     return Resolved(tuple(Upsert(new) for old, new in pairs if old != new), notes=notes)
 
 
 def cordon(edit: Cordon, lookup: Lookup) -> Resolved:
     """`spec.unschedulable`. The taint that follows says the same once more: no filter comes to it."""
     nodes = lookup.nodes(edit.nodes)
-    return _written(nodes, [_cordoned(node, yes=True) for node in nodes], "already cordoned")
+    return _written(nodes, [_cordoned(node, yes=True) for node in nodes], "cordoned already")
 
 
 def uncordon(edit: Uncordon, lookup: Lookup) -> Resolved:
     """The taint of the node lifecycle controller goes as well (`pkg/controller/nodelifecycle`)."""
     nodes = lookup.nodes(edit.nodes)
-    resolved = _written(nodes, [_cordoned(node, yes=False) for node in nodes], "already uncordoned")
+    resolved = _written(nodes, [_cordoned(node, yes=False) for node in nodes], "not cordoned anyway")
     open_nodes = (change.obj for change in resolved.changes if isinstance(change, Upsert))
     follow = [Upsert(_without_taint(node)) for node in open_nodes if _without_taint(node) != node]
     return replace(resolved, follow=tuple(follow))
@@ -73,7 +67,7 @@ def taint(edit: Taint, lookup: Lookup) -> Resolved:
             lookup.mistakes.append(Wrong(f"no node of these has the taint {_shown(removal)}", hint))
     if lookup.mistakes:
         return Resolved(())
-    return _written(nodes, [_tainted(node, edit) for node in nodes], "already so")
+    return _written(nodes, [_tainted(node, edit) for node in nodes], "tainted so already")
 
 
 def _tainted(node: Node, edit: Taint) -> Node:

@@ -22,8 +22,11 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.state.change import Upsert
+from kwhatif.workloads.expand import named
+from kwhatif.workloads.replicas import free_names
 
 _SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
 
@@ -40,8 +43,8 @@ def label(edit: Label, lookup: Lookup) -> Resolved:
             hint = f"did you mean {' or '.join(near)}?" if near else ""
             lookup.mistakes.append(Wrong(f"no object of these has the label {key}", hint))
     changed = [(obj, _labelled(obj, edit)) for obj in objects]
-    if objects and not lookup.mistakes and all(obj == new for obj, new in changed):
-        raise Wrong("nothing changes: the labels are so already")
+    if all(obj == new for obj, new in changed):
+        return Resolved((), notes=("nothing changes: the labels are so already",))
     notes = ("its pods keep their labels: those are in its template",) if any(map(_has_template, objects)) else ()
     return Resolved(tuple(Upsert(new) for obj, new in changed if obj != new), notes=notes)
 
@@ -87,7 +90,7 @@ def _changed(reference: Reference, change: Callable[[dict[str, Any]], None], loo
         raise Wrong("an object cannot be renamed or moved", "delete it, and apply another one")
     stored = _stored(new, known, lookup.cluster)
     if stored == known:
-        raise Wrong("nothing changes: what scheduling reads of it is so already")
+        return Resolved((), notes=("nothing changes: it is so already",))
     if isinstance(stored, PodDisruptionBudget) and stored.spec != known.spec and stored.status == known.status:
         return counted(stored, lookup.cluster)
     return Resolved((Upsert(stored),), notes=tuple(_notes(stored, known)))
@@ -176,11 +179,16 @@ def _merge(data: dict[str, Any], patch: Mapping[str, Any]) -> None:
 
 
 def apply(edit: Apply, lookup: Lookup) -> Resolved:
-    """Objects as manifests have them. Controllers then make the pods of workloads that are new or changed."""
+    """Objects as manifests have them. Controllers then make the pods of workloads, and volumes of new claims."""
     written: list[Any] = []
     made: list[Any] = []
-    for obj in edit.objects:
-        if isinstance(obj, Pod | Workload):
+    for given in edit.objects:
+        obj = _with_name(given, lookup.cluster)
+        if isinstance(obj, PersistentVolumeClaim):
+            if lookup.cluster.get(PersistentVolumeClaim, key_of(obj)) is None:  # nothing that matters can change
+                made.append(obj)
+                written.append(default_object(obj))
+        elif isinstance(obj, Pod | Workload):
             denied = None if isinstance(obj, Pod) else check_workload(obj, lookup.cluster)
             if denied is not None:
                 lookup.mistakes.append(Wrong(denied.message))
@@ -189,3 +197,11 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
         else:
             written.append(updated(default_object(obj), lookup.cluster))
     return Resolved(tuple(map(Upsert, written)), workloads=tuple(made))
+
+
+def _with_name(obj: Any, cluster: Cluster) -> Any:
+    """Under the name that the API server might make, where the manifest leaves that to it (`generateName`)."""
+    if isinstance(obj, Pod) and not obj.metadata.name:
+        (name,) = free_names(obj, 1, cluster)
+        return replace(obj, metadata=replace(obj.metadata, name=name))
+    return named(obj, cluster) if isinstance(obj, Workload) else obj

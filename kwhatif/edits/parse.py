@@ -90,11 +90,15 @@ def _parser(verb: object) -> Callable[[str, list[Word], Reader], Edit]:
 
 
 def _text(verb: str, words: Sequence[Word]) -> str:
-    """The edit in the text form; objects as JSON."""
+    """The edit in the text form; a patch as JSON, of manifests kind and name."""
     return " ".join([verb, *(shlex.quote(word) if isinstance(word, str) else _shown(word) for word in words)])
 
 
 def _shown(word: Word) -> str:
+    if isinstance(word, Mapping) and isinstance(word.get("kind"), str) and isinstance(word.get("metadata"), Mapping):
+        meta = word["metadata"]
+        names = (word["kind"], meta.get("namespace"), meta.get("name") or meta.get("generateName"))
+        return "/".join(name for name in names if isinstance(name, str))
     if isinstance(word, tuple):
         path, value = word
         return f"{path}={value if isinstance(value, str) else json.dumps(value, default=str)}"

@@ -37,7 +37,7 @@ def priority(edit: Priority, lookup: Lookup) -> Resolved:
     if edit.value > _HIGHEST:
         raise Wrong(f"{edit.value} is too high", f"only classes of the system are above {_HIGHEST}")
     if known.value == edit.value:
-        raise Wrong(f"{edit.name} has the value {edit.value} already")
+        return Resolved((), notes=(f"{edit.name} has the value {edit.value} already",))
     users = sum(pod.spec.priority_class_name == edit.name for pod in lookup.cluster.all(Pod).values())
     notes = (f"pods that exist keep their priority: {users} of this class",) if users else ()
     return Resolved((Upsert(replace(known, value=edit.value)),), notes=notes)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.edits.edit import Reference, Resolved, Scale, Wrong
 from kwhatif.edits.selection import Lookup
+from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.workload import Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.state.change import Upsert
@@ -31,10 +32,6 @@ def _scaled(target: Reference, count: int, lookup: Lookup) -> list[Any]:
     if found is None:
         return []
     field = "parallelism" if isinstance(found, Job) else "replicas"
-    now = getattr(found.spec, field)
-    if (1 if now is None else now) == count:
-        lookup.mistakes.append(Wrong(f"{target.text} has {field} {count} already"))
-        return []
     new = replace(found, spec=replace(found.spec, **{field: count}))
     denied = check_workload(new, lookup.cluster)
     if denied is not None:
@@ -49,6 +46,8 @@ def _hint(target: Reference) -> str:
 
 
 def _notes(new: Any, lookup: Lookup) -> list[str]:
+    if new == lookup.cluster.get(type(new), key_of(new)):
+        return [f"{type(new).__name__} {key_of(new)} is to have so many pods already"]
     owner = controller_of(new.metadata)
     if owner is None or lookup.cluster.get(Deployment, f"{new.metadata.namespace}/{owner.name}") is None:
         return []

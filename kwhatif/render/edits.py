@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kwhatif.render.amounts import plural, some
 from kwhatif.report import ChangeRow, EditRow, Report, TouchedRow
 
+_INDEX = re.compile(r"\[\d+\]")
 #: So many fields of one object are shown.
 _MOST_FIELDS = 2
 
@@ -37,15 +39,19 @@ def _named(kind: str, objects: Sequence[TouchedRow]) -> str:
 def _changed(objects: Sequence[TouchedRow]) -> str:
     """All fields of one object; of many, the names."""
     kind = objects[0].object.partition(" ")[0]
-    counts = Counter(tuple((field.field, field.after) for field in touched.fields) for touched in objects)
+    counts = Counter(
+        tuple((_INDEX.sub("[…]", field.field), field.after) for field in touched.fields) for touched in objects
+    )
     if len(counts) > 1:
         return f"{_named(kind, objects)} changed"
-    fields = [_field(field) for field in objects[0].fields]
+    fields = [_field(field, alone=len(objects) == 1) for field in objects[0].fields]
     more = f" and {plural(len(fields) - _MOST_FIELDS, 'more field')}" if len(fields) > _MOST_FIELDS else ""
     return f"{_named(kind, objects)} {', '.join(fields[:_MOST_FIELDS])}{more}"
 
 
-def _field(change: ChangeRow) -> str:
+def _field(change: ChangeRow, *, alone: bool) -> str:
+    """Of many objects, the places in lists are those of the first; where they stand does not matter then."""
+    name = change.field if alone else _INDEX.sub("[…]", change.field)
     if change.after is None:
-        return f"{change.field} removed"
-    return f"{change.field} = {change.after}" + (f" (was {change.before})" if change.before is not None else "")
+        return f"{name} removed"
+    return f"{name} = {change.after}" + (f" (was {change.before})" if alone and change.before is not None else "")

@@ -86,6 +86,10 @@ def pending_keys(names: Sequence[str], clusters: Sequence[Cluster], default_name
     problems: list[Problem] = []
     for name in names:
         key = _pod_key(name, default_namespace)
+        if key is None:
+            hint = "write NAMESPACE/NAME, pod/NAMESPACE/NAME, or NAME with -n"
+            problems.append(Problem(repr(name), "is not the name of a pod", hint=hint))
+            continue
         wrong = [_not_pending(name, key, cluster.get(Pod, key), cluster) for cluster in clusters]
         if None in wrong:
             keys.append(key)
@@ -96,11 +100,17 @@ def pending_keys(names: Sequence[str], clusters: Sequence[Cluster], default_name
     return keys
 
 
-def _pod_key(name: str, default_namespace: str) -> str:
+def _pod_key(name: str, default_namespace: str) -> str | None:
+    """None for what cannot be the name of a pod."""
     parts = name.split("/")
-    if len(parts) > 1 and BY_WORD.get(parts[0].lower()) is RESOURCES[Pod] and len(parts) <= 3:
+    if len(parts) > 1 and BY_WORD.get(parts[0].lower()) is RESOURCES[Pod]:
         parts = parts[1:]
-    return "/".join(parts) if len(parts) > 1 else f"{default_namespace}/{parts[0]}"
+    match parts:
+        case [namespace, own] if namespace and own:
+            return f"{namespace}/{own}"
+        case [own] if own:
+            return f"{default_namespace}/{own}"
+    return None
 
 
 def _not_pending(name: str, key: str, pod: Pod | None, cluster: Cluster) -> Problem | None:

@@ -12,14 +12,16 @@ from msgspec.structs import replace
 
 from kwhatif.admission.changes import changes_between
 from kwhatif.admission.load import fill_budgets
-from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.edits.edit import Edit, Resolved
+from kwhatif.admission.quota.state import Counted, QuotaUsage
+from kwhatif.edits.edit import Edit, Resolved, Scale
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.errors import InputError, Problem
+from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.model.caveat import BudgetComputed, BudgetNotComputed, Caveat, NoNodes
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
-from kwhatif.model.policy import ResourceQuota
+from kwhatif.model.policy import PodDisruptionBudget, ResourceQuota
+from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
 from kwhatif.report import ChangeRow, EditRow, SourceRow, TouchedRow
 from kwhatif.state.change import Change, Delete, Upsert
@@ -67,8 +69,8 @@ def edit_session(
         state.apply(*map(Upsert, _quotas(before.cluster, state.cluster)), *_in_order(before, state))
         found.extend(Problem(where, message) for message in made.refusals)
         caveats = _without_older(caveats, made.caveats) | made.caveats
-        touched = tuple(_touched(before, state, edit))
-        rows.append(EditRow(edit=edit.text, touched=touched, notes=(*resolved.notes, *made.notes)))
+        notes = (*resolved.notes, *made.notes, *_stale_budgets(before.cluster, state.cluster))
+        rows.append(EditRow(edit=edit.text, touched=tuple(_touched(before, state, edit)), notes=notes))
     if found:
         raise InputError(found)
     if not state.nodes:
@@ -93,7 +95,6 @@ class _Made:
         self.refusals: list[str] = []
         self.notes: list[str] = []
         self.caveats: dict[Caveat, None] = dict.fromkeys(resolved.caveats)
-        planner = Planner(state.cluster, "final", {})
         workloads = [Applied(obj, SourceRow(file=edit.text)) for obj in resolved.workloads]
         keys = {(type(obj), key_of(obj)) for obj in resolved.workloads}
         # Before workloads, what their pods may need: priority classes, claims.
@@ -105,20 +106,25 @@ class _Made:
             )
         )
         state.apply(*resolved.follow)
-        for applied in workloads:
-            self._replace_pods(applied, planner, state)
-        self.caveats |= planner.claims.caveats
+        if workloads:
+            self._react(workloads, edit, state)
         self.caveats |= dict.fromkeys(fill_budgets(state.cluster))
 
-    def _replace_pods(self, applied: Applied, planner: Planner, state: State) -> None:
-        """Its controller makes new pods, which wait for a node, and deletes others: until there are as many as wanted.
+    def _react(self, workloads: Sequence[Applied], edit: Edit, state: State) -> None:
+        """Controllers make the pods of workloads, and the volumes of claims."""
+        planner = Planner(state.cluster, "final", {})
+        for applied in sorted(workloads, key=lambda each: not isinstance(each.object, PersistentVolumeClaim)):
+            if isinstance(applied.object, PersistentVolumeClaim):
+                denied = planner.claims.create(applied.object)
+                self.refusals.extend([] if denied is None else [denied.message])
+                continue
+            if isinstance(edit, Scale):
+                _count_pods(applied.object, state)
+            self._replace_pods(applied, planner, state)
+        self.caveats |= planner.claims.caveats
 
-        What counts is how many there are, not how many there were to be.
-        """
-        known = state.cluster.get(type(applied.object), key_of(applied.object))
-        if isinstance(known, Deployment | ReplicaSet | ReplicationController):
-            there = len(active(pods_of(known, state.cluster)))
-            state.apply(Upsert(replace(known, spec=replace(known.spec, replicas=there))))
+    def _replace_pods(self, applied: Applied, planner: Planner, state: State) -> None:
+        """Its controller makes new pods, which wait for a node, and deletes others."""
         update = planner.plan(applied)
         if update.caveat is not None:
             self.caveats[update.caveat] = None
@@ -141,14 +147,45 @@ class _Made:
             self.notes.append(f"{update.added.left_out} more pods are not made: no node has room for so many")
 
 
+def _count_pods(workload: object, state: State) -> None:
+    """Have it ask for as many pods as there are: from that number its controller goes on to another."""
+    if isinstance(workload, Deployment | ReplicaSet | ReplicationController):
+        there = len(active(pods_of(workload, state.cluster)))
+        state.apply(Upsert(replace(workload, spec=replace(workload.spec, replicas=there))))
+
+
 def _quotas(before: Cluster, after: Cluster) -> Iterator[ResourceQuota]:
-    """The quotas with what pods use now: those that an edit makes were charged to them, those that are gone are not."""
-    if not before.all(ResourceQuota) or before.generation(Pod) == after.generation(Pod):
+    """The quotas with what is used of them now."""
+    gone: list[Counted] = []
+    new: list[Counted] = []
+    kinds: tuple[type[Pod | PersistentVolumeClaim], ...] = (Pod, PersistentVolumeClaim)
+    for kind in kinds if before.all(ResourceQuota) else ():
+        if before.generation(kind) != after.generation(kind):
+            was, now = before.all(kind), after.all(kind)
+            gone += [obj for key, obj in was.items() if now.get(key) is not obj]
+            new += [obj for key, obj in now.items() if was.get(key) is not obj]
+    if gone or new:
+        yield from QuotaUsage(before).recounted(gone, new)
+
+
+def _stale_budgets(before: Cluster, after: Cluster) -> Iterator[str]:
+    """Budgets whose status still counts pods that are gone: nobody reacts, and so it is not written anew."""
+    if before.generation(Pod) == after.generation(Pod):
         return
-    was, now = before.all(Pod), after.all(Pod)
-    gone = [pod for key, pod in was.items() if now.get(key) is not pod]
-    new = [pod for key, pod in now.items() if was.get(key) is not pod]
-    yield from QuotaUsage(before).recounted(gone, new)
+    now = after.all(Pod)
+    gone = [pod for key, pod in before.all(Pod).items() if key not in now]
+    for key, budget in after.all(PodDisruptionBudget).items() if gone else ():
+        if budget is before.get(PodDisruptionBudget, key) and _selects_any(budget, gone):
+            yield f"the status of PodDisruptionBudget {key} still counts pods that are gone (`budget` counts it anew)"
+
+
+def _selects_any(budget: PodDisruptionBudget, pods: Sequence[Pod]) -> bool:
+    try:
+        selector = compile_selector(budget.spec.selector)
+    except SelectorError:
+        return False
+    namespace = budget.metadata.namespace
+    return any(pod.metadata.namespace == namespace and selector.matches(pod.metadata.labels) for pod in pods)
 
 
 def _in_order(before: State, after: State) -> Iterator[Change]:
@@ -157,9 +194,11 @@ def _in_order(before: State, after: State) -> Iterator[Change]:
         return
     for node in after.nodes:
         old = before.node(node.name)
+        if old is node:
+            continue
         keys = [pod.key for pod in node.pods]
         in_order = sorted(keys, key=lambda key: key.split("/"))
-        is_as_before = old is not None and (old is node or keys == [pod.key for pod in old.pods])
+        is_as_before = old is not None and keys == [pod.key for pod in old.pods]
         if is_as_before or keys == in_order:
             continue
         yield from (Delete(Pod, key) for key in in_order)

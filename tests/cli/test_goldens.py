@@ -55,7 +55,7 @@ COMMANDS = {
     "deschedule-both": f"kwhatif deschedule {DESCHEDULE} --strategy RemoveDuplicates",
     "deschedule-unknown": f"kwhatif deschedule --strategy RemoveDuplicate {FROM}",
     "deschedule-when": f"kwhatif deschedule {DESCHEDULE} --at yesterday",
-    "queue-unknown": f"kwhatif queue shop/reprot default/x {QUEUE}",
+    "queue-unknown": f"kwhatif queue shop/reprot default/x deploy/shop/web /x {QUEUE}",
     **{
         f"cloud-{command}-{name}": f"kwhatif {command} fixtures/cloud/{name}.yaml {CLOUD}"
         for command, name in (

@@ -1,4 +1,4 @@
-"""Random scripts: `script(family, seed)` is a cluster, and sixty operations that disturb it."""
+"""Random scripts: `script(family, seed)` is a cluster, and operations that disturb it."""
 
 from __future__ import annotations
 
@@ -350,7 +350,7 @@ def _patch_pod(w: Writer) -> None:  # noqa: PLR0912 - one branch for each kind o
         roll = 40
     elif w.family == "resources" and w.chance(70):
         roll = 60
-    if w.family == "features" and w.chance(60):
+    if w.family == "features" and w.chance(85):
         _need_other_features(w)
         return
     if roll < 35:
@@ -370,7 +370,7 @@ def _patch_pod(w: Writer) -> None:  # noqa: PLR0912 - one branch for each kind o
     elif roll < 65:
         old = spec["containers"][0]
         name, amount = rng.choice(list(_requests(w).items()))
-        if w.family == "resources" and w.chance(60):  # many pods do not ask for memory: nothing for them
+        if w.family == "resources" and w.chance(80):  # many pods do not ask for memory: nothing for them
             name, amount = "memory", rng.choice(["64Mi", "2Gi"])
         resources = {**old["resources"], "requests": {**old["resources"]["requests"], name: amount}}
         if "limits" in old["resources"]:
@@ -393,7 +393,8 @@ def _need_other_features(w: Writer) -> None:
     """A pod that was tried, and has perhaps been rejected for what it needs."""
     needing = [key for key, raw in w.objects.items() if key[0] == "Pod" and raw["spec"].get("hostUsers") is False]
     if needing:
-        w.add(op="schedule", until="idle")
+        if w.target is w.operations:
+            w.add(op="schedule", until="idle")
         w.patch(w.rng.choice(needing[-4:]), {"spec": {"hostNetwork": None, "hostUsers": None}})
 
 
@@ -465,7 +466,7 @@ _MORE: dict[str, list[Weighted]] = {
     "updates": [(20, _patch_pod)],
     "unschedulable": [(30, _patch_pod)],
     "taints": [(25, _patch_pod)],
-    "resources": [(15, _patch_node), (10, _patch_pod)],
+    "resources": [(15, _patch_node), (30, _patch_pod)],
     "nodeaffinity": [(40, _patch_node), (6, _node)],
     "features": [(25, _patch_node), (6, _node), (15, _patch_pod)],
     "gates": [(12, _patch_pod)],
@@ -481,18 +482,32 @@ FAMILIES = (
 )  # fmt: skip
 #: How many scripts of each there are, compared with the others: volumes have the most hints.
 WEIGHTS = {
-    "volumes": 22,
-    "limits": 12,
+    "volumes": 14,
+    "limits": 15,
     "spread": 6,
     "interpod": 4,
     "ports": 3,
     "dra": 8,
     "nodeaffinity": 3,
     "unschedulable": 12,
-    "taints": 8,
+    "taints": 6,
     "gates": 4,
-    "features": 3,
-    "resources": 5,
+    "features": 8,
+    "resources": 3,
+}
+#: How many operations each has: more where rare answers need many events.
+LENGTHS = {
+    "spread": 100,
+    "ports": 100,
+    "interpod": 80,
+    "volumes": 150,
+    "limits": 190,
+    "features": 220,
+    "taints": 180,
+    "resources": 150,
+    "unschedulable": 90,
+    "gates": 90,
+    "dra": 90,
 }
 
 
@@ -516,6 +531,6 @@ def script(family: str, seed: int) -> Raw:
         for _ in range(8):
             _pod(w)
         w.add(op="schedule", until="idle")
-    while len(w.operations) < 60:
+    while len(w.operations) < LENGTHS.get(family, 60):
         w.rng.choices([step for _, step in choices], [weight for weight, _ in choices])[0](w)
     return {"config": {}, "cluster": w.cluster, "operations": w.operations}

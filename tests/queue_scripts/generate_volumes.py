@@ -217,7 +217,7 @@ _ALL = [
 _OF_THEME = {
     "limits": [
         *(change_limit, change_limit, migrate, migrate, migrate),
-        *(renew_claim, leave, detach, attach) * 4,
+        *(renew_claim, renew_claim, leave, detach, attach) * 4,
     ],
     "zones": [*(change_volume, change_volume, note_claim, note_claim), *(drop_class, add_class) * 3, add_claim],
     "binding": [

@@ -45,8 +45,9 @@ from kwhatif.queue.wakeup import (
 )
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.decide import objections_of
-from kwhatif.whatif.pending.causes import Change, changes
+from kwhatif.whatif.pending.causes import changes
 from kwhatif.whatif.pending.ideal_node import ideal_node, requested
+from kwhatif.whatif.pending.objected import Change
 
 #: How likely causes of each kind are, as a rule: what is under way already; what the pod's owner does; what pods do all
 #: day; what people do to nodes; what hardly happens.

@@ -7,6 +7,7 @@ from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.pod import PodCondition
 from kwhatif.queue.wakeup import Flush
 from kwhatif.report import AfterEditsRow, QueuedPodRow
+from kwhatif.whatif.fail_on import fails
 from kwhatif.whatif.session import Session
 from tests.builders import NodeBuilder, PodBuilder, affinity_term, cluster, node, pod, selector
 
@@ -154,6 +155,13 @@ def test_a_pod_that_no_hint_wakes_sleeps_on_though_it_would_fit() -> None:
     )["web"]
     assert (found.fate, found.turn, found.outcome, found.node) == ("Asleep", None, "Placed", "a-new-1")
     assert found.woken_by == ()
+
+
+def test_who_sleeps_on_though_it_fits_can_be_a_no() -> None:
+    session = Session(cluster(node("n").allocatable(cpu="4"), rejected("p").cpu("1")))
+    assert not fails(kwhatif.pending(session), ("asleep",))
+    assert fails(kwhatif.pending(kwhatif.edited(session, "label node/n a=b")), ("asleep",))
+    assert not fails(kwhatif.pending(kwhatif.edited(session, "set node/n status.allocatable.cpu=5")), ("asleep",))
 
 
 def test_what_one_pod_brings_wakes_the_next() -> None:
