@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         text,
     )
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
+    from kwhatif.maintenance import drain, outage
     from kwhatif.report import (
         BudgetRow,
         CandidateRow,
@@ -82,7 +83,7 @@ if TYPE_CHECKING:
     )
     from kwhatif.sharing import describe, save_snapshot
     from kwhatif.stories import simulate
-    from kwhatif.whatif.compare import Comparison, DifferenceRow, FateRow, PodDifferenceRow
+    from kwhatif.whatif.compare import Comparison, DifferenceRow, EndDifferenceRow, FateRow, PodDifferenceRow
     from kwhatif.whatif.inventory import Inventory
     from kwhatif.whatif.session import Session
 
@@ -96,6 +97,7 @@ __all__ = [
     "DescheduleRow",
     "DifferenceRow",
     "EditRow",
+    "EndDifferenceRow",
     "EvictedRow",
     "EvictionRefusedRow",
     "ExitCode",
@@ -147,11 +149,13 @@ __all__ = [
     "compare",
     "deschedule",
     "describe",
+    "drain",
     "edited",
     "find_policy",
     "gate",
     "load",
     "load_live",
+    "outage",
     "pending",
     "preempt",
     "save_snapshot",
@@ -163,6 +167,7 @@ __all__ = [
 #: Where names live that are not in `kwhatif.api`.
 _HOMES = {
     "kwhatif.errors": ("ClusterUnreadable", "ExitCode", "InputError", "KwhatifError", "PluginFailed", "Problem"),
+    "kwhatif.maintenance": ("drain", "outage"),
     "kwhatif.report": (
         "BudgetRow",
         "CandidateRow",
@@ -209,7 +214,7 @@ _HOMES = {
     ),
     "kwhatif.sharing": ("describe", "save_snapshot"),
     "kwhatif.stories": ("simulate",),
-    "kwhatif.whatif.compare": ("Comparison", "DifferenceRow", "FateRow", "PodDifferenceRow"),
+    "kwhatif.whatif.compare": ("Comparison", "DifferenceRow", "EndDifferenceRow", "FateRow", "PodDifferenceRow"),
     "kwhatif.whatif.inventory": ("Inventory",),
     "kwhatif.whatif.session": ("Session",),
 }

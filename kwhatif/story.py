@@ -111,6 +111,25 @@ class BlockedRow(_Row):
     remedy: str = ""
 
 
+class VerdictRow(_Row):
+    """Of a drain or an outage: whether it does no harm, and what it comes to.
+
+    `why` says of one that does harm what is worst. `moved`: the pods that leave the nodes; `preempted`: those elsewhere
+    that are evicted for them in turn; `pending`: those without a node at the end that had one, or were not there,
+    before. `seconds` count from the command.
+    """
+
+    of: Literal["drain", "outage"]
+    ok: bool
+    nodes: tuple[str, ...]
+    why: str
+    moved: int
+    waves: int
+    preempted: int
+    pending: tuple[str, ...]
+    seconds: float
+
+
 class CycleRow(_Row):
     """One round of what comes back for ever; `events` are the ids of its first and its last event."""
 
@@ -140,3 +159,5 @@ class Story(_Row):
     waves: tuple[WaveRow, ...] = ()
     blocked: tuple[BlockedRow, ...] = ()
     cycle: CycleRow | None = None
+    #: Of a drain or an outage.
+    verdict: VerdictRow | None = None

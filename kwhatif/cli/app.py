@@ -17,7 +17,9 @@ from kwhatif._version import __version__
 from kwhatif.cli.characters import adapt_streams
 from kwhatif.cli.completion import completion
 from kwhatif.cli.deschedule import deschedule
+from kwhatif.cli.drain import drain
 from kwhatif.cli.gate import gate
+from kwhatif.cli.outage import outage
 from kwhatif.cli.preempt import preempt
 from kwhatif.cli.queue import queue
 from kwhatif.cli.rbac import rbac
@@ -43,7 +45,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help as kubectl's, and in half the time
 )
-for command in (schedule, preempt, gate, simulate, queue, deschedule, rbac, completion):
+for command in (schedule, preempt, gate, simulate, drain, outage, queue, deschedule, rbac, completion):
     app.command(cls=Command)(command)
 app.add_typer(snapshot, name="snapshot", help="A cluster in one file: save it, describe it.")
 

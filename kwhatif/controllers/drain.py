@@ -34,6 +34,8 @@ class _Asked(msgspec.Struct):
     next: float | None
     #: When the eviction was granted: looks follow every second from then on.
     granted: float = 0.0
+    #: The state's generation when it was refused last: as long as it stays, so does the refusal.
+    refused: int = -1
 
     @property
     def name(self) -> str:
@@ -60,6 +62,8 @@ class Drain:
         self.granted: list[tuple[float, str]] = []
         #: The last refusal of each pod that was ever refused.
         self.refusals: dict[str, Refused] = {}
+        #: Pods that were given up, and the error.
+        self.given_up: dict[str, str] = {}
         #: By node: what stopped it.
         self.failures: dict[str, list[str]] = {}
         self._started = False
@@ -81,6 +85,12 @@ class Drain:
     def is_waiting_for(self, view: View) -> bool:
         """Whether a pod that it waits for is gone."""
         return any(pod.next is None and _is_gone(pod, view) for pod in self._pods or ())
+
+    def is_idle(self, view: View) -> bool:
+        """Whether trying again comes to nothing, unless something else happens first, or its time is up."""
+        now = view.state.generation
+        is_refused = all(pod.next is None or pod.refused == now for pod in self._pods or ())
+        return self._started and is_refused and not self.timeout
 
     def attempt(self, view: View) -> Outcome:
         """Go as far as it goes now."""
@@ -191,7 +201,7 @@ class Drain:
             self._give_up(pod, f"{error}: {answer.message}")
             return
         self.output.append(f"{error} (will retry after 5s): {answer.message}")
-        pod.next = view.now + RETRY
+        pod.next, pod.refused = view.now + RETRY, view.state.generation
         now = view.state.cluster.get(Pod, pod.key)
         pod.uid = pod.uid if now is None else now.metadata.uid
 
@@ -221,6 +231,7 @@ class Drain:
         assert self._pods is not None
         self._pods.remove(pod)
         self._errors.append(error)
+        self.given_up[pod.key] = error
 
     def _again(self, view: View) -> float | None:
         """When there is something to do, unless a pod is gone before."""

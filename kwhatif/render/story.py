@@ -11,6 +11,7 @@ from rich.text import Text
 
 from kwhatif.render.amounts import plural, some
 from kwhatif.render.detail import Detail
+from kwhatif.render.drain import verdict_line, waves_and_blocked
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
 from kwhatif.report import Report
 from kwhatif.story import CycleRow, EventRow, PendingRow, Story, StoryWorkloadRow
@@ -127,16 +128,21 @@ def is_different(row: StoryWorkloadRow) -> bool:
 def story_tables(story: Story, detail: Detail) -> Iterator[RenderableType]:
     """The verdict; what is different; who is gone; who waits; budgets; what happened; on what it rests."""
     sign, style = _SIGNS.get(story.settled, ("✘", WARN))
-    yield Text.assemble((sign, style), " ", text(headline(story), style))
+    if story.verdict is None:
+        yield Text.assemble((sign, style), " ", text(headline(story), style))
+    else:
+        yield verdict_line(story, story.verdict)
     if detail.quiet:
         return
+    yield from waves_and_blocked(story)
     yield from _workloads(story)
     yield from _counted("GONE", gone_rows(story))
     yield from _counted("PENDING", pending_rows(story))
     yield from _budgets(story)
-    yield from _commands(story)
+    is_whole = story.verdict is None or detail.wide
+    yield from (_commands(story) if is_whole or detail.explain else ())
     yield from _cycle(story)
-    yield from (_tree(story) if detail.explain else _timeline(story, detail))
+    yield from (_tree(story) if detail.explain else _timeline(story, detail) if is_whole else ())
     yield text(f"Assumed: {'; '.join(story.assumptions)}.", FAINT)
 
 

@@ -48,6 +48,9 @@ class Evictor(Protocol):
     def is_waiting_for(self, view: View) -> bool:
         """Whether what it waits for has happened, so that it goes on now."""
 
+    def is_idle(self, view: View) -> bool:
+        """Whether trying again comes to nothing unless something else happens first."""
+
 
 class _Evicting:
     """An evictor, and when it tries next."""
@@ -56,8 +59,6 @@ class _Evicting:
         self.evictor = evictor
         self.due: float | None = now
         self.because = because
-        #: What had happened when it tried last.
-        self.seen = -1
 
 
 class Engine:
@@ -161,7 +162,7 @@ class Engine:
         times = [self.kubelets.next(), self.reactions.next(), self.scheduler.next_flush()]
         if not any(time is not None for time in times):
             # Nothing else will happen: trying again is worth while only after a change, or to come to a timeout.
-            evictors = [each for each in self.evicting if each.seen != self._marker() or _has_timeout(each.evictor)]
+            evictors = [each for each in self.evicting if not each.evictor.is_idle(self.world)]
         else:
             evictors = self.evicting
         times.extend(each.due for each in evictors)
@@ -171,9 +172,6 @@ class Engine:
         times = [self.kubelets.next(), self.reactions.next_of_all(), self.scheduler.next_flush()]
         times.extend(each.due for each in self.evicting)
         return min((time for time in times if time is not None), default=None)
-
-    def _marker(self) -> int:
-        return len(self.world.history.events)
 
     def _go_to(self, time: float) -> None:
         if time > self.parameters.horizon:
@@ -221,7 +219,6 @@ class Engine:
             for write in outcome.writes:
                 self.world.write(write, each.evictor.name, each.because)
             each.due = None if each.evictor.done else outcome.again
-            each.seen = self._marker()
             if each.evictor.done:
                 self.ended[each.evictor.name] = self.clock.now
         self.evicting = [each for each in self.evicting if not each.evictor.done]
@@ -239,7 +236,3 @@ class Engine:
                 if left < 0:
                     raise LivelockError("pods are tried again and again, and no time passes")
             reactions.react()
-
-
-def _has_timeout(evictor: Evictor) -> bool:
-    return bool(getattr(evictor, "timeout", None))

@@ -53,6 +53,9 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "pending": lambda report: (report.story is not None and bool(report.story.pending)) or _lands("Pending")(report),
     "stalled": _ends(("stalled", "rollout-stuck")),
     "cycling": _ends(("cycling", "horizon")),
+    "harm": lambda report: (
+        report.story is not None and report.story.verdict is not None and not report.story.verdict.ok
+    ),
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }
 #: Other spellings: a policy's, and the name that budgets have in kubectl.

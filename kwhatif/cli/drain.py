@@ -1,0 +1,123 @@
+"""`kwhatif drain`: can this node go?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.options import Color, ColorOption, FailOn, Output, OutputOption, Quiet
+from kwhatif.cli.run import Style, answer, parse_conditions
+from kwhatif.cli.simulate import Horizon, Readiness, Start, Termination
+from kwhatif.cli.usage import KUBECTL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
+
+Nodes = Annotated[list[str] | None, typer.Argument(metavar="[NODE]...", help="A name, a glob, or labels as in -l.")]
+Selector = Annotated[
+    str | None,
+    typer.Option("--selector", "-l", metavar="LABELS", help="The nodes with these labels.", rich_help_panel=KUBECTL),
+]
+
+
+@reads_cluster
+def drain(
+    cluster: Source,
+    nodes: Nodes = None,
+    selector: Selector = None,
+    ignore_daemonsets: Annotated[
+        bool, typer.Option("--ignore-daemonsets", help="Let pods of DaemonSets stay.", rich_help_panel=KUBECTL)
+    ] = False,
+    delete_emptydir_data: Annotated[
+        bool,
+        typer.Option("--delete-emptydir-data", help="Evict pods with local storage, too.", rich_help_panel=KUBECTL),
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Evict pods without a controller, too.", rich_help_panel=KUBECTL)
+    ] = False,
+    disable_eviction: Annotated[
+        bool,
+        typer.Option("--disable-eviction", help="Delete pods, whatever budgets say.", rich_help_panel=KUBECTL),
+    ] = False,
+    grace_period: Annotated[
+        int,
+        typer.Option(
+            "--grace-period",
+            metavar="SECONDS",
+            help="How long pods may take to end; negative: as each says.",
+            rich_help_panel=KUBECTL,
+        ),
+    ] = -1,
+    timeout: Annotated[
+        str,
+        typer.Option(
+            "--timeout", metavar="DURATION", help="Give up a node after this; 0s: never.", rich_help_panel=KUBECTL
+        ),
+    ] = "0s",
+    skip_wait_for_delete_timeout: Annotated[
+        int,
+        typer.Option(
+            "--skip-wait-for-delete-timeout",
+            metavar="SECONDS",
+            help="Do not wait for pods whose end is overdue by more; 0: wait for all.",
+            rich_help_panel=KUBECTL,
+        ),
+    ] = 0,
+    pod_selector: Annotated[
+        str,
+        typer.Option("--pod-selector", metavar="LABELS", help="Evict only these pods.", rich_help_panel=KUBECTL),
+    ] = "",
+    start: Start = "5s",
+    readiness: Readiness = "probe",
+    termination: Termination = "grace",
+    horizon: Horizon = "1h",
+    output: OutputOption = Output.TABLE,
+    explain: Annotated[bool, typer.Option("--explain", help="The whole story: what because of what.")] = False,
+    fail_on: FailOn = "harm",
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """Can these nodes be drained? In which waves, what blocks, and where do the pods land?
+
+    What `kubectl drain` would do, with its flags and its refusals. Nothing is drained.
+
+    \b
+    Examples:
+      kwhatif drain general-a1 --ignore-daemonsets --from cluster.yaml
+      kwhatif drain -l pool=general --ignore-daemonsets --delete-emptydir-data --timeout 10m
+    """
+    import kwhatif
+
+    if nodes and selector:
+        raise typer.BadParameter("cannot specify both a node name and a --selector option", param_hint="NODE")
+    if not nodes and not selector:
+        raise typer.BadParameter("name a node, or its labels with -l", param_hint="NODE")
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
+
+    def ask(session: Session, manifests: Sequence[str]) -> Report:
+        del manifests
+        return kwhatif.drain(
+            session,
+            *(nodes or ()),
+            selector=selector or "",
+            ignore_daemonsets=ignore_daemonsets,
+            delete_emptydir_data=delete_emptydir_data,
+            force=force,
+            disable_eviction=disable_eviction,
+            grace_period=grace_period,
+            timeout=timeout,
+            skip_wait_for_delete_timeout=skip_wait_for_delete_timeout,
+            pod_selector=pod_selector,
+            start=start,
+            readiness=readiness,
+            termination=termination,
+            horizon=horizon,
+        )
+
+    answers = cluster.ask(ask)
+    answer(answers, Style(output.value, color, quiet, explain), conditions)

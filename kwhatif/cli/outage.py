@@ -1,0 +1,76 @@
+"""`kwhatif outage`: what if this node, or this zone, fails?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.drain import Nodes
+from kwhatif.cli.options import Color, ColorOption, FailOn, Output, OutputOption, Quiet
+from kwhatif.cli.run import Style, answer, parse_conditions
+from kwhatif.cli.simulate import Horizon, Readiness, Start, Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
+
+
+@reads_cluster
+def outage(
+    cluster: Source,
+    nodes: Nodes = None,
+    selector: Annotated[
+        str | None, typer.Option("--selector", "-l", metavar="LABELS", help="The nodes with these labels.")
+    ] = None,
+    deleted: Annotated[
+        bool, typer.Option("--deleted", help="The Node objects go, too. Without it, kubelets fall silent.")
+    ] = False,
+    node_monitor_grace_period: Annotated[
+        str,
+        typer.Option(
+            "--node-monitor-grace-period", metavar="DURATION", help="After how long a silent node is taken for lost."
+        ),
+    ] = "50s",
+    start: Start = "5s",
+    readiness: Readiness = "probe",
+    termination: Termination = "grace",
+    horizon: Horizon = "1h",
+    output: OutputOption = Output.TABLE,
+    explain: Annotated[bool, typer.Option("--explain", help="The whole story: what because of what.")] = False,
+    fail_on: FailOn = "harm",
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """What is lost if these nodes fail at once? What comes back, where and when, and what does not?
+
+    \b
+    Examples:
+      kwhatif outage general-a1 --from cluster.yaml
+      kwhatif outage topology.kubernetes.io/zone=eu-west-1a --from cluster.yaml
+    """
+    import kwhatif
+
+    if bool(nodes) is bool(selector):
+        raise typer.BadParameter("name nodes, or their labels with -l", param_hint="NODE")
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
+
+    def ask(session: Session, manifests: Sequence[str]) -> Report:
+        del manifests
+        return kwhatif.outage(
+            session,
+            *(nodes or ()),
+            selector=selector or "",
+            deleted=deleted,
+            node_monitor_grace_period=node_monitor_grace_period,
+            start=start,
+            readiness=readiness,
+            termination=termination,
+            horizon=horizon,
+        )
+
+    answers = cluster.ask(ask)
+    answer(answers, Style(output.value, color, quiet, explain), conditions)

@@ -1,0 +1,69 @@
+"""What only a drain or an outage has: the first line, waves, and pods that do not go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from kwhatif.render.amounts import plural, some
+from kwhatif.render.text import BAD, GOOD, WARN, table, text
+from kwhatif.story import Story, VerdictRow
+
+#: More pods of a wave are counted, not named.
+_MOST_NAMED = 4
+
+
+def verdict_line(story: Story, verdict: VerdictRow) -> Text:
+    """It all in one line."""
+    sign, style = ("✔", GOOD) if verdict.ok else ("✘", BAD)
+    said = _of_drain(story, verdict) if verdict.of == "drain" else _of_outage(verdict)
+    return Text.assemble((sign, style), " ", text(said, style))
+
+
+def _of_drain(story: Story, verdict: VerdictRow) -> str:
+    nodes = some(list(verdict.nodes))
+    if verdict.ok:
+        return f"{nodes} can be drained: {_course(verdict)}"
+    if story.commands and story.commands[0].ok is True:
+        return f"{nodes} can be drained, but {verdict.why}: {_course(verdict)}"
+    return f"{nodes} cannot be drained: {verdict.why}"
+
+
+def _of_outage(verdict: VerdictRow) -> str:
+    nodes = some(list(verdict.nodes))
+    lost = f"{plural(verdict.moved, 'pod')} lost" if verdict.moved else "no pod is lost"
+    turn = f", {plural(verdict.preempted, 'pod')} elsewhere evicted in turn" if verdict.preempted else ""
+    if verdict.ok:
+        back = f", all back after {verdict.seconds:g} s" if verdict.moved else ""
+        return f"{nodes} may fail: {lost}{back}{turn}"
+    return f"{nodes} may not fail: {verdict.why}; {lost}{turn}"
+
+
+def _course(verdict: VerdictRow) -> str:
+    if not verdict.moved:
+        return "no pod has to go"
+    moved = f"{plural(verdict.moved, 'pod')} {'moves' if verdict.moved == 1 else 'move'}"
+    parts = [f"{moved} in {plural(verdict.waves, 'wave')}"]
+    if verdict.preempted:
+        parts.append(f"{plural(verdict.preempted, 'pod')} elsewhere evicted in turn")
+    parts.append(f"settled after {verdict.seconds:g} s")
+    return ", ".join(parts)
+
+
+def waves_and_blocked(story: Story) -> Iterator[RenderableType]:
+    """Who goes when, and who does not go."""
+    if len(story.waves) > 1:
+        made = table("WAVE", "AFTER", "PODS", right=("WAVE", "AFTER"))
+        for number, wave in enumerate(story.waves, 1):
+            made.add_row(text(number), text(f"{wave.at:g} s"), text(some(list(wave.pods), _MOST_NAMED)))
+        yield made
+    if story.blocked:
+        made = table("BLOCKED", "WHY", "WHAT HELPS")
+        groups: dict[tuple[str, str], list[str]] = {}
+        for row in story.blocked:
+            groups.setdefault((row.why, row.remedy), []).append(row.pod)
+        for (why, remedy), pods in groups.items():
+            made.add_row(text(some(pods), WARN), text(why), text(remedy or "-"))
+        yield made

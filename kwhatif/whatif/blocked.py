@@ -1,0 +1,115 @@
+"""Which pods a drain does not get rid of, and why: by class, in the order in which the classes are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.admission.disruption import counted_status
+from kwhatif.controllers.budget_pods import pods_selected_by
+from kwhatif.controllers.drain import Drain, go_duration
+from kwhatif.controllers.drain_filters import FLAGS, list_pods
+from kwhatif.controllers.eviction import MANY_BUDGETS, Refused, sync_failure
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.meta import controller_of
+from kwhatif.model.pod import Pod, is_ready, is_terminal
+from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kwhatif.simulation.engine import Engine
+from kwhatif.story import BlockedRow
+
+
+def blocked_pods(drain: Drain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
+    """Those of the drain's nodes, once everything has settled; `before`: the cluster as it was."""
+    found: set[str] = set()
+    for row in _still_there(drain, engine, before):
+        found.add(row.pod)
+        yield row
+    for key in drain.given_up:
+        if key not in found:
+            yield BlockedRow(pod=key, class_="late", why=_late(drain))
+
+
+def _late(drain: Drain) -> str:
+    return f"it is gone only after the --timeout of {go_duration(drain.timeout)}"
+
+
+def _still_there(drain: Drain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
+    for node in drain.nodes:
+        listed = list_pods(node, drain.options, engine.world)
+        for pod, verdict in listed.pods:
+            key = key_of(pod)
+            if verdict.error:
+                yield BlockedRow(pod=key, class_="refused", why=_refused(verdict.error))
+            elif verdict.goes and not listed.errors:
+                yield _blocked(pod, drain, engine, before)
+
+
+def _refused(error: str) -> str:
+    """What kubectl says, without the flag: that is the remedy."""
+    flag = FLAGS.get(error)
+    return error if flag is None else error.partition(" (use ")[0]
+
+
+def _blocked(pod: Pod, drain: Drain, engine: Engine, before: Cluster) -> BlockedRow:
+    key = key_of(pod)
+    refused = drain.refusals.get(key)
+    if pod.metadata.deletion_timestamp is not None:
+        silent = pod.spec.node_name in engine.world.silent
+        why = "its kubelet is silent" if silent else "a finalizer holds it" if pod.metadata.finalizers else "it is slow"
+        return BlockedRow(pod=key, class_="never-ends", why=f"it is being deleted, and never gone: {why}")
+    if refused is None or not refused.budgets:
+        return BlockedRow(pod=key, class_="late", why=_never_asked(pod, drain))
+    if refused.message == MANY_BUDGETS:
+        budgets = " and ".join(refused.budgets)
+        return BlockedRow(pod=key, class_="many-budgets", why=f"budgets {budgets} both select it: it cannot be evicted")
+    class_, why = _by_budget(pod, refused, engine, before)
+    return BlockedRow(pod=key, class_=class_, why=why)
+
+
+def _never_asked(pod: Pod, drain: Drain) -> str:
+    node = pod.spec.node_name
+    first = next((name for name in drain.nodes if name not in drain.failures), node)
+    if not drain.done and first != node:
+        return f"nobody asked for it: the drain of {first} comes to no end"
+    return "it came after the drain had begun"
+
+
+def _by_budget(pod: Pod, refused: Refused, engine: Engine, before: Cluster) -> tuple[str, str]:
+    key = refused.budgets[0]
+    failed = sync_failure(key, engine.world)
+    if failed is not None:
+        return "sync-failed", f"budget {key} allows nothing, as it cannot be counted: {failed.reason}"
+    budget = engine.world.state.cluster.all(PodDisruptionBudget)[key]
+    status = budget.status or PodDisruptionBudgetStatus()
+    members = [
+        each
+        for each in pods_selected_by(key, engine.world.state.cluster)
+        if each.metadata.deletion_timestamp is None and not is_terminal(each)
+    ]
+    needs = f"budget {key} needs {status.desired_healthy} healthy pods, and {status.current_healthy} are"
+    if not is_ready(pod):
+        return "unhealthy-lock", f"it is not ready itself, and {needs}"
+    if _demands_all(key, before):
+        return "demands-all", f"budget {key} demands all {status.desired_healthy}"
+    waiting = [each for each in members if not each.spec.node_name]
+    if waiting:
+        return "no-room", f"{needs}: {key_of(waiting[0])} stays pending"
+    unready = [each for each in members if not is_ready(each)]
+    if unready:
+        return "unhealthy", f"{needs}: {key_of(unready[0])} is not ready"
+    if status.disruptions_allowed > 0:
+        return "late", f"budget {key} lets it go only after the --timeout"
+    if any(controller_of(each.metadata) is None for each in members):
+        return "no-successor", f"{needs}: pods without a controller do not come back"
+    return "no-successor", f"{needs}, and nobody makes another one"
+
+
+def _demands_all(key: str, cluster: Cluster) -> bool:
+    """Whether it would let nobody go even with all pods ready that there are to be."""
+    budget = cluster.get(PodDisruptionBudget, key)
+    if budget is None:
+        return False
+    pods = [pod for pod in pods_selected_by(key, cluster) if pod.metadata.deletion_timestamp is None]
+    status = counted_status(budget, pods, cluster)
+    if not isinstance(status, PodDisruptionBudgetStatus):
+        return False
+    return status.desired_healthy >= status.expected_pods or status.expected_pods <= 0

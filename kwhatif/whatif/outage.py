@@ -1,0 +1,127 @@
+"""`outage`: what is lost when these nodes fail, what comes back where and when, and what does not?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import Remove
+from kwhatif.controllers.finished_pods import pods_assigned_to
+from kwhatif.controllers.node_taints import is_evicting
+from kwhatif.model.cluster import key_of
+from kwhatif.model.meta import controller_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.report import Report
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.world import World
+from kwhatif.story import BlockedRow, Story, StoryWorkloadRow, VerdictRow
+from kwhatif.whatif.played import Played, pending_words
+from kwhatif.whatif.session import Session
+from kwhatif.whatif.story_rows import story_of
+
+#: Owners whose pods belong to their node.
+_OF_NODES = ("DaemonSet", "Node")
+
+
+def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, deleted: bool = False) -> Report:
+    """Let the nodes fail, all at once, and play it forward until nothing happens any more.
+
+    Args:
+        session: the cluster; it stays as it is.
+        nodes: their names.
+        parameters: how long things take.
+        deleted: whether the Node objects go; else their kubelets fall silent.
+    """
+    report = session.report("outage", (), (*session.caveats, *session.stale()))
+    return replace(report, story=Lost(session, nodes, parameters, deleted=deleted).story())
+
+
+class Lost(Played):
+    """One simulation of an outage, played to its end."""
+
+    def __init__(self, session: Session, nodes: tuple[str, ...], parameters: Parameters, *, deleted: bool) -> None:
+        super().__init__(session, parameters)
+        self.nodes = nodes
+        state = self.engine.world.state
+        pods = state.cluster.all(Pod)
+        #: The pods that are lost.
+        self.pods = [pod for name in nodes for key in pods_assigned_to(name, state) if _counts(pod := pods[key])]
+        if deleted:
+            self.engine.perform(self._delete)
+        else:
+            for name in nodes:
+                self.engine.silence(name)
+        self.engine.settle()
+
+    def _delete(self, world: World) -> None:
+        for name in self.nodes:
+            world.write(Remove(Node, name), "user", None)
+
+    def story(self) -> Story:
+        """The story, with what only an outage has."""
+        story = story_of(self.engine)
+        blocked = tuple(self._left_behind())
+        why = self._why(story, blocked)
+        verdict = VerdictRow(
+            of="outage",
+            ok=not why,
+            nodes=self.nodes,
+            why=why,
+            moved=len(self.pods),
+            waves=0,
+            preempted=self.preempted(story),
+            pending=self.pending(story),
+            seconds=self.seconds(story),
+        )
+        return replace(story, blocked=blocked, verdict=verdict)
+
+    def _why(self, story: Story, blocked: tuple[BlockedRow, ...]) -> str:
+        """What is worst."""
+        if self.is_endless(story):
+            return "it never settles"
+        pending = pending_words(self.pending(story))
+        if pending:
+            return pending
+        if blocked:
+            more = f", nor do {len(blocked) - 1} more" if len(blocked) > 1 else ""
+            return f"{blocked[0].pod} does not come back ({blocked[0].why}){more}"
+        short = next((row for row in story.workloads if _is_short(row)), None)
+        return "" if short is None else f"{short.workload} has {short.ready_after} of {short.ready_before} pods ready"
+
+    def _left_behind(self) -> Iterator[BlockedRow]:
+        """Lost pods that nothing has come for in their place, and why."""
+        world, pods = self.engine.world, self.engine.world.state.cluster.all(Pod)
+        for lost in self.pods:
+            key, owner = key_of(lost), controller_of(lost.metadata)
+            pod = pods.get(key)
+            is_there = pod is not None and pod.metadata.uid == lost.metadata.uid and not is_terminal(pod)
+            if owner is None:
+                yield BlockedRow(pod=key, class_="no-successor", why="it has no controller: nobody makes it again")
+            elif pod is not None and is_there and pod.metadata.deletion_timestamp is None:
+                yield BlockedRow(pod=key, class_="stays", why=_why_it_stays(pod, world))
+            elif is_there and owner.kind == "StatefulSet":
+                yield BlockedRow(
+                    pod=key,
+                    class_="waits-for-node",
+                    why="it is being deleted, and until its silent node says that it has ended, no other one is made",
+                    remedy=f"taint {lost.spec.node_name} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
+                )
+
+
+def _counts(pod: Pod) -> bool:
+    """Whether somebody misses it: pods that belong to their node, or have ended, nobody does."""
+    owner = controller_of(pod.metadata)
+    return (owner is None or owner.kind not in _OF_NODES) and not is_terminal(pod)
+
+
+def _why_it_stays(pod: Pod, world: World) -> str:
+    node = world.state.cluster.get(Node, pod.spec.node_name)
+    if node is not None and not is_evicting(node):
+        return "too much of its zone is lost: nothing is evicted there"
+    return "it tolerates that its node is lost, for ever or beyond the horizon"
+
+
+def _is_short(row: StoryWorkloadRow) -> bool:
+    return row.ready_after < row.ready_before and not row.workload.startswith("DaemonSet ")

@@ -1,0 +1,96 @@
+"""What would let a drain get rid of a pod: edits and flags, the mildest first. They are tried before one is offered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
+from kwhatif.controllers.drain_filters import FLAGS, DrainOptions, list_pods
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.meta import controller_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, is_ready, is_terminal
+from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.simulation.engine import Engine
+from kwhatif.story import BlockedRow
+
+_Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet
+_SCALABLE: tuple[type[_Scalable], ...] = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
+_OPTIONS = {
+    "--ignore-daemonsets": "ignore_daemonsets",
+    "--delete-emptydir-data": "delete_emptydir_data",
+    "--force": "force",
+}
+
+
+class Remedy(NamedTuple):
+    """One thing to try: an edit in its text form, or a flag of the command."""
+
+    text: str
+    is_flag: bool = False
+
+    def with_flag(self, options: DrainOptions) -> DrainOptions:
+        """The options with the flag, if it is one."""
+        return replace(options, **{_OPTIONS[self.text]: True}) if self.is_flag else options
+
+
+def remedies(row: BlockedRow, options: DrainOptions, engine: Engine, nodes: tuple[str, ...]) -> Iterator[Remedy]:
+    """What may help with this pod, at the end of a drain of these nodes."""
+    cluster = engine.world.state.cluster
+    pod = cluster.all(Pod)[row.pod]
+    if row.class_ == "refused":
+        error = next(v.error for p, v in list_pods(pod.spec.node_name, options, engine.world).pods if p is pod)
+        yield Remedy(FLAGS.get(error, "--force"), is_flag=True)
+        return
+    budgets = budget_pods(cluster).budgets_of(pod)
+    if row.class_ == "many-budgets":
+        for key in budgets:
+            yield Remedy(f"delete poddisruptionbudget/{key}")
+    if len(budgets) != 1:
+        return
+    yield from _of_budget(row.class_, pod, cluster.all(PodDisruptionBudget)[budgets[0]], cluster, nodes)
+
+
+def _of_budget(
+    class_: str, pod: Pod, budget: PodDisruptionBudget, cluster: Cluster, nodes: tuple[str, ...]
+) -> Iterator[Remedy]:
+    key = key_of(budget)
+    match class_:
+        case "unhealthy-lock":
+            yield Remedy(f"set poddisruptionbudget/{key} spec.unhealthyPodEvictionPolicy=AlwaysAllow")
+        case "demands-all" if isinstance(budget.spec.min_available, int) and budget.spec.max_unavailable is None:
+            yield from _scaled_up(pod, cluster)
+        case "no-room" | "unhealthy":
+            yield from _more_room(pod, cluster, nodes)
+    there = [each for each in pods_selected_by(key, cluster) if not is_terminal(each)]
+    if class_ not in ("sync-failed", "many-budgets"):
+        yield Remedy(f"budget {key} maxUnavailable=1")
+    for count in dict.fromkeys((len(there), sum(map(is_ready, there)))):
+        yield Remedy(f"budget {key} minAvailable={max(count - 1, 0)}")
+
+
+def _scaled_up(pod: Pod, cluster: Cluster) -> Iterator[Remedy]:
+    """One more pod, so that one can go."""
+    owner = controller_of(pod.metadata)
+    while owner is not None:
+        kind = next((kind for kind in _SCALABLE if kind.__name__ == owner.kind), None)
+        found: _Scalable | None = None if kind is None else cluster.get(kind, f"{pod.metadata.namespace}/{owner.name}")
+        if kind is None or found is None:
+            return
+        above = controller_of(found.metadata)
+        if above is None:
+            replicas = 1 if found.spec.replicas is None else found.spec.replicas
+            yield Remedy(f"scale {kind.__name__.lower()}/{key_of(found)}={replicas + 1}")
+        owner = above
+
+
+def _more_room(pod: Pod, cluster: Cluster, nodes: tuple[str, ...]) -> Iterator[Remedy]:
+    """Nodes that are cordoned and not drained now; another node like the one that goes."""
+    cordoned = [name for name, node in cluster.all(Node).items() if node.spec.unschedulable and name not in nodes]
+    if cordoned:
+        yield Remedy(f"uncordon {' '.join(cordoned)}")
+    yield Remedy(f"add 1 nodes like {pod.spec.node_name}")

@@ -1,0 +1,229 @@
+"""`drain`: waves, blocked pods by class, and remedies that work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kwhatif.controllers.drain_filters import DrainOptions
+from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference
+from kwhatif.model.pod import Container, Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec
+from kwhatif.model.volume import LocalVolume
+from kwhatif.model.workload import DaemonSet, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.story import BlockedRow, Story
+from kwhatif.whatif.drain import drain
+from kwhatif.whatif.session import Session
+from tests.builders import PodBuilder, cluster, node, pod, selector
+
+READY = PodCondition(type="Ready", status="True")
+UNREADY = PodCondition(type="Ready", status="False")
+#: Pods take 2 s to start, and 3 s to end.
+QUICK = Parameters(start=2, termination=3)
+
+
+def web(*nodes: str, cpu: str = "1", unready: int = 0) -> list[Any]:
+    """A Deployment with a pod on each of these nodes; the last ones are not ready."""
+    labels = {"app": "web"}
+    spec = PodSpec(
+        containers=(Container(name="main", image="i", resources=ResourceRequirements(requests={"cpu": cpu})),),
+        scheduler_name="default-scheduler",
+        restart_policy="Always",
+    )
+    template = PodTemplateSpec(metadata=PodMeta(labels=labels), spec=spec)
+    deployment = Deployment(
+        metadata=ObjectMeta(name="web", namespace="shop", uid="uid-web"),
+        spec=DeploymentSpec(replicas=len(nodes), selector=LabelSelector(match_labels=labels), template=template),
+    )
+    hashed = {**labels, "pod-template-hash": "1"}
+    above = OwnerReference(kind="Deployment", name="web", uid="uid-web", api_version="apps/v1", controller=True)
+    replicas = ReplicaSet(
+        metadata=ReplicaSetMeta(
+            name="web-1", namespace="shop", uid="uid-web-1", labels=hashed, owner_references=(above,)
+        ),
+        spec=ReplicaSetSpec(
+            replicas=len(nodes),
+            selector=LabelSelector(match_labels=hashed),
+            template=replace(template, metadata=PodMeta(labels=hashed)),
+        ),
+    )
+    pods = [
+        pod(f"web-{index}", "shop")
+        .labels(hashed)
+        .owner("ReplicaSet", "web-1")
+        .cpu(cpu)
+        .on(name)
+        .status(phase="Running", conditions=(READY if index < len(nodes) - unready else UNREADY,))
+        for index, name in enumerate(nodes)
+    ]
+    return [deployment, replicas, *pods]
+
+
+def bare(name: str, on: str = "n1") -> PodBuilder:
+    return pod(name, "shop").labels(app="web").on(on).status(phase="Running", conditions=(READY,))
+
+
+def budget(name: str = "web", **spec: Any) -> PodDisruptionBudget:
+    return PodDisruptionBudget(
+        metadata=ObjectMeta(name=name, namespace="shop"),
+        spec=PodDisruptionBudgetSpec(selector=selector(app="web"), **spec),
+    )
+
+
+def drained(*objects: Any, nodes: tuple[str, ...] = ("n1",), **options: Any) -> Story:
+    session = Session(cluster(*objects))
+    report = drain(session, nodes, DrainOptions(**options), QUICK)
+    assert session.cluster.all(Pod)
+    assert report.story is not None
+    return report.story
+
+
+THREE = [node("n1"), node("n2"), node("n3")]
+FULL = node("n2").allocatable(cpu="1")
+
+
+def test_waves_follow_the_budget() -> None:
+    story = drained(*THREE, *web("n1", "n1", "n2"), budget(max_unavailable=1))
+    assert [(wave.at, wave.pods) for wave in story.waves] == [(0, ("shop/web-0",)), (5, ("shop/web-1",))]
+    verdict = story.verdict
+    assert verdict is not None
+    assert (verdict.ok, verdict.moved, verdict.waves, verdict.seconds, verdict.why) == (True, 2, 2, 8, "")
+    assert story.blocked == ()
+    (command,) = story.commands
+    assert (command.command, command.ok, command.seconds) == ("drain n1", True, 8)
+    assert command.output[-1] == "node/n1 drained"
+
+
+BLOCKED: dict[str, tuple[list[Any], dict[str, Any], list[tuple[str, str, str]]]] = {
+    "the budget demands all, as a number": (
+        [*THREE, *web("n1", "n2"), budget(min_available=2)],
+        {},
+        [("shop/web-0", "demands-all", "scale deployment/shop/web=3")],
+    ),
+    "the budget demands all, as a share": (
+        [*THREE, *web("n1", "n2"), budget(min_available="100%")],
+        {},
+        [("shop/web-0", "demands-all", "budget shop/web maxUnavailable=1")],
+    ),
+    "the budget lets nobody go": (
+        [*THREE, *web("n1", "n2"), budget(max_unavailable=0)],
+        {},
+        [("shop/web-0", "demands-all", "budget shop/web maxUnavailable=1")],
+    ),
+    "two budgets": (
+        [*THREE, *web("n1"), budget(min_available=0), budget("other", min_available=0)],
+        {},
+        [("shop/web-0", "many-budgets", "delete poddisruptionbudget/shop/other")],
+    ),
+    "the budget cannot be counted": (
+        [*THREE, bare("a").owner("Job", "job", "batch/v1"), budget(max_unavailable=1)],
+        {},
+        [("shop/a", "sync-failed", "budget shop/web minAvailable=0")],
+    ),
+    "it is not ready itself": (
+        [*THREE, *web("n2", "n1", unready=1), budget(min_available=2)],
+        {},
+        [
+            (
+                "shop/web-1",
+                "unhealthy-lock",
+                "set poddisruptionbudget/shop/web spec.unhealthyPodEvictionPolicy=AlwaysAllow",
+            )
+        ],
+    ),
+    "another one is not ready": (
+        [*THREE, *web("n1", "n2", "n3", unready=1), budget(min_available=2)],
+        {},
+        [("shop/web-0", "unhealthy", "budget shop/web minAvailable=1")],
+    ),
+    "no room for its successor": (
+        [node("n1"), FULL, *web("n1", "n1", "n2"), budget(min_available=2)],
+        {},
+        [("shop/web-1", "no-room", "add 1 nodes like n1")],
+    ),
+    "room on a cordoned node": (
+        [node("n1"), FULL, node("n3").cordoned(), *web("n1", "n1", "n2"), budget(min_available=2)],
+        {},
+        [("shop/web-1", "no-room", "uncordon n3")],
+    ),
+    "nobody makes them again": (
+        [*THREE, bare("a"), bare("b"), bare("c", "n2"), budget(min_available=2)],
+        {"force": True},
+        [("shop/b", "no-successor", "budget shop/web minAvailable=1")],
+    ),
+    "a DaemonSet's pod": (
+        [*THREE, DaemonSet(metadata=ObjectMeta(name="ds", namespace="shop")), bare("a").owner("DaemonSet", "ds")],
+        {},
+        [("shop/a", "refused", "--ignore-daemonsets")],
+    ),
+    "local storage": (
+        [*THREE, bare("a").owner("ReplicaSet", "x").volume("v", empty_dir=LocalVolume())],
+        {},
+        [("shop/a", "refused", "--delete-emptydir-data")],
+    ),
+    "no controller": ([*THREE, bare("a")], {}, [("shop/a", "refused", "--force")]),
+    "a finalizer": (
+        [*THREE, bare("a").owner("ReplicaSet", "x").meta(finalizers=("example.com/held",))],
+        {},
+        [("shop/a", "never-ends", "")],
+    ),
+    "too little time": (
+        [*THREE, *web("n1"), budget(min_available=0)],
+        {"timeout": 2.0},
+        [("shop/web-0", "late", "--timeout=4s")],
+    ),
+    "too little time for the second": (
+        [*THREE, *web("n1", "n1", "n2"), budget(max_unavailable=1)],
+        {"timeout": 4.0},
+        [("shop/web-1", "late", "--timeout=9s")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("objects", "options", "expected"), BLOCKED.values(), ids=BLOCKED.keys())
+def test_blocked(objects: list[Any], options: dict[str, Any], expected: list[tuple[str, str, str]]) -> None:
+    story = drained(*objects, **options)
+    assert [(row.pod, row.class_, row.remedy) for row in story.blocked] == expected
+    assert story.verdict is not None
+    assert not story.verdict.ok
+    assert story.verdict.why
+
+
+def test_refusals_are_in_kubectls_words() -> None:
+    story = drained(*THREE, bare("a"))
+    assert story.verdict is not None
+    assert story.verdict.why == "cannot delete Pods that declare no controller (use --force to override): shop/a"
+    assert story.waves == ()
+
+
+def test_nodes_whose_turn_never_comes() -> None:
+    objects = [*THREE, *web("n1", "n2"), budget(max_unavailable=0)]
+    rows = drained(*objects, nodes=("n1", "n2")).blocked
+    why, remedy = "nobody asked for it: the drain of n1 comes to no end", "budget shop/web maxUnavailable=1"
+    assert rows[1] == BlockedRow(pod="shop/web-1", class_="late", why=why, remedy=remedy)
+
+
+def test_a_pod_that_stays_pending_is_harm() -> None:
+    story = drained(node("n1"), FULL, *web("n1", "n2"))
+    assert story.verdict is not None
+    assert story.commands[0].ok
+    assert not story.verdict.ok
+    assert story.verdict.why == f"{story.verdict.pending[0]} stays pending"
+
+
+def test_one_that_was_pending_before_is_not() -> None:
+    waiting = pod("waits", "shop").cpu("64")
+    story = drained(*THREE, *web("n1"), waiting)
+    assert [row.pod for row in story.pending] == ["shop/waits"]
+    assert story.verdict is not None
+    assert (story.verdict.ok, story.verdict.pending) == (True, ())
+
+
+def test_evictions_in_turn_are_counted() -> None:
+    low = [each.priority(-10) if isinstance(each, PodBuilder) else each for each in [bare("low", "n2").cpu("4")]]
+    story = drained(node("n1"), node("n2"), *web("n1"), *low)
+    assert story.verdict is not None
+    assert story.verdict.preempted == 1

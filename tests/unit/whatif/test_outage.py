@@ -1,0 +1,99 @@
+"""`outage`: what comes back, and what does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.node import NodeCondition
+from kwhatif.model.pod import Container, PodSpec, PodTemplateSpec, Toleration
+from kwhatif.model.workload import StatefulSet, StatefulSetSpec
+from kwhatif.story import Story
+from kwhatif.whatif.outage import outage
+from kwhatif.whatif.session import Session
+from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod, selector
+from tests.unit.whatif.test_drain import QUICK, READY, bare, web
+
+
+def living(name: str) -> NodeBuilder:
+    return node(name).status(conditions=(NodeCondition(type="Ready", status="True"),))
+
+
+def patient(builder: PodBuilder, seconds: int | None) -> PodBuilder:
+    toleration = Toleration(
+        key="node.kubernetes.io/unreachable", operator="Exists", effect="NoExecute", toleration_seconds=seconds
+    )
+    return builder.spec(tolerations=(toleration,))
+
+
+def lost(*objects: Any, nodes: tuple[str, ...] = ("n1",), deleted: bool = False) -> Story:
+    report = outage(Session(cluster(*objects)), nodes, QUICK, deleted=deleted)
+    assert report.story is not None
+    return report.story
+
+
+THREE = [living("n1"), living("n2"), living("n3")]
+WEB = [patient(each, 30) if isinstance(each, PodBuilder) else each for each in web("n1", "n2")]
+
+
+def test_a_deployment_comes_back_once_its_pods_are_evicted() -> None:
+    verdict = lost(*THREE, *WEB).verdict
+    assert verdict is not None
+    assert (verdict.of, verdict.ok, verdict.moved, verdict.seconds) == ("outage", True, 1, 82)
+
+
+def test_with_the_node_object_gone_podgc_removes_them() -> None:
+    story = lost(*THREE, *WEB, deleted=True)
+    assert story.verdict is not None
+    assert (story.verdict.ok, story.verdict.seconds) == (True, 62)
+    assert [(gone.pod, gone.how) for gone in story.gone] == [("shop/web-0", "PodGC")]
+
+
+def stateful() -> list[Any]:
+    template = PodTemplateSpec(spec=PodSpec(containers=(Container(name="c", image="i"),)))
+    made = StatefulSet(
+        metadata=ObjectMeta(name="db", namespace="shop", uid="uid-db"),
+        spec=StatefulSetSpec(replicas=1, selector=selector(app="db"), template=template),
+    )
+    zero = pod("db-0", "shop").labels(app="db").owner("StatefulSet", "db").on("n1")
+    return [made, patient(zero.status(phase="Running", conditions=(READY,)), 30)]
+
+
+LEFT: dict[str, tuple[list[Any], tuple[str, str], str]] = {
+    "a bare pod": ([*THREE, bare("a")], ("shop/a", "no-successor"), "it has no controller"),
+    "a StatefulSet's": ([*THREE, *stateful()], ("shop/db-0", "waits-for-node"), "it is being deleted"),
+    "one that tolerates it for ever": (
+        [*THREE, patient(bare("a").owner("ReplicaSet", "x"), None)],
+        ("shop/a", "stays"),
+        "it tolerates that its node is lost",
+    ),
+    "nobody is evicted where all is lost": (
+        [living("n1"), patient(bare("a").owner("ReplicaSet", "x"), 30)],
+        ("shop/a", "stays"),
+        "too much of its zone is lost",
+    ),
+}
+
+
+@pytest.mark.parametrize(("objects", "expected", "why"), LEFT.values(), ids=LEFT.keys())
+def test_what_does_not_come_back(objects: list[Any], expected: tuple[str, str], why: str) -> None:
+    story = lost(*objects)
+    (row,) = story.blocked
+    assert (row.pod, row.class_) == expected
+    assert row.why.startswith(why)
+    assert story.verdict is not None
+    assert not story.verdict.ok
+
+
+def test_pods_of_daemon_sets_and_finished_ones_are_not_missed() -> None:
+    verdict = lost(*THREE, bare("a").owner("DaemonSet", "ds"), bare("b").status(phase="Succeeded")).verdict
+    assert verdict is not None
+    assert (verdict.ok, verdict.moved) == (True, 0)
+
+
+def test_no_room_is_harm() -> None:
+    verdict = lost(living("n1"), living("n2").allocatable(cpu="1"), *WEB).verdict
+    assert verdict is not None
+    assert verdict.why == f"{verdict.pending[0]} stays pending"
