@@ -14,7 +14,7 @@ from benchmarks.rows import Row, at_least
 from kwhatif.framework.attempt import attempt
 from kwhatif.model.pod import TopologySpreadConstraint
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.placing import Placer
+from kwhatif.whatif.placer import Placer
 from kwhatif.whatif.session import Session
 
 TITLE = "Many pods, one after another"

@@ -28,8 +28,8 @@ class Attempt(msgspec.Struct):
     post_filter: PostFilterResult | None = None
 
 
-def attempt(profile: Profile, pod: PodInfo, snapshot: State) -> Attempt:
-    """Do what kube-scheduler would do with the pod, were it next in the queue."""
+def attempt(profile: Profile, pod: PodInfo, snapshot: State, hint: str = "") -> Attempt:
+    """Do what kube-scheduler would do with the pod, were it next in the queue; `hint` names a node to try first."""
     cycle = Cycle(profile, pod, snapshot)
     result = Attempt(cycle)
     result.gated = held_back(profile, pod, snapshot)
@@ -40,7 +40,7 @@ def attempt(profile: Profile, pod: PodInfo, snapshot: State) -> Attempt:
         return result
     try:
         if cycle.pre_filter():
-            cycle.filter_nodes()
+            cycle.filter_nodes(hint)
         if cycle.feasible:
             result.scores = _score(cycle)
         else:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from itertools import chain
 
 from kwhatif.framework.diagnosis import fit_error, reasons_histogram
 from kwhatif.framework.extender import ExtenderError
 from kwhatif.framework.extender_calls import ExtenderCalls
 from kwhatif.framework.filters import ByShape, NamedFilter, Refusal, run_filters
-from kwhatif.framework.incremental import Rebindable
-from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads, by_claims
+from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.reference import is_reference
-from kwhatif.framework.status import SKIP, SKIP_UNTIL_PLACED, Code, Status, Verdict, unresolvable
+from kwhatif.framework.status import Code, SkipUntil, Status, Verdict, unresolvable
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -43,8 +43,8 @@ class Cycle:
         self.compiled: dict[str, NodeFilter] = {}
         #: Plugins whose PreFilter was called: a later one's is not when one before it stops the cycle.
         self.asked: set[str] = set()
-        #: Some plugin said SKIP_UNTIL_PLACED.
-        self.skipped_until_placed = False
+        #: Of plugins that have nothing to check: whether they will have when that pod comes to a node.
+        self.skipped_until: list[Callable[[PodInfo], bool]] = []
         #: The filters to ask, in Filter order.
         self.filters: list[NamedFilter] = []
         self.node_set: frozenset[str] | None = None
@@ -94,31 +94,29 @@ class Cycle:
         if isinstance(result, Status):
             if result.code is Code.ERROR:
                 raise CycleError(f'running PreFilter plugin "{plugin.name}": {result.message}')
-            self.skipped_until_placed |= result is SKIP_UNTIL_PLACED
+            self.note_skip(result)
         else:
             self.compiled[plugin.name] = result
         return result
 
-    def rebind(self, pod: PodInfo) -> bool:
-        """Be the cycle of another pod, which differs in its claims alone, where nodes get the same answers.
+    def note_skip(self, status: Status) -> None:
+        """A plugin has nothing to check, perhaps only for now."""
+        if isinstance(status, SkipUntil):
+            self.skipped_until.append(status.concerns)
 
-        Returns:
-            Whether they do, see `Rebindable.rebind`. If not, the cycle is worthless.
-        """
-        if self.pre_filter_message:
-            return False
-        plugins = by_claims(self.profile.pre_filter)
-        if plugins.keys() != by_claims(self.profile.filter).keys():
-            return False
-        for name, plugin in plugins.items():
-            before, after = self.compiled.get(name), plugin.pre_filter(pod, self.snapshot)
-            if isinstance(after, Status):
-                if before is not None or after is not SKIP:
-                    return False
-            elif not isinstance(before, Rebindable) or not before.rebind(after):
-                return False
-        self.pod = pod
-        return True
+    def fork(self, snapshot: State, kept: Mapping[str, NodeFilter]) -> Cycle:
+        """The same cycle on a fork of the state, with these filters in place of those of the same plugins."""
+        other = copy(self)
+        other.snapshot = snapshot
+        other.replace_filters(kept)
+        return other
+
+    def replace_filters(self, compiled: Mapping[str, NodeFilter]) -> None:
+        """Go on with filters that answer like those of the same plugins."""
+        self.compiled = {**self.compiled, **compiled}
+        self.filters = [
+            (name, _by_shape(compiled[name]) if name in compiled else plugin) for name, plugin in self.filters
+        ]
 
     def _stop(self, rejection: Verdict) -> bool:
         self.absent = rejection
@@ -134,8 +132,7 @@ class Cycle:
                 self._compile_alone(plugin)
             compiled = self.compiled.get(plugin.name)
             if compiled is not None:
-                by_shape = compiled.reads is Reads.SHAPE and not is_reference()
-                self.filters.append((plugin.name, ByShape(compiled) if by_shape else compiled))
+                self.filters.append((plugin.name, _by_shape(compiled)))
 
     def _compile_alone(self, plugin: FilterPlugin) -> None:
         """What Filter does by itself: of a plugin that has no PreFilter upstream, or whose PreFilter is disabled."""
@@ -143,7 +140,7 @@ class Cycle:
         if not isinstance(result, Status):
             self.compiled[plugin.name] = result
         elif result.code is Code.SKIP:
-            self.skipped_until_placed |= result is SKIP_UNTIL_PLACED
+            self.note_skip(result)
         else:
             self.compiled[plugin.name] = Refusal(result)
 
@@ -175,13 +172,15 @@ class Cycle:
                 return objection
         return run_filters(filters, node)
 
-    def filter_nodes(self) -> None:
+    def filter_nodes(self, hint: str = "") -> None:
         """Filter every node that PreFilter left, and then let the extenders filter.
+
+        A pod that is nominated to no node is tried on the node named by `hint` first.
 
         Raises:
             CycleError: a plugin or an extender failed.
         """
-        if self._nominated_node_fits():
+        if self._first_choice_fits(self.pod.pod.status.nominated_node_name or hint):
             return
         node_set = self.node_set
         if node_set is not None:
@@ -203,9 +202,9 @@ class Cycle:
             self.unschedulable_plugins.add(EXTENDER)
         self.feasible = passed
 
-    def _nominated_node_fits(self) -> bool:
-        """The fast path: a nominated node that still fits is the only one looked at."""
-        node = self.snapshot.node(self.pod.pod.status.nominated_node_name)
+    def _first_choice_fits(self, name: str) -> bool:
+        """A nominated or hinted node that fits is the only one looked at (`evaluateNominatedNode`)."""
+        node = self.snapshot.node(name)
         if node is None:
             return False
         objection = self.check(node, self.filters)
@@ -250,6 +249,11 @@ class Cycle:
         absent = self.absent.status if self.absent else None
         statuses = [verdict.status for verdict in self.verdicts.values()]
         return fit_error(total, reasons_histogram(statuses, absent, total - len(statuses)))
+
+
+def _by_shape(compiled: NodeFilter) -> NodeFilter:
+    """Asked once per shape, where it reads nothing else."""
+    return ByShape(compiled) if compiled.reads is Reads.SHAPE and not is_reference() else compiled
 
 
 def _nobody(restrictors: set[str]) -> Status:

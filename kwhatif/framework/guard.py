@@ -6,6 +6,7 @@ It also sees to it that they return what the cycle expects: a wrong type would f
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from copy import copy
 from functools import cache
 from opcode import opmap
 from typing import Any, NamedTuple, NoReturn, Self, TypeVar, cast
@@ -240,6 +241,13 @@ class _GuardedIncremental(Incremental):
             self._inner.apply_pod_change, pod, node, amount, returns=(frozenset, type(None))
         )
         return domains
+
+    def fork_with(self, snapshot: State) -> Self:
+        site = self._site._replace(point=f"{self._site.point} (fork_with)")
+        inner = site.call(self._inner.fork_with, shown(snapshot), returns=Incremental)
+        other = copy(self)
+        other._inner = inner
+        return other
 
     def node_class(self, node: NodeInfo) -> Hashable:
         site = self._site._replace(point=f"{self._site.point} (node_class)", node=node.name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.reference import is_reference
@@ -17,6 +17,7 @@ from kwhatif.framework.status import SUCCESS, Status
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.pod_row import PodRow
+from kwhatif.state.state import State
 
 #: Nodes by label, as key and value.
 TopologyDomains = frozenset[tuple[str, str]]
@@ -54,11 +55,18 @@ class Reprieved(NamedTuple):
     scope: object
 
 
-class Reprieving(NodeFilter):
-    """A filter that looks at the node alone, and knows without trying which of the node's pods can stay."""
+class Signed(NodeFilter):
+    """A filter that can be compared with one that the same plugin compiled for another pod, on the same state."""
 
-    #: Filters of one plugin with equal signatures answer alike, whatever they are asked, and never change.
+    #: Those with equal signatures say the same of every node, evidence aside. None: of no other one that is known.
     signature: Hashable
+
+
+class Reprieving(Signed):
+    """A filter that looks at the node alone, and knows without trying which of the node's pods can stay.
+
+    Those with equal signatures answer alike on any state, and never change.
+    """
 
     def reprieve_all(self, row: PodRow, node: NodeInfo) -> Reprieved | None:
         """Put the pods on the node, which the pod fits, one after another, but for those beside which it does not fit.
@@ -95,6 +103,10 @@ class Reprieving(NodeFilter):
 
 class Incremental:
     """A CLUSTER filter or scorer that keeps up with the state, for the next pod of the same signature."""
+
+    def fork_with(self, snapshot: State) -> Self:
+        """A copy that keeps up with a fork of the state, and leaves this one as it is."""
+        raise NotImplementedError
 
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
         """A pod has come to the node for good (`amount` 1) or left it (-1): be what compiling anew would give.
@@ -143,19 +155,6 @@ class NormalizesByRange(NodeScorer):
 
     It may be given one node of each.
     """
-
-
-class Rebindable(NodeFilter):
-    """A filter whose pod may be exchanged for another one that differs in its claims alone."""
-
-    def rebind(self, other: NodeFilter) -> bool:
-        """Be the filter of another pod, that `other` was compiled for.
-
-        Returns:
-            Whether both say the same of every node, evidence aside, but for those to which a pod has come since this
-            one was asked, and neither depends on what the other reserves. If not, this one is worthless.
-        """
-        raise NotImplementedError
 
 
 class PostFilterKind(Enum):

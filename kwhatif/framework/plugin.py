@@ -135,7 +135,7 @@ class FilterPlugin(Plugin, Protocol):
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """The pod compiled for asking nodes; or SKIP, a rejection of the pod everywhere, or an error.
 
-        SKIP_UNTIL_PLACED in place of SKIP says that the plugin may have something to check once the next replica asks.
+        A `SkipUntil` in place of SKIP says that the plugin has something to check once certain pods come to a node.
         A plugin that reads the pod's PersistentVolumeClaims says so by `reads_claims = True` (see `by_claims`).
         A profile may disable PreFilter and leave Filter enabled: a method `without_pre_filter`, if there is one, is
         called in place of this, then. Most plugins of upstream fail for want of what PreFilter leaves to Filter.
@@ -147,7 +147,7 @@ class ScorePlugin(Plugin, Protocol):
     """PreScore and Score. Called once per cycle, with the nodes that passed every filter."""
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
-        """The pod compiled for scoring nodes; or SKIP (contributes nothing), SKIP_UNTIL_PLACED, or an error.
+        """The pod compiled for scoring nodes; or a SKIP (contributes nothing), or an error.
 
         Where PreScore is disabled, `without_pre_score` is called in place of this, if there is one.
         """

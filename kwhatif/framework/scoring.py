@@ -9,7 +9,7 @@ import msgspec
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.incremental import scores_by_shape
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, ScorePlugin
-from kwhatif.framework.status import SKIP, SKIP_UNTIL_PLACED, Code, Status, error
+from kwhatif.framework.status import SKIP, Code, Status, error
 from kwhatif.state.node_info import NodeInfo
 
 
@@ -106,7 +106,7 @@ def _compile(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo]) -> No
         return result
     if result.code is not Code.SKIP:
         raise CycleError(f'running PreScore plugin "{plugin.name}": {result.message}')
-    cycle.skipped_until_placed |= result is SKIP_UNTIL_PLACED
+    cycle.note_skip(result)
     return None
 
 
@@ -121,7 +121,7 @@ def _compile_alone(plugin: ScorePlugin, cycle: Cycle, nodes: Sequence[NodeInfo])
         return result
     if result.code is not Code.SKIP:
         raise CycleError(f'running Score plugins: plugin "{plugin.name}" failed with: {result.message}')
-    cycle.skipped_until_placed |= result is SKIP_UNTIL_PLACED
+    cycle.note_skip(result)
     return None
 
 

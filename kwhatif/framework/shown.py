@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import overload
 
-from kwhatif.state.change import Change, Touched
+from kwhatif.state.change import Change
+from kwhatif.state.history import Touched
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 

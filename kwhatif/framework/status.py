@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 import msgspec
 
 from kwhatif.framework.evidence import Evidence
+from kwhatif.state.pod_info import PodInfo
 
 
 class Code(Enum):
@@ -42,10 +43,15 @@ class Status(msgspec.Struct, frozen=True, gc=False):
 
 
 SUCCESS = Status()
-#: The plugin has nothing to check, nor will it for the next replicas of the pod, wherever the others go.
+#: The plugin has nothing to check for this pod, whichever pods come to nodes.
 SKIP = Status(Code.SKIP)
-#: It has nothing to check as long as no replica is placed; told apart by identity.
-SKIP_UNTIL_PLACED = Status(Code.SKIP, ("until placed",))
+
+
+class SkipUntil(Status, frozen=True, gc=True):
+    """The plugin has nothing to check for this pod until one comes to a node of which `concerns` holds."""
+
+    code: Code = Code.SKIP
+    concerns: Callable[[PodInfo], bool] = lambda pod: True  # noqa: ARG005
 
 
 def unschedulable(reason: str, *evidence: Evidence) -> Status:

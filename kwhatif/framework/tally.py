@@ -43,6 +43,12 @@ class Tally:
         """The common base."""
         return self._base
 
+    def copy(self) -> Tally:
+        """An independent copy with a base of its own."""
+        other = self.fork()
+        other._base = self._base.copy()
+        return other
+
     def fork(self) -> Tally:
         """An independent copy."""
         other = Tally.__new__(Tally)

@@ -538,7 +538,7 @@ class BindingNotDated(_Caveat, tag="binding-not-dated", kw_only=True):
 
 
 class Batching(_Caveat, tag="batching", kw_only=True):
-    """Equal pods may be placed by the ranking made for the first of them (OpportunisticBatching)."""
+    """Equal pods are placed by the ranking made for the first of them: that is so if they follow at once."""
 
 
 class ClaimUnbound(_Caveat, tag="claim-unbound", kw_only=True):

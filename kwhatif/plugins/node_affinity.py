@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 from typing import ClassVar
 
+from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import UnmatchedSelector
 from kwhatif.framework.hints import ClusterEventWithHint, HintIndex, Keys, QueueingHint, builtin, changed_keys, queue_if
 from kwhatif.framework.incremental import NormalizesByRange, ScoresByShape
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from kwhatif.matching.node_selector import (
     NAME_FIELD,
@@ -165,6 +167,11 @@ class NodeAffinity:
         if not terms:
             return SKIP
         return _Preferred(terms, by_shape=_of_the_shape(terms, snapshot))
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
+        """See `signers`."""
+        del snapshot
+        return signers.node_affinity(pod.pod)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A node is added, or its labels change."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import MissingFeature
 from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
 from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
@@ -67,6 +69,11 @@ class NodeDeclaredFeatures:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
+        """The features that the pod needs."""
+        del snapshot
+        return {signers.FEATURES: required_features(pod.pod.spec)}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A node is added, or declares other features; the pod changes."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import WrongNode
 from kwhatif.framework.hints import ClusterEventWithHint, builtin
 from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -37,6 +39,11 @@ class NodeName:
         del snapshot
         wanted = pod.pod.spec.node_name
         return _OnlyNode(wanted) if wanted else SKIP
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
+        """The node's name."""
+        del snapshot
+        return {signers.NODE_NAME: pod.pod.spec.node_name}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A node is added."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import PortConflict
 from kwhatif.framework.hints import ClusterEventWithHint, HintIndex, Keys, QueueingHint, builtin, is_scheduled, queue_if
 from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unschedulable
 from kwhatif.matching.ports import HostPort, conflicts, host_ports
 from kwhatif.model.cluster import Cluster
@@ -56,6 +58,11 @@ class NodePorts:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error('reading "PreFilterNodePorts" from cycleState: not found')
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
+        """See `signers`."""
+        del snapshot
+        return signers.host_ports(pod.pod)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A pod is deleted; a node is added."""

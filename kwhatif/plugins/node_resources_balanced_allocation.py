@@ -9,9 +9,12 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework import signers
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, Entry, ResourceSpec, compile_entries
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status
+from kwhatif.matching.device_classes import device_classes_by_resource
 from kwhatif.matching.requests import pod_requests, units
 from kwhatif.model.int64 import divide, from_float, wrap
 from kwhatif.model.meta import Model
@@ -41,6 +44,10 @@ class NodeResourcesBalancedAllocation:
         if not any(units(resource.name, requests.get(resource.name, 0)) for resource in self._resources):
             return SKIP
         return _Balance(compile_entries(self._resources, requests, snapshot.cluster, nonzero=False))
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
+        """What the pod requests; where devices may stand behind that, it cannot be signed."""
+        return signers.resources(pod.pod, device_classes_by_resource(snapshot.cluster))
 
 
 class _Balance(NodeScorer):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import CordonedNode
 from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
 from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT, tolerated
 from kwhatif.model.cluster import Cluster
@@ -40,6 +42,11 @@ class NodeUnschedulable:
         if tolerated(UNSCHEDULABLE_TAINT, pod.pod.spec.tolerations):
             return SKIP
         return _NotCordoned()
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
+        """See `signers`."""
+        del snapshot
+        return signers.tolerations(pod.pod)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A node is added or uncordoned; the pod gets a toleration."""

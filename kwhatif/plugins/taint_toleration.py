@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import UntoleratedTaint
 from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
 from kwhatif.framework.incremental import NormalizesByRange, ScoresByShape
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from kwhatif.matching.tolerations import PREFER_NO_SCHEDULE, first_untolerated, tolerated
 from kwhatif.model.cluster import Cluster
@@ -74,6 +76,11 @@ class TaintToleration:
         """Score fails: it relies on what PreScore left behind."""
         del pod, snapshot, nodes
         return error('failed to read "PreScoreTaintToleration" from cycleState: not found')
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
+        """See `signers`."""
+        del snapshot
+        return signers.tolerations(pod.pod)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A node is added, or its taints change; the pod gets a toleration."""

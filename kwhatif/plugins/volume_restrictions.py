@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Self
 
+from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import VolumeConflict
 from kwhatif.framework.hints import BY_CLAIM, BY_VOLUMES, ClusterEventWithHint, QueueingHint, builtin, queue_if
-from kwhatif.framework.incremental import Selective
+from kwhatif.framework.incremental import Selective, Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SKIP, SKIP_UNTIL_PLACED, SUCCESS, Status, error, unresolvable, unschedulable
+from kwhatif.framework.signers import Fragments
+from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from kwhatif.matching.volumes import READ_WRITE_ONCE_POD, claim_not_found
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.disks import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk
@@ -112,13 +114,18 @@ class VolumeRestrictions:
         claims = _ExclusiveClaims(pod.namespace, frozenset(exclusive), snapshot)
         users = claims.in_use()
         if not disks and not users:
-            return SKIP_UNTIL_PLACED if exclusive else SKIP
+            return SKIP
         return _RestrictionsFilter(disks, claims, users)
 
     def without_pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter:
         """Filter looks at the disks, and then fails: it relies on what PreFilter left behind."""
         del snapshot
         return _RestrictionsFilter(_disks(pod), _NotLookedAt(), 1)
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
+        """See `signers`."""
+        del snapshot
+        return signers.volumes(pod.pod)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A pod is deleted; a node is added; a claim is made."""
@@ -179,12 +186,13 @@ class _NotLookedAt:
     refusal = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
 
 
-class _RestrictionsFilter(Selective, NodeFilter):
+class _RestrictionsFilter(Selective, Signed, NodeFilter):
     def __init__(self, disks: tuple[_Disk, ...], claims: _ExclusiveClaims | _NotLookedAt, users: int) -> None:
         self.reads = Reads.CLUSTER if claims.names else Reads.PODS
         self._disks = disks
         self._claims = claims
         self._users = users
+        self.signature = claims.names, users
 
     def filter(self, node: NodeInfo) -> Status:
         if self._disks:

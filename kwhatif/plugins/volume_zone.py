@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
+from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import VolumeConflict
 from kwhatif.framework.hints import BY_CLAIM, ClusterEventWithHint, QueueingHint, builtin, queue_if
-from kwhatif.framework.incremental import Rebindable
+from kwhatif.framework.incremental import Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unresolvable
 from kwhatif.matching.volumes import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_not_found
 from kwhatif.model.cluster import Cluster
@@ -58,6 +60,11 @@ class VolumeZone:
             if volume is not None:
                 topologies.extend(_topologies(f"{pod.namespace}/{name}", volume))
         return _ZoneFilter(topologies, snapshot) if topologies else SKIP
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
+        """See `signers`."""
+        del snapshot
+        return signers.volumes(pod.pod)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A claim or its volume comes or changes, a class is added; a node is added, or its labels change."""
@@ -130,16 +137,12 @@ def _topologies(claim: str, volume: PersistentVolume) -> list[_Topology]:
     return found
 
 
-class _ZoneFilter(Rebindable):
+class _ZoneFilter(Signed):
     def __init__(self, topologies: list[_Topology], snapshot: State) -> None:
         self._topologies = topologies
+        #: Only the volumes' labels count.
+        self.signature = tuple([topology[2:] for topology in topologies])
         self.reads = Reads.SHAPE if snapshot.shapes.unfixed.isdisjoint(_TOPOLOGY_LABELS) else Reads.NODE
-
-    def rebind(self, other: NodeFilter) -> bool:
-        """Only the volumes' labels count."""
-        return isinstance(other, _ZoneFilter) and [topology[2:] for topology in self._topologies] == [
-            topology[2:] for topology in other._topologies
-        ]
 
     def filter(self, node: NodeInfo) -> Status:
         labels = node.labels

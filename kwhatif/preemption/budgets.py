@@ -164,13 +164,10 @@ class Budgets:
         #: How many disruptions each budget allows, by `namespace/name`.
         self.allowed = cluster.derived(_Allowances.of, PodDisruptionBudget).by_name
 
-    def selector(self, name: str) -> Selector:
-        """What the budget selects; a budget that matches nothing is unknown.
-
-        Raises:
-            KeyError: there is no such budget.
-        """
-        return self._namespaces[name.partition("/")[0]].selectors[name]
+    def selector(self, name: str) -> Selector | None:
+        """What the budget selects; None for one that matches nothing."""
+        namespace = self._namespaces.get(name.partition("/")[0])
+        return namespace.selectors.get(name) if namespace else None
 
     def of(self, pod: PodInfo) -> Names:
         """The budgets that a disruption of the pod counts against; a pod without labels matches none."""

@@ -359,9 +359,9 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             )
         case Batching():
             return (
-                "where spreading by default is off, kube-scheduler may place equal pods by the ranking that it made for"
-                " the first of them (OpportunisticBatching, on by default); kwhatif ranks the nodes for each, so"
-                " another one may be taken"
+                "where spreading by default is off, kube-scheduler places equal pods by the ranking that it made for"
+                " the first of them (OpportunisticBatching), and so does kwhatif; if more than half a second passes"
+                " between them, it ranks the nodes anew, and another one may be taken"
             )
         case PendingAsleep(pods=pods):
             are, them, they = ("is", "it", "it") if len(pods) == 1 else ("are", "them", "they")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
@@ -70,14 +69,3 @@ class Nominate(msgspec.Struct, frozen=True):
 
 
 Change = Upsert | Delete | Bind | Evict | Nominate
-
-
-class Touched(msgspec.Struct, frozen=True):
-    """What changes were about."""
-
-    #: Names of the nodes that came, went or changed, or whose pods or nominated pods did.
-    nodes: AbstractSet[str]
-    #: Kinds of objects that came, went or changed, with their namespaces.
-    kinds: AbstractSet[tuple[type, str]]
-    #: Whether a node came, went or changed its zone: then the order of the nodes may be another.
-    reordered: bool = False

@@ -15,7 +15,8 @@ from kwhatif.model.generation import next_generation, resume_after
 from kwhatif.model.node import Node
 from kwhatif.model.overlay import Overlay
 from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Touched, Upsert
+from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Upsert
+from kwhatif.state.history import Move, Step, Touched, record, since
 from kwhatif.state.images import ImageStates, add_images, images_on, remove_images
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.node_tree import NodeTree
@@ -42,6 +43,7 @@ class State:
         self.cluster: Cluster = _Objects(self, cluster)
         #: Another number after every change.
         self.generation = next_generation()
+        self._history: Step | None = None
         nodes = cluster.all(Node)
         self._mark = object()
         self._tree = NodeTree(nodes.values())
@@ -157,7 +159,7 @@ class State:
         """An independent state with the same content. It costs next to nothing, whatever the size of the cluster."""
         other = State.__new__(State)
         other.cluster = _Objects(other, self.cluster)
-        other.generation = self.generation
+        other.generation, other._history = self.generation, self._history
         self._mark, other._mark = object(), object()
         self._owns_nodes = self._owns_tree = other._owns_nodes = other._owns_tree = False
         if self._owns_built and self._built.index is not None:
@@ -189,42 +191,44 @@ class State:
         Raises:
             KeyError: a pod that is to be bound, evicted or nominated is not there, or not where it would have to be.
         """
-        nodes: set[str] = set()
-        kinds: set[tuple[type, str]] = set()
-        reordered = False
+        touched = Touched()
+        self._history = record(self.generation, touched, self._history)
         self.generation = next_generation()
         try:
             for change in changes:
-                reordered |= _APPLY[type(change)](self, change, nodes, kinds)
+                _APPLY[type(change)](self, change, touched)
         finally:
-            if reordered:
+            if touched.reordered:
                 self._reorder()
-        return Touched(nodes, kinds, reordered)
+        return touched
 
-    def _upsert(self, change: Upsert, nodes: set[str], kinds: set[tuple[type, str]]) -> bool:
+    def since(self, generation: int) -> Touched | None:
+        """What was done since this state, or one that it was forked from, was of that generation; None: unknown."""
+        return Touched() if generation == self.generation else since(generation, self._history)
+
+    def _upsert(self, change: Upsert, touched: Touched) -> None:
         obj = change.obj
         if isinstance(obj, Pod):
-            self._upsert_pod(obj, nodes, kinds)
-            return False
+            self._upsert_pod(obj, touched)
+            return
         before = self.cluster.get(Node, obj.metadata.name) if isinstance(obj, Node) else None
-        self._put(obj, kinds)
-        return isinstance(obj, Node) and self._upsert_node(before, obj, nodes)
+        self._put(obj, touched)
+        if isinstance(obj, Node):
+            self._upsert_node(before, obj, touched)
 
-    def _delete(self, change: Delete, nodes: set[str], kinds: set[tuple[type, str]]) -> bool:
+    def _delete(self, change: Delete, touched: Touched) -> None:
         gone = self.cluster._pop(change.kind, change.key)
         if gone is None:
-            return False
-        kinds.add((change.kind, gone.metadata.namespace))
+            return
+        touched.objects.append((change.kind, change.key))
         if isinstance(gone, Pod):
             pod = self._pods.get(change.key)
             if pod is not None:
-                self._withdraw(pod, nodes)
+                self._withdraw(pod, touched)
         if isinstance(gone, Node):
-            self._delete_node(gone, nodes)
-            return True
-        return False
+            self._delete_node(gone, touched)
 
-    def _bind(self, change: Bind, nodes: set[str], kinds: set[tuple[type, str]]) -> bool:
+    def _bind(self, change: Bind, touched: Touched) -> None:
         pod = change.pod
         if isinstance(pod, str):
             pending = self._pending.get(pod)
@@ -234,73 +238,67 @@ class State:
         elif key_of(pod) in self._pods:
             raise KeyError(f"pod {key_of(pod)} is there already")
         for obj in change.reserved:
-            self._put(obj, kinds)
-        self._upsert_pod(replace(pod, spec=replace(pod.spec, node_name=change.node)), nodes, kinds)
-        return False
+            self._put(obj, touched)
+        self._upsert_pod(replace(pod, spec=replace(pod.spec, node_name=change.node)), touched)
 
-    def _evict(self, change: Evict, nodes: set[str], kinds: set[tuple[type, str]]) -> bool:
+    def _evict(self, change: Evict, touched: Touched) -> None:
         pod = self._pods[change.pod]
         node_name = pod.pod.spec.node_name
         if node_name not in self._places:
             raise KeyError(f"pod {change.pod} is not on a node")
         self._own_built()
         self._own(node_name).remove_pod(pod)
-        self._unlist(pod, node_name)
+        self._unlist(pod, node_name, touched)
         self.cluster._pop(Pod, change.pod)
-        kinds.add((Pod, pod.namespace))
-        nodes.add(node_name)
-        return False
+        touched.objects.append((Pod, change.pod))
 
-    def _nominate_change(self, change: Nominate, nodes: set[str], kinds: set[tuple[type, str]]) -> bool:
-        del kinds
+    def _nominate_change(self, change: Nominate, touched: Touched) -> None:
         pod = self._pending.get(change.pod)
         if pod is None:
             raise KeyError(f"no pending pod {change.pod}")
-        nodes.update(self._drop_nomination(change.pod))
+        touched.nodes.update(self._drop_nomination(change.pod))
         if change.node:
             self._nominate(pod, change.node)
-            nodes.add(change.node)
-        return False
+            touched.nodes.add(change.node)
 
-    def _put(self, obj: KubernetesObject, kinds: set[tuple[type, str]], *, last: bool = False) -> None:
+    def _put(self, obj: KubernetesObject, touched: Touched, *, last: bool = False) -> None:
         self.cluster._put(obj, last=last)
-        kinds.add((type(obj), obj.metadata.namespace))
+        touched.objects.append((type(obj), key_of(obj)))
 
     # --- pods ----------------------------------------------------------------------------------------
 
-    def _upsert_pod(self, pod: Pod, nodes: set[str], kinds: set[tuple[type, str]]) -> None:
+    def _upsert_pod(self, pod: Pod, touched: Touched) -> None:
         self._own_built()
         info = PodInfo(pod)
         key, node_name = info.key, pod.spec.node_name
         before = self._pods.get(key)
         stays = before is not None and before.pod.spec.node_name == node_name and not is_terminal(pod)
-        self._put(pod, kinds, last=not stays)
+        self._put(pod, touched, last=not stays)
         if before is not None and stays:
-            self._update(before, info, nodes)
+            self._update(before, info, touched)
             return
         if before is not None:
-            self._withdraw(before, nodes)
+            self._withdraw(before, touched)
         if is_terminal(pod):
             return
         self._pods.put(key, info)
         if node_name:
-            self._place(info, node_name)
-            nodes.add(node_name)
+            self._place(info, node_name, touched)
             return
         self._pending.put(key, info)
         if pod.status.nominated_node_name:
             self._nominate(info, pod.status.nominated_node_name)
-            nodes.add(pod.status.nominated_node_name)
+            touched.nodes.add(pod.status.nominated_node_name)
 
-    def _update(self, before: PodInfo, after: PodInfo, nodes: set[str]) -> None:
+    def _update(self, before: PodInfo, after: PodInfo, touched: Touched) -> None:
         """The pod is where it was, and may be different otherwise."""
         node_name = after.pod.spec.node_name
         self._pods.put(after.key, after)
         if not node_name:
             self._pending.put(after.key, after)
-            self._renominate(before, after, nodes)
+            self._renominate(before, after, touched)
             return
-        nodes.add(node_name)
+        touched.nodes.add(node_name)
         self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
         index = self._built.index
         if index is not None:
@@ -309,18 +307,19 @@ class State:
         if node_name in self._places:
             self._count_claims((before,), -1)
             self._count_claims((after,), 1)
+            touched.moves += Move(before, node_name, -1), Move(after, node_name, 1)
 
-    def _renominate(self, before: PodInfo, after: PodInfo, nodes: set[str]) -> None:
+    def _renominate(self, before: PodInfo, after: PodInfo, touched: Touched) -> None:
         """What the status says or said counts; else what the nominator remembers (`UpdateNominatedPod`)."""
         was, now = before.pod.status.nominated_node_name, after.pod.status.nominated_node_name
         dropped = self._drop_nomination(after.key)
-        nodes.update(dropped)
+        touched.nodes.update(dropped)
         node_name = now if now or was else next(iter(dropped), "")
         if node_name:
             self._nominate(after, node_name)
-            nodes.add(node_name)
+            touched.nodes.add(node_name)
 
-    def _withdraw(self, pod: PodInfo, nodes: set[str]) -> None:
+    def _withdraw(self, pod: PodInfo, touched: Touched) -> None:
         """The pod is not there, as if it had never been.
 
         Not by `NodeInfo.remove_pod`: that would free ports which another pod holds as well, and change the order of
@@ -329,30 +328,33 @@ class State:
         self._own_built()
         node_name = pod.pod.spec.node_name
         if not node_name:
-            nodes.update(self._drop_nomination(pod.key))
+            touched.nodes.update(self._drop_nomination(pod.key))
             self._pending.pop(pod.key)
             self._pods.pop(pod.key)
             return
-        nodes.add(node_name)
         self._replace_on(node_name, lambda pods: [other for other in pods if other is not pod])
-        self._unlist(pod, node_name)
+        self._unlist(pod, node_name, touched)
 
-    def _place(self, pod: PodInfo, node_name: str) -> None:
+    def _place(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
         """The pod comes to the node, or to what would be one."""
+        touched.nodes.add(node_name)
         if node_name in self._places:
             self._own(node_name).add_pod(pod)
             self._count_claims((pod,), 1)
+            touched.moves.append(Move(pod, node_name, 1))
         else:
             self._strays.put(node_name, (*self._strays.get(node_name, ()), pod))
         if self._built.index is not None:
             self._built.index.add(pod, node_name)
 
-    def _unlist(self, pod: PodInfo, node_name: str) -> None:
+    def _unlist(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
+        touched.nodes.add(node_name)
         self._pods.pop(pod.key)
         if self._built.index is not None:
             self._built.index.remove(pod, node_name)
         if node_name in self._places:
             self._count_claims((pod,), -1)
+            touched.moves.append(Move(pod, node_name, -1))
 
     def _replace_on(self, node_name: str, change: Callable[[Sequence[PodInfo]], list[PodInfo]]) -> None:
         """Give the node, or what would be one, other pods."""
@@ -427,22 +429,23 @@ class State:
             self._tree, self._shapes, self._owns_tree = self._tree.copy(), self._shapes.copy(), True
             self._places = self._places.copy()
 
-    def _upsert_node(self, before: Node | None, node: Node, nodes: set[str]) -> bool:
+    def _upsert_node(self, before: Node | None, node: Node, touched: Touched) -> None:
         self._own_built()
         self._own_tree()
         name = node.metadata.name
-        nodes.add(name)
+        touched.nodes.add(name)
         if before is None:
-            return self._add_node(node)
+            self._add_node(node, touched)
+            return
         there = self.nodes[self._places[name]]
         self._shapes.count(there.shape, -1)
         self._replace(self._info(node).with_pods(there.pods))
         if before.status.images != node.status.images:
             remove_images(self._images, before)
             add_images(self._images, node)
-        return self._tree.update(before, node)
+        touched.reordered |= self._tree.update(before, node)
 
-    def _add_node(self, node: Node) -> bool:
+    def _add_node(self, node: Node, touched: Touched) -> None:
         """The pods that were assigned to it already are on it."""
         info = self._info(node)
         self._tree.add(node)
@@ -452,14 +455,15 @@ class State:
         self._count_claims(info.pods, 1)
         self._places[info.name] = len(self.nodes)
         self._take_nodes([*self.nodes, info])
-        return True
+        touched.reordered = True
 
-    def _delete_node(self, node: Node, nodes: set[str]) -> None:
+    def _delete_node(self, node: Node, touched: Touched) -> None:
         """Its pods stay assigned to it until they are deleted."""
         self._own_built()
         self._own_tree()
         name = node.metadata.name
-        nodes.add(name)
+        touched.nodes.add(name)
+        touched.reordered = True
         info = self.nodes[self._places[name]]
         self._tree.remove(node)
         self._shapes.count(info.shape, -1)
@@ -481,7 +485,7 @@ class State:
 
     def __getstate__(self) -> dict[str, object]:
         """What can be found again is not taken along."""
-        return self.__dict__ | {"_by_name": None}
+        return self.__dict__ | {"_by_name": None, "_history": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
@@ -519,7 +523,7 @@ class _Built:
         return other
 
 
-_APPLY: Mapping[type, Callable[..., bool]] = {
+_APPLY: Mapping[type, Callable[..., None]] = {
     Upsert: State._upsert,
     Delete: State._delete,
     Bind: State._bind,

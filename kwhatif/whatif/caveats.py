@@ -5,27 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.framework.attempt import Attempt
-from kwhatif.framework.guard import GuardedPlugin, unguarded
+from kwhatif.framework.guard import unguarded
 from kwhatif.framework.profile import Profile
 from kwhatif.model.caveat import BindingNotDated, Caveat, ExtenderOddity, NodeNameSet, PreemptionSampling, Sampling
 from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
-from kwhatif.plugins.pod_topology_spread import PodTopologySpread
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.policy import EvictsByPolicy
-from kwhatif.state.pod_info import PodInfo
 
 _MIN_FEASIBLE_NODES = 100
-
-
-def may_be_batched(profile: Profile, pod: PodInfo) -> bool:
-    """Whether pods like this one have a signature (`SignPod` of each plugin); with plugins of your own none has."""
-    if pod.pod.spec.topology_spread_constraints or pod.pod.spec.resource_claims or pod.has_affinity:
-        return False
-    return not any(
-        isinstance(plugin, GuardedPlugin) or (isinstance(plugin, PodTopologySpread) and plugin.has_defaults)
-        for plugin in profile.plugins
-    )
 
 
 def nodes_looked_for(profile: Profile, nodes: int) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
+from kwhatif.batch import result_of
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.evidence import Note
 from kwhatif.framework.guard import unguarded
@@ -17,7 +18,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.policy import EvictsByPolicy
-from kwhatif.report import Decision, FeasibleRow, NearRow, Outcome, PreemptionRow, PreEnqueueRow
+from kwhatif.report import Decision, FeasibleRow, NearRow, PreemptionRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -25,7 +26,7 @@ from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Candidate
 from kwhatif.whatif.nearest_miss import nearest_miss
 from kwhatif.whatif.preemption_rows import preemption_row
-from kwhatif.whatif.rows import decision_about, rejected_rows
+from kwhatif.whatif.rows import decision_about, decision_about_result, rejected_rows
 from kwhatif.whatif.unknown_names import unknown_objects
 
 #: A node that nobody looked at, because the pod's nominated node fits, or that an extender dropped without a word.
@@ -75,25 +76,15 @@ def decision_of(result: Attempt, choose: Choose = _all) -> Decision:
 
     To be made before the snapshot changes: nodes are asked for all their objections.
     """
-    cycle = result.cycle
+    cycle, scores, short = result.cycle, result.scores, result_of(result)
     objections = objections_of(result)
-    scores = result.scores
-    preemption = _preemption(result)
-    ties = tuple(scores.best()) if scores else _nominated(result, preemption)
-    gated = result.gated
-    outcome: Outcome = "Gated" if gated else "Placed" if scores else "Preempts" if ties else "Unschedulable"
-    return decision_about(
-        cycle.pod.pod,
-        outcome,
-        node=ties[0] if ties else None,
-        ties=ties,
-        message=result.message,
-        pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
+    return decision_about_result(
+        short,
         feasible=_feasible_rows(scores) if scores else (),
         rejected=rejected_rows(objections, choose(objections)),
-        near=nearest_miss(cycle, objections) if outcome == "Unschedulable" and objections else None,
+        near=nearest_miss(cycle, objections) if short.outcome == "Unschedulable" and objections else None,
         unschedulable_plugins=() if scores else tuple(sorted(cycle.unschedulable_plugins)),
-        preemption=preemption,
+        preemption=_preemption(result),
     )
 
 
@@ -101,14 +92,6 @@ def objections_of(result: Attempt) -> dict[str, tuple[Verdict, ...]]:
     """All objections to each node that is out, by its name; to be asked before the snapshot changes."""
     asking, nodes = Objections(result.cycle), result.cycle.snapshot.by_name
     return {name: asking.on(nodes[name], verdict) for name, verdict in verdicts_of(result).items()}
-
-
-def _nominated(result: Attempt, preemption: PreemptionRow | None) -> tuple[str, ...]:
-    """All nodes that a PostFilter may nominate the pod to; one of your own need not be a preemption."""
-    if preemption is not None and preemption.ties:
-        return preemption.ties
-    found = result.post_filter
-    return (found.nominated,) if found and found.nominated and found.status.code is Code.SUCCESS else ()
 
 
 def _preemption(result: Attempt) -> PreemptionRow | None:

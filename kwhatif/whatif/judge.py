@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.batch import ScheduleResult
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.caveat import Caveat, NothingJudged, PendingAsleep, TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
@@ -26,12 +27,12 @@ from kwhatif.whatif.alone import decide_alone, judge_alone
 from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.decide import decision_of, refusal
-from kwhatif.whatif.placing import Placement, Placer, in_full
-from kwhatif.whatif.placing.placer import Describe
+from kwhatif.whatif.placer import Describe, Placer
 from kwhatif.whatif.queue import Planned, Queue, in_queue_order
 from kwhatif.whatif.rollouts import rollout_row
 from kwhatif.whatif.rows import owner_of, queued_row
 from kwhatif.whatif.session import Session
+from kwhatif.whatif.short import in_full
 from kwhatif.whatif.sleeping import asleep
 from kwhatif.whatif.workload_rows import workload_row
 from kwhatif.workloads.custom import TemplatePathError
@@ -274,14 +275,14 @@ class _Judging:
         return Judged(row, decisions, workload.applied.ignore)
 
 
-def _explain_few(placement: Placement, explained: Collection[Outcome]) -> Describe | None:
+def _explain_few(result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
     """The first of each outcome but the good one, with a few nodes of each kind."""
-    return None if placement.outcome in ("Placed", *explained) else in_full
+    return None if result.outcome in ("Placed", *explained) else in_full
 
 
-def _explain_all(placement: Placement, explained: Collection[Outcome]) -> Describe | None:
+def _explain_all(result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
     """The first of each outcome, with all nodes."""
-    return None if placement.outcome in explained else decision_of
+    return None if result.outcome in explained else decision_of
 
 
 def _refused(applied: Applied, message: str, cluster: Cluster) -> Planned:

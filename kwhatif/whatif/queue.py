@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.batch import ScheduleResult
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.cluster import key_of
@@ -18,8 +19,7 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.decide import denied
-from kwhatif.whatif.placing import Placement, Placer, in_short
-from kwhatif.whatif.placing.placer import Describe
+from kwhatif.whatif.placer import Describe, Placer
 from kwhatif.whatif.rollouts import Rollouts
 from kwhatif.whatif.rows import decision_about
 from kwhatif.whatif.taken_room import took_room
@@ -74,7 +74,7 @@ class _Entry(NamedTuple):
 
 
 #: Whether, and how, the decision about a pod is to be explained; the outcomes are those that are explained already.
-Explain = Callable[[Placement, Collection[Outcome]], Describe | None]
+Explain = Callable[[ScheduleResult, Collection[Outcome]], Describe | None]
 
 
 class Queue:
@@ -96,7 +96,7 @@ class Queue:
         #: What became of the pods that were pending already, in the order in which they were taken.
         self.earlier: dict[str, Decision] = {}
         #: Those of them that are not asked for, and have got a node.
-        self._before: list[Placement] = []
+        self._before: list[ScheduleResult] = []
         #: How many pods are in the queue whose decisions are asked for.
         self._asked = 0
         #: Pending pods that are asked for -> the outcomes that are explained of its like.
@@ -194,27 +194,27 @@ class Queue:
     def _place(self, entry: _Entry, placer: Placer, explained: list[Outcome] | None) -> Decision:
         if explained is None:
             placement = placer.place(entry.info)
-            if placement.node is not None:
-                self._before.append(placement)
+            if placement.result.node is not None:
+                self._before.append(placement.result)
         else:
-            placement = placer.place(entry.info, lambda placement: self._describe(placement, explained, placer))
-            if placement.outcome not in explained:
-                explained.append(placement.outcome)
+            placement = placer.place(entry.info, lambda result: self._describe(result, explained, placer))
+            if placement.result.outcome not in explained:
+                explained.append(placement.result.outcome)
         if self._rollouts:
-            self._rollouts.placed(placement, placer)
-            if placement.outcome == "Unschedulable":
+            self._rollouts.placed(placement.result, placer)
+            if placement.result.outcome == "Unschedulable":
                 self._unplaced.append(entry)
-        return in_short(placement)
+        return placement.row
 
-    def _describe(self, placement: Placement, explained: Collection[Outcome], placer: Placer) -> Describe | None:
-        describe = self._explain(placement, explained)
-        if describe is None or not self._before or placement.outcome not in ("Preempts", "Unschedulable"):
+    def _describe(self, result: ScheduleResult, explained: Collection[Outcome], placer: Placer) -> Describe | None:
+        describe = self._explain(result, explained)
+        if describe is None or not self._before or result.outcome not in ("Preempts", "Unschedulable"):
             return describe
 
-        def with_others(result: Attempt) -> Decision:
-            profile = self._profiles[placement.pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
-            after = took_room(placement, self._before, profile, placer.snapshot)
-            return replace(describe(result), after=after)
+        def with_others(whole: Attempt) -> Decision:
+            profile = self._profiles[result.pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
+            after = took_room(result, self._before, profile, placer.snapshot)
+            return replace(describe(whole), after=after)
 
         return with_others
 

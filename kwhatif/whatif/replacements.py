@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
+from kwhatif.batch import ScheduleResult
 from kwhatif.controllers.budget_pods import pods_selected_by
 from kwhatif.framework.profile import Profile
 from kwhatif.model.caveat import Caveat, OwnersNotInDump, UnknownController
@@ -24,7 +25,7 @@ from kwhatif.report import Landing, ReplacementRow
 from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.placing import Placement, Placer
+from kwhatif.whatif.placer import Placer
 from kwhatif.whatif.rows import owner_of
 from kwhatif.workloads.stand_ins import generated_names, uid_of
 
@@ -78,7 +79,7 @@ class Replacements:
         owner = controller_of(pod.metadata)
         assert owner is not None, "others are not replaced"
         self._active[_key(owner, pod)] += 1
-        placement = self._placer.place(PodInfo(made))
+        placement = self._placer.place(PodInfo(made)).result
         landing = _landing(placement, pod)
         if placement.node is not None:
             self._landed.append(placement.pod.key)
@@ -165,7 +166,7 @@ class Replacements:
                 self.state.apply(Upsert(replace(budget, status=status_now)))
 
 
-def _landing(placement: Placement, pod: Pod) -> Landing:
+def _landing(placement: ScheduleResult, pod: Pod) -> Landing:
     if placement.outcome == "Preempts":
         return "Preempts"
     if placement.node is None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
+from kwhatif.batch import ScheduleResult
 from kwhatif.model.cluster import key_of
 from kwhatif.report import Outcome, RolloutRow
 from kwhatif.whatif.candidates import Candidate, Planner
-from kwhatif.whatif.placing import Placement, Placer
+from kwhatif.whatif.placer import Placer
 from kwhatif.workloads.rolling.roll import Roll
 
 #: What keeps a pod from running.
@@ -94,17 +95,17 @@ class Rollouts:
                 self._by_pod[key_of(candidate.pod)] = workload
             yield candidate
 
-    def placed(self, placement: Placement, placer: Placer) -> None:
+    def placed(self, result: ScheduleResult, placer: Placer) -> None:
         """Let the controllers know of the pod, and of its victims."""
-        for victim in placement.victims:
+        for victim in result.victims:
             self.left += 1
             evicted = self._by_pod.pop(victim.pod.key, None)
             if evicted is not None and evicted.roll is not None:
                 evicted.roll.gone(victim.pod.pod)
                 _forget(evicted, victim.pod.key)
-        rolling = self._by_pod.get(placement.pod.key)
-        if rolling is not None and rolling.roll is not None and placement.outcome in ("Placed", "Preempts", "Ignored"):
-            rolling.roll.runs(placer.snapshot.pods.get(placement.pod.key, placement.pod).pod)
+        rolling = self._by_pod.get(result.pod.key)
+        if rolling is not None and rolling.roll is not None and result.outcome in ("Placed", "Preempts", "Ignored"):
+            rolling.roll.runs(placer.snapshot.pods.get(result.pod.key, result.pod).pod)
 
 
 def _forget(workload: Planned, key: str) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from kwhatif.admission.priority import DEFAULT_POLICY
+from kwhatif.batch import ScheduleResult
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.framework.status import Verdict
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.report import Decision, ObjectionRow, Outcome, QueuedRow, RejectedRow
+from kwhatif.report import Decision, ObjectionRow, Outcome, PreEnqueueRow, QueuedRow, RejectedRow
 
 
 def owner_of(pod: Pod) -> str | None:
@@ -32,6 +33,20 @@ def decision_about(pod: Pod, outcome: Outcome, **fields: Any) -> Decision:
         "scheduler_name": spec.scheduler_name or DEFAULT_SCHEDULER,
     }
     return Decision(outcome=outcome, **about | fields)
+
+
+def decision_about_result(result: ScheduleResult, **fields: Any) -> Decision:
+    """The decision about a pod that was tried; `fields` are what is known besides the result."""
+    gated = result.gated
+    return decision_about(
+        result.pod.pod,
+        result.outcome,
+        node=result.node,
+        ties=result.ties,
+        message=result.message,
+        pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
+        **fields,
+    )
 
 
 def queued_row(decision: Decision) -> QueuedRow:

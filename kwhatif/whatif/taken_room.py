@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kwhatif.batch import ScheduleResult
 from kwhatif.framework.attempt import attempt
 from kwhatif.framework.profile import Profile
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
-from kwhatif.whatif.placing import Placement
 
 
-def took_room(placement: Placement, before: Sequence[Placement], profile: Profile, snapshot: State) -> tuple[str, ...]:
+def took_room(
+    asked: ScheduleResult, before: Sequence[ScheduleResult], profile: Profile, snapshot: State
+) -> tuple[str, ...]:
     """The pods without which the pod would fare better, by key; none if it would not.
 
     Args:
-        placement: a pod that evicts others, or stays pending.
+        asked: of a pod that evicts others, or stays pending.
         before: the pods in question, in the order in which they were placed.
         profile: of the pod's scheduler.
         snapshot: what the pod was judged on.
@@ -29,10 +31,10 @@ def took_room(placement: Placement, before: Sequence[Placement], profile: Profil
     for victim in (victim.pod for each in there for victim in each.victims):
         if victim.key not in without.pods:
             without.apply(Upsert(victim.pod))
-    result = attempt(profile, placement.pod, without)
+    result = attempt(profile, asked.pod, without)
     if result.scores is not None:
         nodes = {node.name for node in result.cycle.feasible}
-    elif placement.outcome == "Unschedulable":
+    elif asked.outcome == "Unschedulable":
         outcome = result.post_filter.outcome if result.post_filter else None
         nodes = {each.node for each in outcome.candidates} if isinstance(outcome, Preemption) else set()
     else:
@@ -42,7 +44,7 @@ def took_room(placement: Placement, before: Sequence[Placement], profile: Profil
     return tuple(here or ([each.pod.key for each in there] if nodes else []))
 
 
-def _is_there(placement: Placement, snapshot: State) -> bool:
+def _is_there(placed: ScheduleResult, snapshot: State) -> bool:
     """Nobody has evicted it meanwhile."""
-    pod = snapshot.pods.get(placement.pod.key)
-    return pod is not None and pod.pod.spec.node_name == placement.node
+    pod = snapshot.pods.get(placed.pod.key)
+    return pod is not None and pod.pod.spec.node_name == placed.node

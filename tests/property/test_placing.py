@@ -9,15 +9,18 @@ from typing import Any, NamedTuple
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from kwhatif.batch import ScheduleResult
 from kwhatif.catalog import default_profile
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.model.caveat import Batching
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import Pod, PodAffinityTerm
+from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.placing import Placement, Placer
+from kwhatif.whatif.placer import Placer
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -32,10 +35,13 @@ from tests.builders import (
     service,
     term,
 )
+from tests.profiles import replaced
 from tests.reference import placing as plain
 from tests.reference.placing import Plain
 
 PROFILE = default_profile()
+#: Without spreading by default, pods have signatures: OpportunisticBatching has an effect.
+NOT_SPREADING = replaced(PROFILE, PodTopologySpread(PodTopologySpreadArgs(defaulting_type="List")))
 RACK = "rack"
 APPS = ["web", "db"]
 
@@ -181,7 +187,7 @@ def some_world(random: Random) -> World:
 # --- the fast way and the plain one -------------------------------------------------------------------
 
 
-def as_plain(placement: Placement) -> Plain:
+def as_plain(placement: ScheduleResult) -> Plain:
     candidate = placement.candidate
     return Plain(
         placement.pod.key,
@@ -213,24 +219,32 @@ def contents(snapshot: State) -> object:
     )
 
 
-def compare(world: World) -> None:
+def compare(world: World, profile: Profile = PROFILE) -> None:
     """Place the pods of the world both ways."""
     session, by_itself = State(world.cluster), State(world.cluster.fork())
     before = contents(session)
-    placer = Placer({DEFAULT_SCHEDULER: PROFILE}, session.fork())
-    expected = plain.place(PROFILE, by_itself, world.pods)
+    placer = Placer({DEFAULT_SCHEDULER: profile}, session.fork())
+    expected = plain.place(profile, by_itself, world.pods)
     placed = list(placer.place_all(world.pods))
     for outcome in {each.outcome for each in expected}:
         event(outcome)
-    assert [as_plain(each) for each in placed] == expected
+    assert [as_plain(each.result) for each in placed] == expected
     assert contents(placer.snapshot) == contents(by_itself)
     assert contents(session) == before
+    if any(isinstance(caveat, Batching) for caveat in placer.caveats):
+        event("hinted")
 
 
 @given(st.randoms(use_true_random=False))
 @settings(max_examples=300)
 def test_the_fast_way_equals_the_plain_one(random: Random) -> None:
     compare(some_world(random))
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=100)
+def test_equal_pods_go_by_one_ranking_where_nothing_spreads_them(random: Random) -> None:
+    compare(some_world(random), NOT_SPREADING)
 
 
 @given(st.randoms(use_true_random=False))
@@ -246,5 +260,5 @@ def test_pods_that_leave_in_between_make_no_difference(random: Random) -> None:
             placer.withdraw(key)
             by_itself.apply(Delete(Pod, key))
         (expected,) = plain.place(PROFILE, by_itself, [info])
-        assert as_plain(placer.place(info)) == expected
+        assert as_plain(placer.place(info).result) == expected
     assert contents(placer.snapshot) == contents(by_itself)

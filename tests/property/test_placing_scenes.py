@@ -14,7 +14,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.nominations import keep_queued
-from kwhatif.whatif.placing import Placer
+from kwhatif.whatif.placer import Placer
 from kwhatif.whatif.session import Session
 from tests.asking import stored_pods
 from tests.differential.dice import Dice
@@ -69,5 +69,5 @@ def test_the_fast_way_equals_the_plain_one(family: str, tmp_path: Path) -> None:
         by_itself = State(session.cluster.fork())
         keep_queued(by_itself, session.profiles)
         expected = plain.place(profile, by_itself, pods)
-        assert [as_plain(placement) for placement in placer.place_all(pods)] == expected, case.name
+        assert [as_plain(placement.result) for placement in placer.place_all(pods)] == expected, case.name
         assert contents(placer.snapshot) == contents(by_itself), case.name

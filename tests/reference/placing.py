@@ -1,7 +1,7 @@
 """Placing many pods the plain way: a whole attempt for each, on one snapshot that is changed in place.
 
-Nothing is kept from one pod to the next, not even the index of pods or what was found on a node before;
-`kwhatif.whatif.placing` must come to the same.
+Nothing is kept from one pod to the next, not even the index of pods or what was found on a node before, but what
+OpportunisticBatching keeps; `kwhatif.batch` must come to the same.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.framework.attempt import Attempt, attempt
+from kwhatif.framework.attempt import Attempt, attempt, held_back
+from kwhatif.framework.cycle import Cycle, CycleError
+from kwhatif.framework.filters import run_filters
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.reference import use_reference
+from kwhatif.framework.signers import PodSignature, sign_pod
 from kwhatif.framework.status import Verdict
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
@@ -50,13 +53,21 @@ def place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[Pl
 
 def _place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[Plain]:
     placed = []
+    ranking = Ranking(profile)
     for pod in sorted(pods, key=lambda pod: -pod.priority):
         snapshot._built, snapshot._owns_built = _Built(), True
         for node in snapshot.nodes:
             node.memos = None
         snapshot.apply(Delete(Pod, pod.key))
+        hint, ties = ranking.hint(pod, snapshot)
         result = attempt(profile, pod, snapshot)
         plain = plain_of(result)
+        if hint and plain.node == hint:
+            plain = plain._replace(ties=ties)
+        elif hint and attempt(profile, pod, snapshot, hint).cycle.feasible == [snapshot.by_name[hint]]:
+            result = attempt(profile, pod, snapshot, hint)
+            plain = plain_of(result)._replace(ties=ties, scores=ranking.scores, score=ranking.score)
+        ranking.note(result, plain.node, hint)
         if plain.node is None:
             nominated = result.post_filter.nominated if result.post_filter else None
             kept = pod.pod.status.nominated_node_name if nominated is None else nominated
@@ -66,6 +77,58 @@ def _place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[P
             settle(result, plain.node, snapshot)
         placed.append(plain)
     return placed
+
+
+class Ranking:
+    """What the last cycle leaves to the next one (`pkg/scheduler/framework/runtime/batch.go`), written down eagerly."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.signature: PodSignature | None = None
+        self.others: list[tuple[int, str, dict[str, int]]] = []
+        #: Of the node that was hinted.
+        self.score = 0
+        self.scores: dict[str, int] = {}
+        #: Of the last cycle, if it found a node: its signature, and the node.
+        self.last = ""
+        self.asked: PodSignature | None = None
+
+    def hint(self, pod: PodInfo, snapshot: State) -> tuple[str, tuple[str, ...]]:
+        """The node to try first, and all that are as good."""
+        self.asked = sign_pod(self.profile, pod, snapshot)
+        is_next = self.last and self.asked is not None and self.asked == self.signature and self.others
+        if held_back(self.profile, pod, snapshot) or not is_next or not self.rejects(pod, snapshot):
+            return "", ()
+        least, name, self.scores = self.others[0]
+        self.score = -least
+        ties = tuple(sorted(other for total, other, _ in self.others if total == least))
+        del self.others[0]
+        return name, ties
+
+    def rejects(self, pod: PodInfo, snapshot: State) -> bool:
+        """Whether the node of the last pod has no room for another one."""
+        cycle = Cycle(self.profile, pod, snapshot)
+        try:
+            if not cycle.pre_filter():
+                return False
+        except CycleError:
+            return False
+        objection = run_filters(cycle.filters, snapshot.by_name[self.last])
+        return objection is not None and objection.status.rejected
+
+    def note(self, result: Attempt, node: str | None, hint: str) -> None:
+        """The cycle has come to that."""
+        if result.gated:
+            return  # it was none
+        self.last = node if node is not None and result.scores is not None else ""
+        if self.last and self.last != hint and result.scores is not None:
+            scores = result.scores
+            self.others = sorted(
+                (-scores.total[place], info.name, {name: row[place] for name, row in scores.by_plugin.items()})
+                for place, info in enumerate(scores.nodes)
+                if info.name != node
+            )
+            self.signature = self.asked
 
 
 def plain_of(result: Attempt) -> Plain:

@@ -9,6 +9,7 @@ from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.incremental import PostFilterKind
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.duration import parse_duration
@@ -87,6 +88,11 @@ class DynamicResources:
         if not isinstance(compiled, ClaimFilter):
             return PostFilterResult(unschedulable("no new claims to deallocate"))
         return PostFilterResult(unschedulable(what_is_done(compiled, cycle)))
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
+        """Pods with claims cannot be signed."""
+        del snapshot
+        return None if pod.pod.spec.resource_claims else {}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """See `hints`."""

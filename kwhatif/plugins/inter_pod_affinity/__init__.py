@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework import signers
 from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.plugin import NodeFilter, NodeScorer
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status, error, unresolvable
 from kwhatif.model.meta import Model
 from kwhatif.plugins.inter_pod_affinity import hints
@@ -39,7 +41,7 @@ class InterPodAffinity:
         problem = pod.affinity_terms.problem
         if problem:
             return unresolvable(f"parsing pod: {problem}")
-        return compile_filter(pod, snapshot) or SKIP
+        return compile_filter(pod, snapshot)
 
     def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
@@ -54,6 +56,15 @@ class InterPodAffinity:
         if pod.affinity_terms.problem:
             return error(f"failed to parse pod: {pod.affinity_terms.problem}")
         return compile_scorer(pod, snapshot, self._args.hard_pod_affinity_weight)
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
+        """The labels, which terms of others may ask for; pods with terms of their own cannot be signed."""
+        del snapshot
+        if pod.has_affinity:
+            return None
+        # QUIRK: (plugin.go, SignPod) others' required anti-affinity counts with these arguments, too.
+        ignores = self._args.ignore_preferred_terms_of_existing_pods
+        return {} if ignores else {signers.LABELS: frozenset(pod.labels.items())}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """See `hints`."""

@@ -8,7 +8,7 @@ from typing import Self
 from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
 from kwhatif.framework.incremental import Incremental, Selective, TopologyDomains
 from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
+from kwhatif.framework.status import SUCCESS, SkipUntil, Status, unresolvable, unschedulable
 from kwhatif.framework.tally import Tally
 from kwhatif.matching.labels import Labels
 from kwhatif.plugins.inter_pod_affinity.incoming import Incoming
@@ -91,6 +91,16 @@ class AffinityFilter(Selective, Incremental, NodeFilter):
             ),
         )
 
+    def fork_with(self, snapshot: State) -> Self:
+        """See `Incremental`."""
+        other = self.fork()
+        other._incoming = self._incoming.fork(snapshot.cluster)
+        other._heeded = self._heeded.copy()
+        other._wanted = [(key, tally.copy()) for key, tally in self._wanted]
+        other._refused = [(term, tally.copy()) for term, tally in self._refused]
+        other._existing = {key: tally.copy() for key, tally in self._existing.items()}
+        return other
+
     def fork(self) -> Self:
         """A copy that shares the counts, but not their changes."""
         other = type(self).__new__(type(self))
@@ -104,10 +114,7 @@ class AffinityFilter(Selective, Incremental, NodeFilter):
 
     def affected_by(self, pod: PodInfo) -> bool:
         """Whether a term of either pod speaks of the other."""
-        incoming = self._incoming
-        if incoming.match_pod(pod) is not None:
-            return True
-        return pod.affinity is not None and bool(incoming.refused_by(pod.affinity_terms))
+        return self._incoming.match_pod(pod) is not None or self._incoming.is_refused_by(pod)
 
     def affected_on(self, node: NodeInfo) -> bool:
         """Whether a term of a pod there speaks of the incoming one, or one of its terms of such a pod."""
@@ -183,14 +190,14 @@ class AffinityFilter(Selective, Incremental, NodeFilter):
         return (*counts, *(min(tally.nonzero, 2) for _, tally in self._wanted))
 
 
-def compile_filter(pod: PodInfo, snapshot: State) -> AffinityFilter | None:
-    """Count all pods that matter to the pod, or that it matters to; None when there are none and it asks for none."""
+def compile_filter(pod: PodInfo, snapshot: State) -> AffinityFilter | Status:
+    """Count all pods that matter to the pod, or that it matters to; a SKIP if there are none and it asks for none."""
     incoming = Incoming(pod, snapshot.cluster)
     heeded: set[str] = set()
     existing = _existing(pod, incoming, snapshot, heeded)
     terms = incoming.terms
     if not existing and not terms.required and not terms.required_anti:
-        return None
+        return SkipUntil(concerns=incoming.is_refused_by)
     for key in incoming.refused_by(terms):
         existing.setdefault(key, {})  # no such pod is there yet, but the next replica will find this one
     wanted: list[Counts] = [{} for _ in incoming.affinity_keys]

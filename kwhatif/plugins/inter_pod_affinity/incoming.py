@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import NamedTuple
 
 from kwhatif.matching.affinity import AffinityTerm, AffinityTerms
@@ -67,6 +68,13 @@ class Incoming:
                 return False
         return bool(terms)
 
+    def fork(self, cluster: Cluster) -> Incoming:
+        """The same for another state; what pods there are to it is found out anew."""
+        other = copy(self)
+        other._cluster = cluster
+        other._matches = {}
+        return other
+
     def concerns(self, namespace: str) -> bool:
         """Whether any term speaks of pods of that namespace."""
         concerned = self._concerns.get(namespace)
@@ -105,3 +113,7 @@ class Incoming:
                 if term.matches(pod.namespace, pod.labels, namespace_labels)
             )
         return keys
+
+    def is_refused_by(self, pod: PodInfo) -> bool:
+        """Whether required anti-affinity of another pod speaks of the incoming one."""
+        return pod.affinity is not None and bool(self.refused_by(pod.affinity_terms))

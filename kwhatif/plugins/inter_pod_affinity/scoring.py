@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from copy import copy
+from typing import Self
 
 from kwhatif.framework.incremental import Incremental, NormalizesByRange, ScoresByShape, TopologyDomains
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
-from kwhatif.framework.status import SKIP, SKIP_UNTIL_PLACED, Status
+from kwhatif.framework.status import SkipUntil, Status
 from kwhatif.matching.affinity import AffinityTerms, WeightedTerms
 from kwhatif.model.cluster import Cluster
 from kwhatif.plugins.inter_pod_affinity.incoming import accepts_namespace
@@ -63,6 +65,14 @@ class AffinityScorer(Incremental, ScoresByShape, NormalizesByRange, NodeScorer):
                 touched.add((key, value))
         return frozenset(touched)
 
+    def fork_with(self, snapshot: State) -> Self:
+        """See `Incremental`."""
+        other = copy(self)
+        other._by_key = {key: sums.copy() for key, sums in self._scores}
+        other._scores = tuple(other._by_key.items())
+        other._preferences = self._preferences.fork(snapshot.cluster)
+        return other
+
     def node_class(self, node: NodeInfo) -> Hashable:
         """The node's domains; where almost every node is one, its sum."""
         labels, unfixed = node.labels, self._unfixed
@@ -85,6 +95,12 @@ class Preferences:
         self._hard_weight = hard_weight
         own = pod.affinity_terms
         self.weighted: WeightedTerms = (*own.preferred, *((-weight, term) for weight, term in own.preferred_anti))
+
+    def fork(self, cluster: Cluster) -> Preferences:
+        """The same for another state."""
+        other = copy(self)
+        other._cluster = cluster
+        return other
 
     def by_their_terms(self, terms: AffinityTerms) -> Iterator[tuple[str, int]]:
         """Topology key and weight of the other pods' terms that speak of the pod."""
@@ -109,7 +125,7 @@ class Preferences:
 
 
 def compile_scorer(pod: PodInfo, snapshot: State, hard_weight: int) -> AffinityScorer | Status:
-    """Sum up all preferences of the pod about others and of others about it; SKIP when there are none."""
+    """Sum up all preferences of the pod about others and of others about it; a SKIP when there are none."""
     scores: Scores = {}
     preferences = Preferences(pod, snapshot.cluster, hard_weight)
     for terms, pods in snapshot.index.terms_about(pod.namespace):
@@ -122,7 +138,7 @@ def compile_scorer(pod: PodInfo, snapshot: State, hard_weight: int) -> AffinityS
                 if term.selector.matches(group.labels):
                     _add(scores, term.topology_key, weight, group.pods, snapshot)
     if not scores:
-        return SKIP_UNTIL_PLACED if any(preferences.with_pod(pod)) else SKIP
+        return SkipUntil(concerns=lambda other: any(preferences.with_pod(other)))
     return AffinityScorer(scores, preferences, snapshot.shapes.unfixed)
 
 

@@ -11,12 +11,14 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import ClassVar, NamedTuple
 
+from kwhatif.framework import signers
 from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.incremental import Relaxing, Reprieved, Reprieving
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, compile_entries
 from kwhatif.framework.scoring_strategy import ScoringStrategy, compile_strategy
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SUCCESS, Code, Status, error
 from kwhatif.matching.device_classes import device_classes_by_resource
 from kwhatif.matching.requests import (
@@ -85,6 +87,10 @@ class NodeResourcesFit:
     def __reduce__(self) -> tuple[object, ...]:
         """What is compiled of the arguments is compiled again elsewhere."""
         return type(self), (self.args,)
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
+        """What the pod requests; where devices may stand behind that, it cannot be signed."""
+        return signers.resources(pod.pod, device_classes_by_resource(snapshot.cluster))
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """See `hints`."""

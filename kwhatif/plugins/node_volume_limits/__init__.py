@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
+from kwhatif.framework import signers
 from kwhatif.framework.evidence import VolumeLimit
 from kwhatif.framework.hints import ClusterEventWithHint
-from kwhatif.framework.incremental import Rebindable, Relaxing
+from kwhatif.framework.incremental import Relaxing, Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unschedulable
 from kwhatif.matching.csi_migration import in_tree_disk
 from kwhatif.matching.volumes import claim_class
@@ -40,6 +42,11 @@ class NodeVolumeLimits:
             if volume.persistent_volume_claim or volume.ephemeral or in_tree_disk(volume):
                 return _LimitsFilter(pod.pod, snapshot)
         return SKIP
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
+        """See `signers`."""
+        del snapshot
+        return signers.volumes(pod.pod)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """See `hints`."""
@@ -102,7 +109,7 @@ def _needs(claim: PersistentVolumeClaim) -> object:
     return claim.spec, claim_class(claim), meta.uid, meta.owner_references
 
 
-class _LimitsFilter(Relaxing, Rebindable, NodeFilter):
+class _LimitsFilter(Relaxing, Signed, NodeFilter):
     reads = Reads.PODS
 
     def __init__(self, pod: Pod, snapshot: State) -> None:
@@ -119,6 +126,9 @@ class _LimitsFilter(Relaxing, Rebindable, NodeFilter):
         self.relaxing = isinstance(self._new, Status) or all(
             _is_of_its_own(handle, driver, snapshot) for handle, driver in self._new.items()
         )
+        shared = () if self.relaxing or isinstance(self._new, Status) else frozenset(self._new)
+        signed = _signed(self._new), _signed(self._new_without_csi_node)
+        self.signature = self.relaxing, shared, *signed
 
     def filter(self, node: NodeInfo) -> Status:
         limits = self._limits.get(node.name)
@@ -132,19 +142,6 @@ class _LimitsFilter(Relaxing, Rebindable, NodeFilter):
             return there.error
         return _judge(new, limits, there)
 
-    def rebind(self, other: NodeFilter) -> bool:
-        """As many volumes of each driver, none of which is anywhere yet, are the same to every node."""
-        if not (
-            isinstance(other, _LimitsFilter)
-            and _alike(self._new, other._new)
-            and _alike(self._new_without_csi_node, other._new_without_csi_node)
-        ):
-            return False
-        self._new = other._new
-        self._new_without_csi_node = other._new_without_csi_node
-        self.relaxing = other.relaxing
-        return True
-
 
 def _is_of_its_own(handle: str, driver: str, snapshot: State) -> bool:
     """Whether it is a volume still to be made for a claim that no pod on a node uses."""
@@ -152,11 +149,12 @@ def _is_of_its_own(handle: str, driver: str, snapshot: State) -> bool:
     return claim != handle and not snapshot.users_of(claim)
 
 
-def _alike(mine: Attached | Status, others: Attached | Status) -> bool:
-    if isinstance(mine, Status) or isinstance(others, Status):
-        return False
-    to_be_made = all(handle.startswith(f"{driver}/{CLAIM}") for handle, driver in (mine | others).items())
-    return mine == others or (to_be_made and Counter(mine.values()) == Counter(others.values()))
+def _signed(new: Attached | Status) -> Hashable:
+    """As many volumes of each driver, none of which is anywhere yet, are the same to every node."""
+    if isinstance(new, Status):
+        return new.code, new.reasons
+    to_be_made = all(handle.startswith(f"{driver}/{CLAIM}") for handle, driver in new.items())
+    return frozenset(Counter(new.values()).items()) if to_be_made else frozenset(new.items())
 
 
 def _judge(new: Attached, limits: Mapping[str, int], there: _NodeVolumes) -> Status:

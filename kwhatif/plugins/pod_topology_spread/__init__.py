@@ -8,6 +8,7 @@ from typing import ClassVar
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.hints import QUEUE, QUEUE_SKIP, ClusterEventWithHint, HintIndex, Keys, QueueingHint, builtin
 from kwhatif.framework.plugin import NodeFilter, NodeScorer
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status, error
 from kwhatif.matching.labels import SelectorError
 from kwhatif.model.cluster import Cluster
@@ -90,6 +91,11 @@ class PodTopologySpread:
         """Score fails: it relies on what PreScore left behind."""
         del pod, snapshot, nodes
         return error('error reading "PreScorePodTopologySpread" from cycleState: not found')
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
+        """Pods with constraints cannot be signed, and with default constraints none can."""
+        del snapshot
+        return None if pod.pod.spec.topology_spread_constraints or self._defaults else {}
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A pod comes, goes or gets other labels; the pod gets a toleration; a node comes, goes or changes."""

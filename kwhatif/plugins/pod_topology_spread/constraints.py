@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 
 import msgspec
 
@@ -107,6 +108,12 @@ class Matches:
         self._known: dict[PodInfo, tuple[int, ...]] = {}
         #: Names of nodes with pods that a constraint speaks of, or that had some; found by `by_node`.
         self.nodes: set[str] = set()
+
+    def fork(self) -> Matches:
+        """For a state that goes its own way."""
+        other = copy(self)
+        other._known, other.nodes = {}, self.nodes.copy()
+        return other
 
     def of(self, pod: PodInfo) -> tuple[int, ...]:
         """The constraints whose selector matches the pod; none for a pod of another namespace."""

@@ -119,6 +119,14 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
                 return unschedulable(SKEWED, evidence)
         return SUCCESS
 
+    def fork_with(self, snapshot: State) -> Self:
+        """See `Incremental`."""
+        del snapshot
+        other = self.fork()
+        other._matches = self._matches.fork()
+        other._domains = [(rule, tally.copy(), paths.fork()) for rule, tally, paths in self._domains]
+        return other
+
     def fork(self) -> Self:
         """A copy that shares the counts, but not their changes."""
         other = type(self).__new__(type(self))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from copy import copy
+from typing import NamedTuple, Self
 
 from kwhatif.framework.incremental import NO_DOMAINS, Incremental, NormalizesByRange, ScoresByShape, TopologyDomains
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
@@ -63,6 +64,14 @@ class SpreadScorer(Incremental, ScoresByShape, NormalizesByRange, NodeScorer):
             for score, node in zip(scores, nodes, strict=True)
         ]
 
+    def fork_with(self, snapshot: State) -> Self:
+        """See `Incremental`."""
+        del snapshot
+        other = copy(self)
+        other._rules = tuple([rule._replace(counts=rule.counts.copy()) for rule in self._rules])
+        other._upkeep = self._upkeep.fork()
+        return other
+
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains:
         """Count the pod for good, or do not count it any more; cells are made so that no other node's changes."""
         for index in self._upkeep.counted_in(pod, node):
@@ -107,6 +116,12 @@ class _Census:
         self._nodes = None if self.by_host else Counter(node.labels.get(key, "") for node in scored)
         self.domains = len(scored) if self._nodes is None else len(self._nodes)
 
+    def fork(self) -> _Census:
+        """An independent copy."""
+        other = copy(self)
+        other._nodes = None if self._nodes is None else self._nodes.copy()
+        return other
+
     def update_feasible_count(self, node: NodeInfo, number: int) -> int:
         """Count so many nodes like this one, and say how many domains there are."""
         if self._nodes is None:
@@ -128,6 +143,10 @@ class _Upkeep(NamedTuple):
     censuses: Sequence[_Census]
     #: The topology keys that a node must have to be counted.
     required: Sequence[str]
+
+    def fork(self) -> _Upkeep:
+        """For a state that goes its own way."""
+        return self._replace(matches=self.matches.fork(), censuses=[census.fork() for census in self.censuses])
 
     def counted_in(self, pod: PodInfo, node: NodeInfo) -> list[int]:
         """The constraints in which the pod counts on that node; a host counts, eligible or not."""

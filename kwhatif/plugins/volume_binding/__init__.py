@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.framework import signers
 from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.plugin import NodeFilter
+from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status, error, unresolvable
 from kwhatif.matching.volumes import (
     WAIT_FOR_FIRST_CONSUMER,
@@ -74,6 +76,11 @@ class VolumeBinding:
         """Filter fails: it relies on what PreFilter left behind."""
         del pod, snapshot
         return error("not found")
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
+        """See `signers`."""
+        del snapshot
+        return signers.volumes(pod.pod)
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """See `hints`."""

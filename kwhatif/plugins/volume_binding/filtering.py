@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
-from kwhatif.framework.incremental import Rebindable
+from kwhatif.framework.incremental import Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status
 from kwhatif.matching.volumes import SELECTED_NODE
-from kwhatif.model.cluster import KubernetesObject
+from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.storage import ClaimReference, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.plugins.volume_binding.bound import BoundClaims
 from kwhatif.plugins.volume_binding.delayed import DelayedClaims, Plan
@@ -19,7 +20,7 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 
 
-class BindingFilter(Rebindable, NodeFilter):
+class BindingFilter(Signed, NodeFilter):
     """The pod's claims against one node after another."""
 
     def __init__(
@@ -28,7 +29,6 @@ class BindingFilter(Rebindable, NodeFilter):
         delayed: Sequence[tuple[PersistentVolumeClaim, StorageClass]],
         snapshot: State,
     ) -> None:
-        self._claims = tuple(bound), tuple(delayed)
         self._bound = BoundClaims(bound, snapshot.cluster)
         self._delayed = DelayedClaims(delayed, snapshot.cluster) if delayed else None
         keys, by_name = self._bound.keys, self._bound.by_name
@@ -38,6 +38,14 @@ class BindingFilter(Rebindable, NodeFilter):
         by_shape = not by_name and keys.isdisjoint(snapshot.shapes.unfixed)
         self.reads = Reads.SHAPE if by_shape else Reads.NODE
         self.reserves = self._delayed is not None
+        self.signature = tuple([(key_of(claim), claim.spec.volume_name) for claim in bound]), self._signed(delayed)
+
+    def _signed(self, delayed: Sequence[tuple[PersistentVolumeClaim, StorageClass]]) -> Hashable:
+        """Claims of one class that ask for the same are alike, if a volume has to be made for each of them."""
+        asked = [(storage_class.metadata.name, msgspec.json.encode(claim.spec)) for claim, storage_class in delayed]
+        if self._delayed is None or self._delayed.makes_all:
+            return tuple(asked)
+        return tuple([(key_of(claim), claim.metadata.annotations.get(SELECTED_NODE)) for claim, _ in delayed]), *asked
 
     def filter(self, node: NodeInfo) -> Status:
         """Bound volumes must reach the node, and every other claim must find or get a volume there."""
@@ -51,21 +59,6 @@ class BindingFilter(Rebindable, NodeFilter):
             if isinstance(plan, Objection):
                 return plan.alone if objection is None else objection.and_also(plan)
         return SUCCESS if objection is None else objection.alone
-
-    def rebind(self, other: NodeFilter) -> bool:
-        """Claims of one class that ask for the same are alike, if a volume has to be made for each of them."""
-        if not isinstance(other, BindingFilter):
-            return False
-        (bound, delayed), (others_bound, others_delayed) = self._claims, other._claims
-        if bound != others_bound or len(delayed) != len(others_delayed):
-            return False
-        for (mine, storage_class), (its, its_class) in zip(delayed, others_delayed, strict=True):
-            if mine.spec != its.spec or storage_class is not its_class:
-                return False
-        if not all(filter_._delayed is None or filter_._delayed.makes_all for filter_ in (self, other)):
-            return False
-        self._claims, self._delayed = other._claims, other._delayed
-        return True
 
     def reserve(self, node: NodeInfo, snapshot: State) -> Iterator[KubernetesObject]:
         """Give volumes their claims and claims their node, so that the next pods find them taken.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
+from kwhatif.batch import ScheduleResult, result_of
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.hints import registrations
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
@@ -18,10 +19,9 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.decide import ignored
 from kwhatif.whatif.pending.replay import Replay, Sleeper
 from kwhatif.whatif.pending.trying import QueueQuestion, Tried, kind_of
-from kwhatif.whatif.placing import Placement, in_full, in_short
-from kwhatif.whatif.placing.placement import placement_of
-from kwhatif.whatif.placing.placer import Describe
+from kwhatif.whatif.placer import Describe, Placement
 from kwhatif.whatif.session import Session
+from kwhatif.whatif.short import in_full
 from kwhatif.whatif.sleeping import may_have_rejected
 
 
@@ -90,9 +90,9 @@ class _Answering:
         pods = self._session.cluster.all(Pod)
         return [pods[key] for key in self._replay.new if self._question.asks_for(PodInfo(pods[key]))]
 
-    def _wanted(self, placement: Placement) -> Describe | None:
-        kind = kind_of(placement)
-        if placement.outcome == "Placed" or kind in self._explained or not self._question.asks_for(placement.pod):
+    def _wanted(self, result: ScheduleResult) -> Describe | None:
+        kind = kind_of(result)
+        if result.outcome == "Placed" or kind in self._explained or not self._question.asks_for(result.pod):
             return None
         self._explained.add(kind)
         return in_full
@@ -111,7 +111,7 @@ class _Answering:
             self._decisions[info.key] = ignored(info.pod)
             return AfterEditsRow(fate="OtherScheduler", outcome="Ignored", message=self._decisions[info.key].message)
         placement = self._sleeping(info)
-        return self._made("Gated" if placement.outcome == "Gated" else "Asleep", info, placement)
+        return self._made("Gated" if placement.result.outcome == "Gated" else "Asleep", info, placement)
 
     def _sleeping(self, info: PodInfo) -> Placement:
         """What would become of it at the end; replicas fare alike."""
@@ -119,24 +119,23 @@ class _Answering:
         known = self._at_last.get(alike)
         if known is None:
             result: Attempt = self._replay.at_last(info)
-            known = self._at_last[alike] = msgspec.structs.replace(placement_of(result), decision=in_full(result))
-        if known.pod is info:
-            return known
-        return msgspec.structs.replace(known, pod=info, decision=None)
+            known = self._at_last[alike] = Placement(result_of(result).settled, in_full(result))
+        return known if known.result.pod is info else Placement(replace(known.result, pod=info))
 
     def _made(self, fate: QueueFate, info: PodInfo, placement: Placement) -> AfterEditsRow:
-        decision = self._decisions[info.key] = in_short(placement)
+        result, decision = placement.result, placement.row
+        self._decisions[info.key] = decision
         turn = self._replay.turns.get(info.key)
-        stuck = placement.outcome == "Unschedulable"
+        stuck = result.outcome == "Unschedulable"
         return AfterEditsRow(
             fate=fate,
             woken_by=self._replay.woken_by(info.key),
             turn=turn.number if turn else None,
-            outcome=placement.outcome,
-            node=placement.node,
+            outcome=result.outcome,
+            node=result.node,
             message=decision.message or (decision.pre_enqueue.message if decision.pre_enqueue else ""),
-            rejected_by=placement.rejectors,
-            victims=tuple(victim.pod.key for victim in placement.victims),
+            rejected_by=result.rejectors,
+            victims=tuple(victim.pod.key for victim in result.victims),
             behind=self._replay.behind(info) if stuck else (),
         )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.batch import ScheduleResult
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.hints import QUEUE
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
@@ -30,8 +31,7 @@ from kwhatif.report import WakingRow
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.placing import Placement, Placer
-from kwhatif.whatif.placing.placer import Wanted
+from kwhatif.whatif.placer import Placement, Placer, Wanted
 
 #: Everything that backs off is free again by then.
 _LATER = 3600 * SECOND
@@ -78,7 +78,7 @@ class Replay:
         self.woken: set[str] = set()
         #: What became of those that were tried, at last.
         self.turns: dict[str, Turn] = {}
-        self._placed: list[Placement] = []
+        self._placed: list[ScheduleResult] = []
         #: The world without any of these, and where pods would fit there, by what they have in common with replicas.
         self._before_all: State | None = None
         self._alone: dict[bytes, frozenset[str]] = {}
@@ -136,22 +136,22 @@ class Replay:
         while (info := self._queue.pop()) is not None:
             placement = self.placer.place(info.pod_info, in_detail)
             self.turns[info.key] = Turn(placement, len(self.turns) + 1)
-            if placement.node is None:
-                self._fail(info, placement)
+            if placement.result.node is None:
+                self._fail(info, placement.result)
             else:
-                self._place(info, placement)
+                self._place(info, placement.result)
             self._count_woken()
 
-    def _fail(self, info: QueuedPodInfo, placement: Placement) -> None:
+    def _fail(self, info: QueuedPodInfo, result: ScheduleResult) -> None:
         nominated = self.world.pods[info.key].pod.status.nominated_node_name
-        failed = FailedAttempt(placement.rejectors, nominated_node_name=nominated)
+        failed = FailedAttempt(result.rejectors, nominated_node_name=nominated)
         handle_failure(self._queue, info, failed, self._lister)
 
-    def _place(self, info: QueuedPodInfo, placement: Placement) -> None:
+    def _place(self, info: QueuedPodInfo, result: ScheduleResult) -> None:
         """Its victims are gone, and it is on its node."""
-        self._placed.append(placement)
+        self._placed.append(result)
         self._queue.done(info.uid)
-        for victim in placement.victims:
+        for victim in result.victims:
             self._handlers.handle(victim.pod.pod, None)
         self._handlers.handle(info.pod_info.pod, self.world.pods[info.key].pod)
 
@@ -186,7 +186,7 @@ class Replay:
             known = self._alone[alike] = frozenset(node.name for node in feasible)
         return known
 
-    def _without(self, placed: Iterable[Placement]) -> State:
+    def _without(self, placed: Iterable[ScheduleResult]) -> State:
         without = self.world.fork()
         for each in placed:
             without.apply(Delete(Pod, each.pod.key))

@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 import msgspec
 
+from kwhatif.batch import ScheduleResult
 from kwhatif.framework.attempt import Attempt
 from kwhatif.report import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.decide import decision_of
 from kwhatif.whatif.pending.wakeups import WakeUp, wake_ups
-from kwhatif.whatif.placing import Placement, Placer, in_full, in_short
-from kwhatif.whatif.placing.placer import Describe
+from kwhatif.whatif.placer import Describe, Placer
 from kwhatif.whatif.rows import owner_of
 from kwhatif.whatif.session import Session
+from kwhatif.whatif.short import in_full
 
 
 class QueueQuestion(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,16 +71,16 @@ class Trying:
                 found.append(wake_ups(result))
             return decision_of(result) if named else in_full(result)
 
-        def wanted(placement: Placement) -> Describe | None:
-            return describe if asked and (named or kind_of(placement) not in self._explained) else None
+        def wanted(result: ScheduleResult) -> Describe | None:
+            return describe if asked and (named or kind_of(result) not in self._explained) else None
 
         placement = self.placer.place(info, wanted)
-        kind = kind_of(placement)
+        kind = kind_of(placement.result)
         if asked:
             self._explained[kind] = found[0] if found else self._explained.get(kind, ())
-        return Tried(info, in_short(placement), placement.rejectors, self._explained[kind] if explain else None)
+        return Tried(info, placement.row, placement.result.rejectors, self._explained[kind] if explain else None)
 
 
-def kind_of(placement: Placement) -> object:
+def kind_of(result: ScheduleResult) -> object:
     """Pods of one owner that fare alike have one kind: the first says why for all of them."""
-    return owner_of(placement.pod.pod) or placement.pod.key, placement.outcome, placement.message
+    return owner_of(result.pod.pod) or result.pod.key, result.outcome, result.message

@@ -19,7 +19,7 @@ from kwhatif.model.resource import (
 )
 from kwhatif.report import Decision
 from kwhatif.state.state import State
-from kwhatif.whatif.placing import Placer
+from kwhatif.whatif.placer import Placer
 from kwhatif.whatif.session import Session
 from tests.asking import each_alone
 from tests.builders import PodBuilder, cluster, node, on_name, pod, term
@@ -62,7 +62,7 @@ def test_what_filter_did_not_look_for_is_not_reserved() -> None:
     profile = without("filter", "VolumeBinding")
     objects = (*NODES, storage_class("slow", "kubernetes.io/no-provisioner"), claim("data", "slow"))
     placer = Placer({profile.scheduler_name: profile}, State(cluster(*objects)))
-    assert placer.place(pod("web").claim("data").info()).node == "n1"
+    assert placer.place(pod("web").claim("data").info()).result.node == "n1"
 
 
 @pytest.mark.parametrize("plugin", ["NodeAffinity", "VolumeZone", "NodeVolumeLimits"])

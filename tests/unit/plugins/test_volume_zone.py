@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.framework.evidence import VolumeConflict
-from kwhatif.framework.incremental import Rebindable
+from kwhatif.framework.incremental import Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Code, Status
 from kwhatif.model.storage import PersistentVolumeClaim
@@ -152,6 +152,6 @@ def test_numbered_pods_with_volumes_of_one_zone_are_replicas(zone: str, *, is_sa
         volume("pv-1", labels={ZONE: zone}),
     )
     first, second = (pre_filter(pod(f"db-{number}").claim(f"data-{number}"), found) for number in (0, 1))
-    assert isinstance(first, Rebindable)
-    assert isinstance(second, NodeFilter)
-    assert first.rebind(second) is is_same
+    assert isinstance(first, Signed)
+    assert isinstance(second, Signed)
+    assert (first.signature == second.signature) is is_same

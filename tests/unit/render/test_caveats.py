@@ -333,9 +333,9 @@ SENTENCES: dict[Caveat, str] = {
         " bindingTimeout has passed, and the devices are given up, is not known"
     ),
     Batching(): (
-        "where spreading by default is off, kube-scheduler may place equal pods by the ranking that it made for the"
-        " first of them (OpportunisticBatching, on by default); kwhatif ranks the nodes for each, so another one may be"
-        " taken"
+        "where spreading by default is off, kube-scheduler places equal pods by the ranking that it made for the first"
+        " of them (OpportunisticBatching), and so does kwhatif; if more than half a second passes between them, it"
+        " ranks the nodes anew, and another one may be taken"
     ),
     PendingAsleep(pods=("a/x", "a/y")): (
         "2 pending pods (a/x, a/y) are left out: the scheduler has found no node for them, and waits for an event or five"

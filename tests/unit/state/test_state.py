@@ -13,7 +13,8 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.state.change import Bind, Delete, Evict, Nominate, Touched, Upsert
+from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
+from kwhatif.state.history import Touched
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from tests.builders import ZONE, affinity_term, budget, node, pod, selector, snapshot
@@ -27,13 +28,18 @@ def nominated(state: State) -> dict[str, list[str]]:
     return {name: [info.name for info in pods] for name, pods in state.nominated.items()}
 
 
+def about(touched: Touched) -> object:
+    return touched.nodes, touched.objects
+
+
 # --- pods ---------------------------------------------------------------------------------------------
 
 
 def test_a_pod_that_is_bound_is_on_its_node_and_neither_pending_nor_nominated() -> None:
     state = snapshot(node("n1"), node("n2"), pod("a").cpu("1").nominated("n2"))
     touched = state.apply(Bind("default/a", "n1"))
-    assert touched == Touched({"n1", "n2"}, {(Pod, "default")})
+    assert about(touched) == ({"n1", "n2"}, [(Pod, "default/a")])
+    assert [(move.pod.key, move.node, move.amount) for move in touched.moves] == [("default/a", "n1", 1)]
     assert (on(state), state.by_name["n1"].cpu) == (["a"], 1000)
     assert (dict(state.pending), nominated(state)) == ({}, {})
     assert state.cluster.all(Pod)["default/a"].spec.node_name == "n1"
@@ -42,7 +48,8 @@ def test_a_pod_that_is_bound_is_on_its_node_and_neither_pending_nor_nominated() 
 def test_what_is_reserved_for_a_bound_pod_is_in_the_cluster() -> None:
     state = snapshot(node("n1"), pod("a"), budget("db", 1, selector()))
     spent = budget("db", 0, selector())
-    assert state.apply(Bind("default/a", "n1", (spent,))).kinds == {(Pod, "default"), (PodDisruptionBudget, "default")}
+    touched = state.apply(Bind("default/a", "n1", (spent,)))
+    assert touched.objects == [(PodDisruptionBudget, "default/db"), (Pod, "default/a")]
     assert state.cluster.get(PodDisruptionBudget, "default/db") is spent
 
 
@@ -87,7 +94,7 @@ def test_an_evicted_pod_leaves_a_gap_that_the_last_one_fills() -> None:
 
 def test_a_deleted_pod_leaves_the_others_in_their_order() -> None:
     state = snapshot(node("n1"), *(pod(name).cpu("1").on("n1") for name in "abcd"))
-    assert state.apply(Delete(Pod, "default/b")) == Touched({"n1"}, {(Pod, "default")})
+    assert about(state.apply(Delete(Pod, "default/b"))) == ({"n1"}, [(Pod, "default/b")])
     assert (on(state), state.by_name["n1"].cpu) == (["a", "c", "d"], 3000)
 
 
@@ -102,7 +109,7 @@ def test_of_a_deleted_pod_a_port_that_another_one_holds_stays_taken() -> None:
 
 def test_what_is_absent_can_be_deleted() -> None:
     state = snapshot(node("n1"))
-    assert state.apply(Delete(Pod, "default/no"), Delete(Node, "no")) == Touched(set(), set())
+    assert about(state.apply(Delete(Pod, "default/no"), Delete(Node, "no"))) == (set(), [])
 
 
 def test_a_pod_that_stays_where_it_is_keeps_its_place() -> None:
@@ -161,7 +168,7 @@ def test_pods_of_a_node_that_goes_are_strays_until_it_comes_back() -> None:
     state = snapshot(node("n1"), node("n2"), pod("a").cpu("1").on("n1"), pod("b").claim("data").on("n1"))
     assert state.users_of("default/data") == 1
     touched = state.apply(Delete(Node, "n1"))
-    assert touched == Touched({"n1"}, {(Node, "")}, reordered=True)
+    assert (about(touched), touched.reordered) == (({"n1"}, [(Node, "n1")]), True)
     assert [info.name for info in state.nodes] == ["n2"]
     assert [info.name for info in state.strays["n1"]] == ["a", "b"]
     assert (state.node("n1"), state.users_of("default/data")) == (None, 0)

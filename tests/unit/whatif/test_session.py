@@ -13,7 +13,7 @@ from kwhatif.errors import PluginFailed
 from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.status import SKIP
-from kwhatif.whatif.placing import Placer
+from kwhatif.whatif.placer import Placer
 from kwhatif.whatif.session import Session
 from tests.asking import each_alone
 from tests.builders import PodBuilder, budget, cluster, node, pod, selector
@@ -72,7 +72,7 @@ def test_a_session_gives_the_same_answers_in_another_process() -> None:
 def test_what_preemption_found_out_can_be_pickled() -> None:
     session = Session(cluster(node("n1"), pod("a").cpu("3").on("n1")))
     asking = pod("large").cpu("3").priority(9).info()
-    placement = Placer(session.profiles, session.snapshot.fork()).place(asking)
+    placement = Placer(session.profiles, session.snapshot.fork()).place(asking).result
     there = pickle.loads(pickle.dumps(placement))
     assert there.ties == placement.ties == ("n1",)
     assert [each.pod.key for each in there.candidate.reprieves] == ["default/a"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.whatif.placing.order import Order, all_ties
+from kwhatif.batch.ranked_nodes import RankedNodes, all_ties
 
 names = st.sampled_from("abcdef")
 ranks = st.integers(-2, 2)
@@ -15,7 +15,7 @@ ranks = st.integers(-2, 2)
 def test_the_best_and_its_ties_at_any_moment(
     start: dict[str, int], changes: list[tuple[str, int | None]], random: object
 ) -> None:
-    order, now = Order(dict(start)), dict(start)
+    order, now = RankedNodes(dict(start)), dict(start)
     asked = []
     for name, rank in changes:
         order.put(name, rank)
@@ -34,7 +34,7 @@ def test_the_best_and_its_ties_at_any_moment(
 
 
 def test_ties_of_several_orders_are_sorted_together() -> None:
-    first, second = Order({"a": 1, "d": 1, "b": 2}), Order({"c": 1})
+    first, second = RankedNodes({"a": 1, "d": 1, "b": 2}), RankedNodes({"c": 1})
     tied = all_ties([(first, 1), (second, 1)])
     first.put("a", 2)
     assert tied() == ("a", "c", "d")

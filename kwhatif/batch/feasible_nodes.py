@@ -1,4 +1,4 @@
-"""`Board`: the best of thousands of feasible nodes, found anew after each placement without looking at all of them.
+"""`FeasibleNodes`: the best of thousands, found anew after each placement without looking at all of them.
 
 Scores that are not normalised, and hang on the node and its pods alone, are plain: they are asked once, and again when
 a pod comes. All others make up a group: nodes of one group have the same raw scores, so that normalising one node of
@@ -8,9 +8,11 @@ each is enough, and within a group the plain scores decide.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from itertools import repeat
 from typing import NamedTuple
 
+from kwhatif.batch.ranked_nodes import RankedNodes, all_ties
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.filters import NamedFilter
 from kwhatif.framework.incremental import Incremental, node_class
@@ -18,7 +20,7 @@ from kwhatif.framework.plugin import NodeScorer, Reads
 from kwhatif.framework.scoring import Scores, weighted
 from kwhatif.framework.status import Code
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.whatif.placing.order import Order, all_ties
+from kwhatif.state.state import State
 
 
 class _Column(NamedTuple):
@@ -36,19 +38,32 @@ class _Column(NamedTuple):
 class _Group:
     """Nodes that only their plain scores tell apart."""
 
-    __slots__ = ("admitted", "order", "sample")
+    __slots__ = ("counted", "order", "sample")
 
     def __init__(self, sample: NodeInfo, ranks: Mapping[str, int]) -> None:
         #: A node that is, or was, in the group.
         self.sample = sample
         #: By the sum of plain scores, negated: the best first.
-        self.order: Order[int] = Order(ranks)
+        self.order: RankedNodes[int] = RankedNodes(ranks)
         #: How many of the nodes the scorers take to be feasible.
-        self.admitted = 0
+        self.counted = 0
+
+    def copy(self) -> _Group:
+        """An independent copy."""
+        other = _Group(self.sample, {})
+        other.order, other.counted = self.order.copy(), self.counted
+        return other
 
 
-#: Where a node stands: its group, and its plain scores.
-_Place = tuple[Hashable, tuple[int, ...]]
+def node_of(state: State, name: str) -> NodeInfo:
+    """The node, which is there; on a fork this costs less than `by_name`."""
+    node = state.node(name)
+    assert node is not None, "a batch ends when nodes come or go"
+    return node
+
+
+#: A node's group, and its plain scores.
+_Position = tuple[Hashable, tuple[int, ...]]
 
 
 class Best(NamedTuple):
@@ -60,70 +75,83 @@ class Best(NamedTuple):
     find_ties: Callable[[], tuple[str, ...]]
 
 
-class Board:
+class FeasibleNodes:
     """The nodes that pass all filters that look at nothing beyond a node, with their scores."""
 
     def __init__(self, cycle: Cycle, scores: Scores, moved: Collection[str]) -> None:
         """Set up.
 
         Args:
-            cycle: the filters, which have followed all placements.
-            scores: of all nodes that were feasible; the scorers have followed all placements, too.
+            cycle: the filters, which have kept up with the state.
+            scores: of all nodes that were feasible; the scorers have kept up, too.
             moved: nodes where pods have come or gone since.
 
         Raises:
             CycleError: a plugin failed.
         """
-        self._cycle = cycle
-        weights = cycle.profile.weights
-        columns = [_Column(name, scorer, weights.get(name, 1)) for name, scorer in (scores.scorers or {}).items()]
-        self._columns = columns
-        self._plain = [column for column in columns if column.plain]
-        self._graded = [column for column in columns if not column.plain]
-        self._local = [named for named in cycle.filters if named[1].reads < Reads.CLUSTER]
-        self._shared = [named for named in cycle.filters if named[1].reads is Reads.CLUSTER]
+        self._use(cycle, scores)
         #: What every node has, whatever the plugins say.
         self._floor = scores.total[0] - sum(column[0] for column in scores.by_plugin.values())
-        self._places: dict[str, _Place] = {}
+        self._positions: dict[str, _Position] = {}
         self._groups: dict[Hashable, _Group] = {}
         self._fill(scores)
         self.refresh(moved)
-        if self._shared:
-            self.refresh([node.name for node in cycle.snapshot.nodes if node.name not in self._places])
+        if self._has_shared:
+            self.refresh([node.name for node in cycle.snapshot.nodes if node.name not in self._positions])
+
+    def _use(self, cycle: Cycle, scores: Scores) -> None:
+        self._cycle = cycle
+        weights = cycle.profile.weights
+        self._columns = [_Column(name, scorer, weights.get(name, 1)) for name, scorer in (scores.scorers or {}).items()]
+        self._plain = [column for column in self._columns if column.plain]
+        self._graded = [column for column in self._columns if not column.plain]
+        self._has_shared = bool(self._filters(local=False))
+
+    def _filters(self, *, local: bool) -> list[NamedFilter]:
+        """Those that look at nothing beyond the node, or the others."""
+        return [named for named in self._cycle.filters if (named[1].reads < Reads.CLUSTER) is local]
+
+    def fork(self, cycle: Cycle, scores: Scores) -> FeasibleNodes:
+        """An independent copy, with the filters and scorers of a fork of the state."""
+        other = copy(self)
+        other._use(cycle, scores)
+        other._positions = self._positions.copy()
+        other._groups = {key: group.copy() for key, group in self._groups.items()}
+        return other
 
     def _fill(self, scores: Scores) -> None:
         ranks: dict[Hashable, dict[str, int]] = {}
         names = [node.name for node in scores.nodes]
-        self._places = dict(zip(names, self._locate(scores.nodes, scores.raw), strict=True))
-        for name, (key, plain) in self._places.items():
+        self._positions = dict(zip(names, self._locate(scores.nodes, scores.raw), strict=True))
+        for name, (key, plain) in self._positions.items():
             ranks.setdefault(key, {})[name] = -sum(plain)
-        by_name = self._cycle.snapshot.by_name
+        by_name = dict(zip(names, scores.nodes, strict=True))
         for key, members in ranks.items():
             group = self._groups[key] = _Group(by_name[next(iter(members))], members)
-            group.admitted = len(members)
+            group.counted = len(members)
 
     def refresh(self, names: Iterable[str]) -> None:
-        """Pods have come to these nodes or gone, or may else have moved them to other cells.
+        """Pods have come to these nodes or gone, or may else have moved them to other classes.
 
         Raises:
             CycleError: a plugin failed.
         """
         for name in names:
-            node = self._cycle.snapshot.by_name[name]
-            before, after = self._places.pop(name, None), self._judge(node)
+            node = node_of(self._cycle.snapshot, name)
+            before, after = self._positions.pop(name, None), self._judge(node)
             if before is not None and (after is None or before[0] != after[0]):
                 self._groups[before[0]].order.put(name, None)
             if after is not None:
-                self._places[name] = key, plain = after
+                self._positions[name] = key, plain = after
                 if key not in self._groups:
                     self._groups[key] = _Group(node, {})
                 self._groups[key].order.put(name, -sum(plain))
 
-    def _judge(self, node: NodeInfo) -> _Place | None:
+    def _judge(self, node: NodeInfo) -> _Position | None:
         """The place of a node, if it has one."""
         if self._cycle.node_set is not None and node.name not in self._cycle.node_set:
             return None
-        if not self._passes(node, self._local):
+        if not self._passes(node, self._filters(local=True)):
             return None
         raw = {name: [scorer.score(node)] for name, scorer, _ in self._columns if scorer.reads < Reads.CLUSTER}
         return next(self._locate([node], raw))
@@ -134,15 +162,16 @@ class Board:
             raise CycleError(f'running "{objection.plugin}" filter plugin: {objection.status.message}')
         return objection is None
 
-    def _locate(self, nodes: Sequence[NodeInfo], raw: Mapping[str, list[int]]) -> Iterator[_Place]:
+    def _locate(self, nodes: Sequence[NodeInfo], raw: Mapping[str, list[int]]) -> Iterator[_Position]:
         """The places of nodes that pass the filters; `raw` are their scores that hang on no other node."""
-        cells: list[Iterable[Hashable]] = [[node_class(filter_, node) for node in nodes] for _, filter_ in self._shared]
+        shared = self._filters(local=False)
+        classes: list[Iterable[Hashable]] = [[node_class(filter_, node) for node in nodes] for _, filter_ in shared]
         if self._cycle.snapshot.nominated:
-            cells.append([node.name if self._cycle.nominated_on(node) else "" for node in nodes])
+            classes.append([node.name if self._cycle.nominated_on(node) else "" for node in nodes])
         for name, scorer, _ in self._graded:
-            cells.append([node_class(scorer, node) for node in nodes] if scorer.reads is Reads.CLUSTER else raw[name])
+            classes.append([node_class(scorer, node) for node in nodes] if scorer.reads is Reads.CLUSTER else raw[name])
         plain = [weighted(name, scorer, raw[name], nodes, weight) for name, scorer, weight in self._plain]
-        groups: Iterable[Hashable] = zip(*cells, strict=True) if cells else repeat(())
+        groups: Iterable[Hashable] = zip(*classes, strict=True) if classes else repeat(())
         return zip(groups, zip(*plain, strict=True) if plain else repeat((), len(nodes)), strict=False)
 
     # --- the best ------------------------------------------------------------------------------------
@@ -167,26 +196,27 @@ class Board:
         winners = [index for index, total in enumerate(totals) if total == highest]
         first = min(winners, key=lambda index: nodes[index].name)
         node = nodes[first]
-        plain = dict(zip([column.name for column in self._plain], self._places[node.name][1], strict=True))
+        plain = dict(zip([column.name for column in self._plain], self._positions[node.name][1], strict=True))
         scores = {name: by_plugin[name][first] if name in by_plugin else plain[name] for name, _, _ in self._columns}
         find_ties = all_ties((feasible[index][0].order, feasible[index][1]) for index in winners)
         return Best(node.name, highest, scores, find_ties)
 
     def _feasible(self) -> Iterator[tuple[_Group, int, NodeInfo]]:
         """The groups whose nodes pass the filters that look beyond a node, each with its best rank and first node."""
+        shared = self._filters(local=False)
         for key, group in list(self._groups.items()):
             best = group.order.best()
-            node = None if best is None else self._cycle.snapshot.by_name[best[1]]
-            passes = node is not None and (not self._shared or self._passes(node, self._shared))
-            self._admit(group, len(group.order) if passes else 0)
+            node = None if best is None else node_of(self._cycle.snapshot, best[1])
+            passes = node is not None and (not shared or self._passes(node, shared))
+            self._count(group, len(group.order) if passes else 0)
             if best is None:
                 del self._groups[key]
             elif node is not None and passes:
                 yield group, best[0], node
 
-    def _admit(self, group: _Group, size: int) -> None:
-        if size != group.admitted:
+    def _count(self, group: _Group, size: int) -> None:
+        if size != group.counted:
             for column in self._graded:
                 if isinstance(column.scorer, Incremental):
-                    column.scorer.update_feasible_count(group.sample, size - group.admitted)
-            group.admitted = size
+                    column.scorer.update_feasible_count(group.sample, size - group.counted)
+            group.counted = size

@@ -1,21 +1,21 @@
-"""`Cell`: nodes that the filters which look beyond a node cannot tell apart, and what is known of them."""
+"""`NodeClass`: nodes that the filters which look beyond a node cannot tell apart, and what is known of them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 
+from kwhatif.batch.ranked_nodes import RankedNodes
 from kwhatif.framework.status import Verdict
 from kwhatif.preemption.candidate import Candidate
 from kwhatif.preemption.ranking import Rank
-from kwhatif.whatif.placing.order import Order
 
-#: What was found in so many stances of the filters is kept: they may come back to it.
+#: What was found in so many states of the filters is kept: they may come back to it.
 _KEPT = 4
 
 
-class Findings:
-    """What became of the nodes of one cell, in one stance of the filters."""
+class ClassVerdicts:
+    """What became of the nodes of one class, in one state of the filters."""
 
     def __init__(self, names: set[str]) -> None:
         #: Nodes that have to be looked at.
@@ -23,11 +23,19 @@ class Findings:
         self.feasible: set[str] = set()
         self.candidates: dict[str, Candidate] = {}
         #: The candidates by rank.
-        self.order: Order[Rank] = Order({})
+        self.order: RankedNodes[Rank] = RankedNodes({})
         #: What keeps the pod out.
         self.objections: dict[str, Verdict] = {}
         #: Of how many nodes a plugin says so.
         self._counts: dict[tuple[str, tuple[str, ...]], int] = {}
+
+    def copy(self) -> ClassVerdicts:
+        """An independent copy."""
+        other = ClassVerdicts(self.outdated)
+        other.feasible, other.candidates = self.feasible.copy(), self.candidates.copy()
+        other.order, other.objections = self.order.copy(), self.objections.copy()
+        other._counts = self._counts.copy()
+        return other
 
     def begin(self, verdicts: Mapping[str, Verdict], candidates: Mapping[str, Candidate]) -> None:
         """What keeps the pod out of all of the nodes, and whom it would evict on some: as if recorded one by one."""
@@ -35,7 +43,7 @@ class Findings:
         self.objections = dict(verdicts)
         self._counts = Counter([_said(verdict) for verdict in verdicts.values()])
         self.candidates = {name: candidates[name] for name in verdicts if name in candidates}
-        self.order = Order({name: candidate.rank for name, candidate in self.candidates.items()})
+        self.order = RankedNodes({name: candidate.rank for name, candidate in self.candidates.items()})
 
     def record(self, name: str, objection: Verdict | None, candidate: Candidate | None) -> None:
         """What keeps the pod out of the node, if anything does, and whom it would evict there."""
@@ -62,7 +70,7 @@ class Findings:
         return (plugin for (plugin, _), number in self._counts.items() if number and plugin)
 
     def forget(self, name: str) -> None:
-        """The node is not in the cell any more."""
+        """The node is not in the class any more."""
         self._clear(name)
         self.order.put(name, None)
 
@@ -79,40 +87,48 @@ def _said(verdict: Verdict) -> tuple[str, tuple[str, ...]]:
     return verdict.plugin, verdict.status.reasons
 
 
-class Cell:
-    """Nodes of one cell, with the findings of the stance that the filters take now and of earlier ones."""
+class NodeClass:
+    """Nodes of one class, with the verdicts of the state that the filters are in now, and of earlier ones."""
 
     def __init__(self, key: Hashable, names: Iterable[str] = ()) -> None:
         self.key = key
         self.names = set(names)
-        self._by_stance: dict[Hashable, Findings] = {}
-        self.findings = Findings(self.names)
+        self._by_state: dict[Hashable, ClassVerdicts] = {}
+        self.verdicts = ClassVerdicts(self.names)
 
-    def take_stance(self, stance: Hashable) -> None:
-        """The filters say this of the cell now."""
-        findings = self._by_stance.pop(stance, None) or Findings(self.names)
-        self._by_stance[stance] = self.findings = findings
-        if len(self._by_stance) > _KEPT:
-            del self._by_stance[next(iter(self._by_stance))]
+    def copy(self) -> NodeClass:
+        """An independent copy."""
+        other = NodeClass(self.key, self.names)
+        other._by_state = {state: verdicts.copy() for state, verdicts in self._by_state.items()}
+        now = next((state for state, verdicts in self._by_state.items() if verdicts is self.verdicts), None)
+        other.verdicts = self.verdicts.copy() if now is None else other._by_state[now]
+        return other
+
+    def set_state(self, state: Hashable) -> None:
+        """The filters are in this state now, as seen from the class (`Incremental.class_state`)."""
+        verdicts = self._by_state.pop(state, None) or ClassVerdicts(self.names)
+        self._by_state[state] = self.verdicts = verdicts
+        if len(self._by_state) > _KEPT:
+            del self._by_state[next(iter(self._by_state))]
 
     def add(self, name: str) -> None:
-        """The node belongs to the cell."""
+        """The node belongs to the class."""
         self.names.add(name)
-        self.outdate(name)
+        self.invalidate(name)
 
-    def outdate(self, name: str) -> None:
+    def invalidate(self, name: str) -> None:
         """What was found about the node does not hold any more."""
-        for findings in self._by_stance.values():
-            findings.outdated.add(name)
+        for verdicts in self._by_state.values():
+            verdicts.outdated.add(name)
 
-    def outdate_candidate(self, name: str) -> None:
-        """As `outdate`, where it matters that a budget allows less: to those who would evict somebody there."""
-        for findings in self._by_stance.values():
-            if name in findings.candidates:
-                findings.outdated.add(name)
+    def invalidate_candidate(self, name: str) -> None:
+        """As `invalidate`, where it matters that a budget allows something else: if somebody would be evicted there."""
+        for verdicts in self._by_state.values():
+            if name in verdicts.candidates:
+                verdicts.outdated.add(name)
 
     def remove(self, name: str) -> None:
-        """The node belongs to another cell."""
+        """The node belongs to another class."""
         self.names.discard(name)
-        for findings in self._by_stance.values():
-            findings.forget(name)
+        for verdicts in self._by_state.values():
+            verdicts.forget(name)

@@ -1,4 +1,4 @@
-"""`Order`: nodes by rank, however often ranks change, and which of them tied at any earlier moment."""
+"""`RankedNodes`: nodes by rank, however often ranks change, and which of them tied at any earlier moment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 Rank = TypeVar("Rank", int, tuple[int, ...])
 
 
-class Order(Generic[Rank]):
+class RankedNodes(Generic[Rank]):
     """Nodes by rank; the least is the best, and of equally good ones the first by name.
 
     Thousands of pods may each tie on thousands of nodes. So ties are listed when they are asked for: from what changed
@@ -30,6 +30,12 @@ class Order(Generic[Rank]):
         self._played = 0
         self._then: dict[str, Rank] = {}
         self._equals: dict[Rank, list[str]] | None = None
+
+    def copy(self) -> RankedNodes[Rank]:
+        """An independent copy; earlier moments stay with this one."""
+        other = RankedNodes[Rank]({})
+        other._ranks, other._heap, other._start = self._ranks.copy(), self._heap.copy(), self._ranks.copy()
+        return other
 
     def __len__(self) -> int:
         """How many nodes have a rank."""
@@ -59,7 +65,7 @@ class Order(Generic[Rank]):
     # --- ties ----------------------------------------------------------------------------------------
 
     def ties(self, rank: Rank) -> Callable[[], list[str]]:
-        """Tells, whenever that is wanted, which nodes have the rank now; sorted."""
+        """Finds out, whenever it is called, which nodes have the rank now; sorted."""
         return partial(self._at, len(self._changes), rank)
 
     def _at(self, moment: int, rank: Rank) -> list[str]:
@@ -86,9 +92,9 @@ class Order(Generic[Rank]):
         return equals
 
 
-def all_ties(orders: Iterable[tuple[Order[Rank], Rank]]) -> Callable[[], tuple[str, ...]]:
-    """Tells which nodes of these orders have these ranks now; sorted."""
-    return partial(_merged, [order.ties(rank) for order, rank in orders])
+def all_ties(ranked: Iterable[tuple[RankedNodes[Rank], Rank]]) -> Callable[[], tuple[str, ...]]:
+    """Finds out, whenever it is called, which nodes have these ranks now; sorted."""
+    return partial(_merged, [nodes.ties(rank) for nodes, rank in ranked])
 
 
 def _merged(ties: list[Callable[[], list[str]]]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Placements as decisions of a report: in short for most pods, in full for those that somebody will read about."""
+"""Results as decisions of a report: in short for most pods, in full for those that somebody will read about."""
 
 from __future__ import annotations
 
@@ -8,62 +8,48 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
+from kwhatif.batch import ScheduleResult, result_of
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.evidence import Evidence, InsufficientResource, UntoleratedTaint
 from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Verdict
 from kwhatif.preemption.candidate import Preemption
-from kwhatif.report import Decision, FeasibleRow, PreEnqueueRow
+from kwhatif.report import Decision, FeasibleRow
 from kwhatif.whatif.decide import decision_of
-from kwhatif.whatif.placing.placement import Placement
 from kwhatif.whatif.preemption_rows import preemption_row
-from kwhatif.whatif.rows import decision_about
+from kwhatif.whatif.rows import decision_about_result
 
 #: So many nodes or candidates of a kind tell enough, where there may be thousands.
 FEW = 5
 
 
-def in_short(placement: Placement) -> Decision:
-    """What becomes of the pod, but not why; the full decision where there is one."""
-    if placement.decision is not None:
-        return placement.decision
-    pod, node, gated = placement.pod, placement.node, placement.gated
-    ties = placement.ties
-    is_placed = placement.outcome == "Placed" and node is not None
+def in_short(result: ScheduleResult) -> Decision:
+    """What becomes of the pod, but not why."""
     preemption = None
-    if placement.candidate is not None:
-        candidates, cleared = (placement.candidate,), placement.cleared_nominations
-        preemption = preemption_row(
-            Preemption(node=node, ties=ties, candidates=candidates, cleared_nominations=cleared)
+    if result.candidate is not None:
+        found = Preemption(
+            node=result.node,
+            ties=result.ties,
+            candidates=(result.candidate,),
+            cleared_nominations=result.cleared_nominations,
         )
-    return decision_about(
-        pod.pod,
-        placement.outcome,
-        node=node,
-        ties=ties,
-        message=placement.message,
-        pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
-        feasible=(FeasibleRow(node=node or "", score=placement.score, scores=dict(placement.scores)),)
-        if is_placed
-        else (),
-        preemption=preemption,
-        detail="short",
+        preemption = preemption_row(found)
+    row = FeasibleRow(node=result.node or "", score=result.score, scores=dict(result.scores))
+    return decision_about_result(
+        result, feasible=(row,) if result.outcome == "Placed" else (), preemption=preemption, detail="short"
     )
 
 
 def in_full(result: Attempt) -> Decision:
     """The decision with its evidence, though of many nodes that have the same to say only a few."""
-    scores, found = result.scores, result.post_filter
-    ties = None
+    whole, scores, found = result_of(result), result.scores, result.post_filter
     if scores is not None:
-        ties = tuple(scores.best())
         result = replace(result, scores=_best_few(scores))
     elif found is not None and isinstance(found.outcome, Preemption):
         tried = found.outcome
         few = replace(tried, candidates=tried.candidates[:FEW], rejected=_few_of_each(tried.rejected))
         result = replace(result, post_filter=replace(found, outcome=few))
-    decision = decision_of(result, _few_alike)
-    return replace(decision, ties=decision.ties if ties is None else ties, detail="few")
+    return replace(decision_of(result, _few_alike), ties=whole.ties, detail="few")
 
 
 def _best_few(scores: Scores) -> Scores:

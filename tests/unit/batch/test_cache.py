@@ -1,4 +1,4 @@
-"""How much is asked again from one replica to the next; that the answers are right, the property tests show."""
+"""How much is asked again from one pod of a signature to the next; the answers themselves are in the properties."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from itertools import cycle
 import pytest
 from msgspec.structs import replace
 
+from kwhatif.batch import BatchCache, ScheduleResult, cache
 from kwhatif.catalog import default_profile
-from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.framework.reference import use_reference
-from kwhatif.model.caveat import Batching
-from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
+from kwhatif.model.pod import Pod
 from kwhatif.preemption.victims import VictimSearch
-from kwhatif.whatif.placing import Placement, Placer, placer
+from kwhatif.state.change import Delete, Upsert
+from kwhatif.whatif.placer import Placer
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -81,7 +82,7 @@ class Watched(Placer):
         super().__init__({DEFAULT_SCHEDULER: default_profile()}, snapshot(*objects))  # type: ignore[arg-type]
         self.attempts = 0
         self.searches: Counter[str] = Counter()
-        whole, search = placer.attempt, VictimSearch.on
+        whole, search = cache.attempt, VictimSearch.on
 
         def attempt(*arguments: object) -> object:
             self.attempts += 1
@@ -91,11 +92,11 @@ class Watched(Placer):
             self.searches[info.name] += 1  # type: ignore[attr-defined]
             return search(finder, info)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(placer, "attempt", attempt)
+        monkeypatch.setattr(cache, "attempt", attempt)
         monkeypatch.setattr(VictimSearch, "on", on)
 
-    def place_many(self, kind: Callable[[int], PodBuilder], number: int) -> list[Placement]:
-        return [self.place(kind(index).info()) for index in range(number)]
+    def place_many(self, kind: Callable[[int], PodBuilder], number: int) -> list[ScheduleResult]:
+        return [self.place(kind(index).info()).result for index in range(number)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -166,31 +167,47 @@ def test_the_switch_is_in_the_environment() -> None:
     assert said == {"": "False", "0": "False", "1": "True"}
 
 
-def without_default_spreading() -> Profile:
-    profile, bare = default_profile(), PodTopologySpread(PodTopologySpreadArgs(defaulting_type="List"))
-    points = ("pre_filter", "filter", "pre_score", "score")
-    changed = {
-        point: tuple(bare if plugin.name == bare.name else plugin for plugin in getattr(profile, point))
-        for point in points
-    }
-    return replace(profile, **changed)
+def test_pods_of_other_signatures_in_between_do_not_end_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch, *nodes())
+    for number in range(8 * len(KINDS)):
+        watched.place(KINDS[number % len(KINDS)](number).info())
+    # Pods that shun others end what did not shun anybody yet, once.
+    assert watched.attempts <= 2 * len(KINDS)
 
 
-@pytest.mark.parametrize(
-    ("profile", "make", "room", "is_said"),
-    [
-        pytest.param(without_default_spreading(), plain, "1", True, id="one to a node"),
-        pytest.param(without_default_spreading(), plain, "4", False, id="the node has room for the next"),
-        pytest.param(without_default_spreading(), softly_spread, "1", False, id="pods with constraints"),
-        pytest.param(without_default_spreading(), alone, "1", False, id="pods with affinity"),
-        pytest.param(default_profile(), plain, "1", False, id="default spreading"),
-    ],
-)
-def test_it_is_said_where_equal_pods_may_be_batched(
-    profile: Profile, make: Callable[[int], PodBuilder], room: str, *, is_said: bool
-) -> None:
-    snap = snapshot(*(node(name).allocatable(cpu=room, pods="9") for name in NAMES[:4]))
-    placing = Placer({DEFAULT_SCHEDULER: profile}, snap)
-    for placement in placing.place_all(make(number).info() for number in range(3)):
-        assert placement.outcome == "Placed"
-    assert any(isinstance(caveat, Batching) for caveat in placing.caveats) is is_said
+def test_a_fork_starts_from_what_is_known_and_leaves_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch, *nodes(), *low_pods())
+    state = watched.snapshot
+    known = BatchCache(default_profile(), state)
+    asked = plain(0).info()
+    first = known.attempt(asked)
+    assert (first.outcome, watched.attempts) == ("Preempts", 1)
+    found = []
+    for _ in range(3):
+        fork = state.fork()
+        there = known.fork(fork)
+        assert first.node is not None
+        fork.apply(*(Delete(Pod, info.key) for info in fork.by_name[first.node].pods))
+        found.append((there.attempt(asked).outcome, there.attempt(plain(1).info()).outcome))
+    assert found == [("Placed", "Placed")] * 3
+    assert known.attempt(asked).node == first.node
+    assert watched.attempts == 1
+    # All nodes for the first pod; nothing but the emptied node for others, and the best one anew.
+    assert watched.searches.total() <= len(NAMES) + 6
+
+
+def test_nodes_that_change_end_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch, *nodes())
+    watched.place_many(plain, 2)
+    there = watched.snapshot.nodes[0].node
+    watched.snapshot.apply(Upsert(replace(there, spec=replace(there.spec, unschedulable=True))))
+    watched.place(plain(2).info())
+    assert watched.attempts == 2
+
+
+def test_signatures_that_were_not_asked_for_longest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_KEPT_NODES", 0)
+    watched = Watched(monkeypatch, *nodes())
+    for kind in (plain, spread, alone, plain):
+        watched.place(kind(watched.attempts).info())
+    assert watched.attempts == 4

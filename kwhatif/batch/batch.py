@@ -1,0 +1,254 @@
+"""`Batch`: what was found out for one pod, kept up with the state for all that have its signature."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from copy import copy
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.batch.eviction_candidates import EvictionCandidates, candidates_after
+from kwhatif.batch.feasible_nodes import FeasibleNodes, node_of
+from kwhatif.batch.result import ScheduleResult
+from kwhatif.batch.signature import Signature
+from kwhatif.framework.attempt import Attempt
+from kwhatif.framework.cycle import CycleError
+from kwhatif.framework.guard import GuardedPlugin
+from kwhatif.framework.incremental import Incremental, NormalizesByRange, apply_pod_change
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
+from kwhatif.framework.scoring import Scores, score_nodes
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota
+from kwhatif.model.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from kwhatif.model.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    Namespace,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+)
+from kwhatif.preemption.budgets import Budgets
+from kwhatif.preemption.candidate import Preemption
+from kwhatif.state.history import Touched
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+#: Kinds that a batch keeps up with, and those that no rule of the scheduler reads, or the signature has.
+_FOLLOWED = frozenset((Pod, PodDisruptionBudget))
+_HARMLESS = _FOLLOWED | {PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service}
+_HARMLESS |= {CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet}
+#: Kinds that matter only to pods with volumes.
+_OF_VOLUMES = frozenset((PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment))
+
+
+class Batch:
+    """Either all pods fail as the first one did, or there are `_feasible`, `_candidates`, or both.
+
+    A pod that evicts more than it needs makes room for the next one, which then needs to evict nobody.
+    """
+
+    def __init__(self, whole: Attempt, result: ScheduleResult, owner: object) -> None:
+        self._cycle = whole.cycle
+        #: The cache that may change it.
+        self.owner = owner
+        #: Where the filters were compiled: some look namespaces up there.
+        self._origin = whole.cycle.snapshot
+        #: All that happened up to this generation of the state is known.
+        self._generation = self._origin.generation
+        self._failure = replace(result, whole=None) if result.node is None else None
+        self._scores = whole.scores
+        self._feasible: FeasibleNodes | None = None
+        found = whole.post_filter.outcome if whole.post_filter else None
+        #: What preemption came to, until there are `_candidates`.
+        self._found = found if isinstance(found, Preemption) and found.node else None
+        self._budgets = Budgets(self._origin.cluster) if self._found else None
+        self._candidates: EvictionCandidates | None = None
+        plugins = self._cycle.profile.plugins
+        harmless = _HARMLESS if self._cycle.pod.pod.spec.volumes else _HARMLESS | _OF_VOLUMES
+        self._harmless = _FOLLOWED if any(isinstance(plugin, GuardedPlugin) for plugin in plugins) else harmless
+        #: Node names by label, for near-unique labels.
+        self._domains: dict[str, dict[str, list[str]]] = {}
+
+    def attempt(self, pod: PodInfo, signature: Signature) -> ScheduleResult | None:
+        """What becomes of a pod, which has the signature; None: a whole attempt has to be made, the batch is over."""
+        cycle = self._cycle
+        cycle.pod = pod
+        if signature.compiled:
+            cycle.replace_filters(signature.compiled)
+        try:
+            if not self._keep_up():
+                return None
+            if self._failure is not None:
+                return replace(self._failure, pod=pod)
+            best = self._feasible.best() if self._feasible else None
+            if best is None:
+                return self._candidates.place(pod) if self._candidates else None
+        except CycleError:  # the whole attempt will say
+            return None
+        return ScheduleResult(
+            pod,
+            "Placed",
+            best.node,
+            score=best.score,
+            scores=best.scores,
+            find_ties=best.find_ties,
+            reserve=cycle.reserve,
+        )
+
+    # --- forks ---------------------------------------------------------------------------------------
+
+    def fork(self, state: State, owner: object) -> Batch:
+        """An independent batch for a fork of the state."""
+        self._build()
+        other = copy(self)
+        other.owner = owner
+        filters = self._cycle.compiled.items()
+        kept = {name: _forked(plugin, state) for name, plugin in filters if isinstance(plugin, Incremental)}
+        other._cycle = self._cycle.fork(state, kept)
+        if self._scores is not None:
+            scorers = {name: _forked(scorer, state) for name, scorer in (self._scores.scorers or {}).items()}
+            other._scores = replace(self._scores, scorers=scorers)
+            if self._feasible is not None:
+                other._feasible = self._feasible.fork(other._cycle, other._scores)
+        if self._candidates is not None:
+            other._candidates = self._candidates.fork(other._cycle)
+        return other
+
+    def _build(self) -> None:
+        """Rank what the first attempt found, unless the state has changed since: then that is done while keeping up."""
+        if self._generation != self._cycle.snapshot.generation or self._failure is not None:
+            return
+        self._rank_candidates()
+        if self._feasible is None and self._scores is not None:
+            self._feasible = FeasibleNodes(self._cycle, self._scores, ())
+
+    def _rank_candidates(self) -> None:
+        if self._found is not None and self._budgets is not None:
+            self._candidates, self._found = candidates_after(self._cycle, self._found, self._budgets), None
+
+    # --- keeping up ----------------------------------------------------------------------------------
+
+    def _keep_up(self) -> bool:
+        """Be as if everything had been compiled on the state as it is; False where that cannot be."""
+        state = self._cycle.snapshot
+        touched = state.since(self._generation)
+        self._generation = state.generation
+        if touched is None or not self._is_harmless(touched, state):
+            return False
+        if self._failure is not None:
+            return not touched.nodes
+        self._rank_candidates()
+        budgets = {key for kind, key in touched.objects if kind is PodDisruptionBudget}
+        if self._candidates is not None and not self._candidates.knows(budgets):
+            return False
+        names = self._follow(touched)
+        if names is None:
+            return False
+        self._refresh(sorted(names), sorted(budgets))
+        return True
+
+    def _is_harmless(self, touched: Touched, state: State) -> bool:
+        """Whether all that changed is known to matter in no other way than what follows."""
+        if any(kind not in self._harmless for kind, _ in touched.objects):
+            return False
+        if self._cycle.pod.pod.spec.volumes and not _only_own_claims(touched, state):
+            return False
+        generation = self._origin.cluster.generation(Namespace)
+        return self._origin is state or generation == state.cluster.generation(Namespace)
+
+    def _follow(self, touched: Touched) -> set[str] | None:
+        """Have filters and scorers keep up; the nodes about which anything may be different now, or None."""
+        state = self._cycle.snapshot
+        names = {name for name in touched.nodes if state.node(name) is not None}
+        followers = list(self._followers())
+        for pod, node_name, amount in touched.moves:
+            if amount > 0 and any(concerns(pod) for concerns in self._cycle.skipped_until):
+                return None
+            node = node_of(state, node_name)
+            for follower in followers:
+                domains = apply_pod_change(follower, pod, node, amount)
+                if domains is None:
+                    return None
+                for key, value in domains:
+                    names.update(self._nodes_with(key, value))
+        return names
+
+    def _followers(self) -> Iterator[NodeFilter | NodeScorer]:
+        for _, plugin in self._cycle.filters:
+            if plugin.reads is Reads.CLUSTER:
+                yield plugin
+        scorers = self._scores.scorers if self._scores else None
+        for scorer in (scorers or {}).values():
+            if scorer.reads is Reads.CLUSTER:
+                yield scorer
+
+    def _refresh(self, names: Collection[str], budgets: Collection[str]) -> None:
+        if self._candidates is not None:
+            feasible = self._candidates.refresh(names, budgets)
+            if feasible and self._scores is None:
+                self._score(feasible)
+        if self._feasible is not None:
+            self._feasible.refresh(names)
+        elif self._scores is not None:
+            self._feasible = FeasibleNodes(self._cycle, self._scores, names)
+
+    def _score(self, feasible: Iterable[str]) -> None:
+        """Where pods evict more than they need, others find room."""
+        self._cycle.feasible = [node_of(self._cycle.snapshot, name) for name in feasible]
+        self._scores = score_nodes(self._cycle)
+        if not _keep_up_by_class(self._scores):
+            raise CycleError("the scores cannot be kept up")
+
+    def _nodes_with(self, key: str, value: str) -> list[str]:
+        by_value = self._domains.get(key)
+        if by_value is None:
+            by_value = self._domains[key] = {}
+            for node in self._cycle.snapshot.nodes:
+                if key in node.labels:
+                    by_value.setdefault(node.labels[key], []).append(node.name)
+        return by_value.get(value, [])
+
+
+def _only_own_claims(touched: Touched, state: State) -> bool:
+    """Whether claims changed only as pods came that use them: else volumes of others may have changed."""
+    came = (pod for pod, _, amount in touched.moves if amount > 0)
+    used = Counter(f"{pod.namespace}/{name}" for pod in came for name in pod.claim_names)
+    claims = (key for kind, key in touched.objects if kind is PersistentVolumeClaim)
+    return all(state.users_of(key) <= used[key] for key in claims)
+
+
+def can_be_kept_up(whole: Attempt, signature: Signature) -> bool:
+    """Whether other pods of the signature may start from this one's attempt."""
+    cycle = whole.cycle
+    if whole.gated is not None or whole.failed or cycle.extenders.interested:
+        return False
+    if any(compiled.reserves and name not in signature.compiled for name, compiled in cycle.compiled.items()):
+        return False
+    if whole.scores is not None:
+        return _keep_up_by_class(whole.scores)
+    return not (cycle.pre_filter_message and whole.post_filter and whole.post_filter.nominated)
+
+
+def _keep_up_by_class(scores: Scores) -> bool:
+    """Whether all scorers can be asked about one node of each class."""
+    return scores.scorers is not None and all(
+        isinstance(scorer, NormalizesByRange) or not scorer.normalizes for scorer in scores.scorers.values()
+    )
+
+
+def _forked(plugin: NodeFilter | NodeScorer, state: State) -> Any:
+    return plugin.fork_with(state) if isinstance(plugin, Incremental) else plugin

@@ -1,0 +1,117 @@
+"""`BatchCache`: attempts on one state, each starting from what earlier ones of the same signature have found."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from copy import copy
+from functools import partial
+
+from msgspec.structs import replace
+
+from kwhatif.batch.batch import Batch, can_be_kept_up
+from kwhatif.batch.opportunistic import OpportunisticBatch, ScoredNode
+from kwhatif.batch.result import ScheduleResult, gated_result, result_of
+from kwhatif.batch.signature import Signer
+from kwhatif.framework.attempt import attempt, held_back
+from kwhatif.framework.profile import Profile
+from kwhatif.framework.reference import is_reference
+from kwhatif.framework.scoring import Scores
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+#: Of so many nodes in all verdicts are kept: with more, signatures that were not asked for longest are forgotten.
+_KEPT_NODES = 100_000
+#: And of at least so many signatures.
+_KEPT = 2
+
+
+class Cycles:
+    """Counts the scheduling cycles of one scheduler, whichever profile they are for (`CurrentCycle`)."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def begin(self) -> int:
+        """The next cycle's number."""
+        self.number += 1
+        return self.number
+
+
+class BatchCache:
+    """See the package."""
+
+    def __init__(self, profile: Profile, state: State, cycles: Cycles | None = None) -> None:
+        """Set up.
+
+        Args:
+            profile: of the pods that will be asked about.
+            state: where they will be; whoever has it may change it between attempts.
+            cycles: shared by all profiles of one scheduler; by default it has only this one.
+        """
+        self._profile = profile
+        self._state = state
+        self._cycles = cycles or Cycles()
+        self._mark = object()
+        self._signer = Signer(profile)
+        self._opportunistic = OpportunisticBatch(profile, state)
+        #: By signature, the one that was asked for last at the end.
+        self._batches: dict[Hashable, Batch] = {}
+
+    def fork(self, state: State, cycles: Cycles | None = None) -> BatchCache:
+        """An independent cache for a fork of the state: what is known is shared until it has to change."""
+        other = copy(self)
+        other._state, other._cycles, other._mark = state, cycles or copy(self._cycles), object()
+        other._opportunistic = copy(self._opportunistic)
+        other._batches = self._batches.copy()
+        self._mark = object()
+        return other
+
+    def attempt(self, pod: PodInfo) -> ScheduleResult:
+        """What the scheduler would do with the pod, were it next in the queue; the state stays as it is."""
+        state, opportunistic = self._state, self._opportunistic
+        gated = held_back(self._profile, pod, state)
+        if gated is not None:
+            return gated_result(pod, gated)
+        cycle = self._cycles.begin()
+        signature = opportunistic.sign(pod, state)
+        hinted = opportunistic.hint(pod, signature, state, cycle)
+        result = self._try_first(pod, hinted) if hinted else self._from_batch(pod)
+        opportunistic.store(signature, result, hinted[0].name if hinted else "", state, cycle)
+        return result
+
+    def _try_first(self, pod: PodInfo, hinted: Sequence[ScoredNode]) -> ScheduleResult:
+        """Take the first of the nodes, which ranked alike for the pod before, if the pod fits there."""
+        name, total, by_plugin = hinted[0]
+        ties = tuple(sorted(node.name for node in hinted))
+        anew = self._from_batch(pod)
+        if anew.node == name and anew.outcome == "Placed":
+            return replace(anew, hinted=anew.ties != ties, find_ties=partial(tuple, ties))
+        whole = attempt(self._profile, pod, self._state, name)
+        node = self._state.node(name)
+        if node is None or whole.cycle.feasible != [node] or pod.pod.status.nominated_node_name:
+            return anew
+        whole.scores = Scores((node,), {plugin: [score] for plugin, score in by_plugin.items()}, [total])
+        return replace(result_of(whole), hinted=True, find_ties=partial(tuple, ties))
+
+    def _from_batch(self, pod: PodInfo) -> ScheduleResult:
+        signature = None if is_reference() else self._signer.sign(pod, self._state)
+        if signature is not None:
+            batch = self._batches.pop(signature.key, None)
+            if batch is not None:
+                if batch.owner is not self._mark:
+                    batch = batch.fork(self._state, self._mark)
+                found = batch.attempt(pod, signature)
+                if found is not None:
+                    self._batches[signature.key] = batch
+                    return found
+        whole = attempt(self._profile, pod, self._state)
+        result = result_of(whole)
+        if signature is not None and can_be_kept_up(whole, signature):
+            self._batches[signature.key] = Batch(whole, result, self._mark)
+            self._forget_some()
+        return result
+
+    def _forget_some(self) -> None:
+        most = max(_KEPT, _KEPT_NODES // max(len(self._state.nodes), 1))
+        while len(self._batches) > most:
+            del self._batches[next(iter(self._batches))]

@@ -1,0 +1,223 @@
+"""`EvictionCandidates`: the nodes where a pod could make room for itself, ranked, and kept up with the state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from copy import copy
+
+from kwhatif.batch.feasible_nodes import node_of
+from kwhatif.batch.node_class import NodeClass
+from kwhatif.batch.ranked_nodes import all_ties
+from kwhatif.batch.result import ScheduleResult
+from kwhatif.framework.cycle import Cycle, CycleError
+from kwhatif.framework.diagnosis import fit_error, histogram
+from kwhatif.framework.guard import unguarded
+from kwhatif.framework.incremental import PostFilterKind, class_state, node_class, post_filter_kind
+from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.status import Code, Verdict
+from kwhatif.preemption.budgets import Budgets
+from kwhatif.preemption.candidate import Candidate, Preemption
+from kwhatif.preemption.evaluator import cleared_nominations
+from kwhatif.preemption.policy import EvictsByPolicy, Policy
+from kwhatif.preemption.victims import VictimSearch
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+
+
+class EvictionCandidates:
+    """What preemption comes to on every node, for pods of one signature.
+
+    Filters that look beyond a node divide the nodes into classes. While their state stays the same as seen from a
+    class, only nodes where pods come or go have to be looked at again.
+    """
+
+    def __init__(self, cycle: Cycle, policy: Policy, found: Preemption, budgets: Budgets) -> None:
+        """Set up.
+
+        Args:
+            cycle: of the first pod; its verdicts are up to date, and its filters are kept so.
+            policy: the rules of preemption.
+            found: what preemption came to for the first pod.
+            budgets: what they allowed then.
+        """
+        self._policy = policy
+        self._use(cycle, budgets)
+        self._classes: dict[Hashable, NodeClass] = {}
+        self._class_of: dict[str, NodeClass] = {}
+        #: Plugins that rejected the pod before any node was looked at.
+        self._before = cycle.unschedulable_plugins - {verdict.plugin for verdict in cycle.verdicts.values()}
+        self._begin({candidate.node: candidate for candidate in found.candidates})
+
+    def _use(self, cycle: Cycle, budgets: Budgets) -> None:
+        self._cycle, self._budgets = cycle, budgets
+        self._search = VictimSearch(cycle, self._policy, budgets)
+
+    @property
+    def _shared(self) -> list[NodeFilter]:
+        return [plugin for _, plugin in self._cycle.filters if plugin.reads is Reads.CLUSTER]
+
+    def fork(self, cycle: Cycle) -> EvictionCandidates:
+        """An independent copy, with the filters of a fork of the state."""
+        other = copy(self)
+        other._use(cycle, self._budgets)
+        other._classes = {key: each.copy() for key, each in self._classes.items()}
+        other._class_of = {name: each for each in other._classes.values() for name in each.names}
+        return other
+
+    def _begin(self, candidates: Mapping[str, Candidate]) -> None:
+        verdicts, by_name = self._cycle.verdicts, self._cycle.snapshot.by_name
+        members: dict[Hashable, list[str]] = {}
+        shared = self._shared
+        for name in verdicts:
+            members.setdefault(self._key(by_name[name], shared), []).append(name)
+        for key, names in members.items():
+            each = self._classes[key] = NodeClass(key, names)
+            each.set_state(self._state(each, shared))
+            each.verdicts.begin({name: verdicts[name] for name in names}, candidates)
+            self._class_of.update(dict.fromkeys(names, each))
+
+    def place(self, pod: PodInfo) -> ScheduleResult | None:
+        """Evict where that costs least; None when the scheduler would not."""
+        cycle = self._cycle
+        if self._policy.why_not_eligible(cycle):
+            return None
+        best = self._best()
+        if best is None:
+            return None
+        current = [each.verdicts for each in self._classes.values()]
+        reasons: Counter[str] = Counter()
+        for verdicts in current:
+            verdicts.count_reasons(reasons)
+        total = len(cycle.snapshot.nodes)
+        for reason in cycle.absent.status.reasons if cycle.absent else ():
+            reasons[reason] += total - len(self._class_of)
+        return ScheduleResult(
+            pod,
+            "Preempts",
+            best.node,
+            fit_error(total, histogram(+reasons)),
+            rejectors=tuple(sorted({*self._before, *(plugin for each in current for plugin in each.plugins)})),
+            candidate=best,
+            cleared_nominations=cleared_nominations(cycle, best),
+            nominated=best.node,
+            find_ties=all_ties((verdicts.order, best.rank) for verdicts in current),
+            reserve=cycle.reserve,
+        )
+
+    def _best(self) -> Candidate | None:
+        """The best candidate as it is now: of the right rank they all are, but numbers in their story may be old."""
+        while tops := [top for each in self._classes.values() if (top := each.verdicts.order.best()) is not None]:
+            rank, name = min(tops)
+            self._look_at(name)
+            best = self._class_of[name].verdicts.candidates.get(name)
+            if best is not None and best.rank == rank:
+                return best
+        return None
+
+    # --- keeping up ----------------------------------------------------------------------------------
+
+    def refresh(self, names: Iterable[str], budgets: Collection[str]) -> list[str]:
+        """Pods came to these nodes or left them, and these budgets are others now; returns which nodes are feasible.
+
+        Raises:
+            CycleError: a plugin failed.
+        """
+        before = self._budgets
+        if budgets:
+            self._use(self._cycle, Budgets(self._cycle.snapshot.cluster))
+        for name in names:
+            if name in self._class_of:
+                self._assign(node_of(self._cycle.snapshot, name))
+                self._class_of[name].invalidate(name)
+        for budget in budgets:
+            self._invalidate_guarded(budget, min(before.allowed[budget], self._budgets.allowed[budget]))
+        shared = self._shared
+        for each in list(self._classes.values()):
+            if not each.names:
+                del self._classes[each.key]
+                continue
+            each.set_state(self._state(each, shared))
+            for name in sorted(each.verdicts.outdated):
+                self._look_at(name)
+        return sorted(name for each in self._classes.values() for name in each.verdicts.feasible)
+
+    def knows(self, budgets: Collection[str]) -> bool:
+        """Whether these budgets are about the same pods as before, whatever they allow."""
+        return not budgets or Budgets(self._cycle.snapshot.cluster).scope == self._budgets.scope
+
+    def _invalidate_guarded(self, budget: str, allowed: int) -> None:
+        """Candidates come out otherwise now where a budget does not allow all the pods there to be evicted.
+
+        As long as it does, it breaks for nobody.
+        """
+        snapshot, policy, pod = self._cycle.snapshot, self._policy, self._cycle.pod
+        selector = self._budgets.selector(budget)
+        if selector is None:
+            return
+        groups = snapshot.index.groups(budget.partition("/")[0])
+        guarded = set[str]().union(*(group.pods for group in groups if selector.matches(group.labels)))
+        for name in guarded & self._class_of.keys():
+            evictable = policy.potential_victims(pod, node_of(snapshot, name))
+            if sum(budget in self._budgets.of(other) for other in evictable) > allowed:
+                self._class_of[name].invalidate_candidate(name)
+
+    def _assign(self, node: NodeInfo) -> None:
+        """Put the node into its class; what is known of it in another one is forgotten."""
+        key = self._key(node, self._shared)
+        before = self._class_of.get(node.name)
+        if before is not None:
+            if before.key == key:
+                return
+            before.remove(node.name)
+        after = self._classes.get(key)
+        if after is None:
+            after = self._classes[key] = NodeClass(key)
+        after.add(node.name)
+        self._class_of[node.name] = after
+
+    def _key(self, node: NodeInfo, shared: Sequence[NodeFilter]) -> Hashable:
+        if not shared:
+            return ()
+        return tuple([node_class(plugin, node) for plugin in shared]), node.name if self._is_crowded(node) else ""
+
+    def _state(self, each: NodeClass, shared: Sequence[NodeFilter]) -> Hashable:
+        """The state of the filters that look beyond a node, as seen from the class; for a crowded node none lasts."""
+        if not shared:
+            return ()
+        node = node_of(self._cycle.snapshot, next(iter(each.names)))
+        return object() if self._is_crowded(node) else tuple([class_state(plugin, node) for plugin in shared])
+
+    def _is_crowded(self, node: NodeInfo) -> bool:
+        """Whether filters that look beyond a node have to be asked with nominated pods on it, too."""
+        cycle = self._cycle
+        return bool(cycle.snapshot.nominated and cycle.nominated_on(node))
+
+    def _look_at(self, name: str) -> None:
+        """Judge the node anew, and search it for victims.
+
+        Raises:
+            CycleError: a plugin failed.
+        """
+        cycle, verdicts = self._cycle, self._class_of[name].verdicts
+        node = node_of(cycle.snapshot, name)
+        objection = cycle.check(node, cycle.filters)
+        found: Candidate | Verdict | None = None
+        if objection is not None and objection.status.code is Code.UNSCHEDULABLE:
+            found = self._search.on(node)
+        for verdict in (objection, found):
+            if isinstance(verdict, Verdict) and verdict.status.code is Code.ERROR:
+                raise CycleError(verdict.status.message)
+        verdicts.record(name, objection, found if isinstance(found, Candidate) else None)
+
+
+def candidates_after(cycle: Cycle, found: Preemption, budgets: Budgets) -> EvictionCandidates | None:
+    """What is kept after the first pod has found a node to make room on; None where that cannot be kept up."""
+    for plugin in map(unguarded, cycle.profile.post_filter):
+        kind = post_filter_kind(plugin)
+        if isinstance(plugin, EvictsByPolicy):
+            evaluates = kind is PostFilterKind.EVALUATES
+            return EvictionCandidates(cycle, plugin.policy, found, budgets) if evaluates else None
+        if kind is not PostFilterKind.REPORTS:
+            return None  # it may have something to say about the next pod
+    return None

@@ -1,0 +1,115 @@
+"""`Placer`: pods placed one after another on one snapshot, which moves on with each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.batch import BatchCache, ScheduleResult
+from kwhatif.batch.cache import Cycles
+from kwhatif.framework.attempt import Attempt, attempt
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.model.caveat import Batching, Caveat
+from kwhatif.model.pod import Pod
+from kwhatif.preemption.disruption import disrupt
+from kwhatif.report import Decision
+from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from kwhatif.whatif.caveats import caveats_of
+from kwhatif.whatif.decide import ignored
+from kwhatif.whatif.short import in_short
+
+#: From a whole attempt to a decision that says why.
+Describe = Callable[[Attempt], Decision]
+#: Whether a result is to have such a decision, and how it is made.
+Wanted = Callable[[ScheduleResult], Describe | None]
+
+
+class Placement(NamedTuple):
+    """What became of one pod, which is on its node now."""
+
+    result: ScheduleResult
+    #: Why, where that was wanted; and of a pod that this scheduler leaves alone.
+    decision: Decision | None = None
+
+    @property
+    def row(self) -> Decision:
+        """The decision that says why; without one, what becomes of the pod in short."""
+        return self.decision or in_short(self.result)
+
+
+def _nowhere(result: ScheduleResult) -> None:
+    del result
+
+
+class Placer:
+    """Places pods as if each had reached its node, and its victims were gone, before the next one's turn."""
+
+    def __init__(self, profiles: Mapping[str, Profile], snapshot: State) -> None:
+        #: Moves on with every pod: give a fork of one that is still needed.
+        self.snapshot = snapshot
+        #: What the decisions leave out, in the order in which it was noticed.
+        self.caveats: dict[Caveat, None] = {}
+        self._profiles = profiles
+        cycles = Cycles()
+        self._caches = {name: BatchCache(profile, snapshot, cycles) for name, profile in profiles.items()}
+
+    def place_all(self, pods: Iterable[PodInfo], in_detail: Wanted = _nowhere) -> Iterator[Placement]:
+        """Place the pods in the order of the queue: the highest priority first, then as given."""
+        for pod in sorted(pods, key=lambda pod: -pod.priority):
+            yield self.place(pod, in_detail)
+
+    def place(self, pod: PodInfo, in_detail: Wanted = _nowhere) -> Placement:
+        """Place the next pod; it replaces a pod of its name.
+
+        Args:
+            pod: the pod, as the API server would store it.
+            in_detail: whether the placement is to have a decision that says why, and how that is made.
+        """
+        name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
+        cache = self._caches.get(name)
+        if cache is None:
+            decision = ignored(pod.pod)
+            return Placement(ScheduleResult(pod, "Ignored", message=decision.message), decision)
+        self.withdraw(pod.key)
+        result = cache.attempt(pod)
+        if result.whole is not None:
+            self.caveats.update(dict.fromkeys(caveats_of(result.whole)))
+        if result.hinted:
+            self.caveats[Batching()] = None
+        describe = in_detail(result)
+        decided = None
+        if describe is not None:
+            decided = describe(result.whole or attempt(self._profiles[name], pod, self.snapshot))
+            if result.hinted:
+                decided = replace(decided, ties=result.ties)
+        self._move_on(result)
+        return Placement(result.settled, decided)
+
+    def withdraw(self, key: str) -> None:
+        """The pod of that key is gone, if there is one."""
+        if key in self.snapshot.pods:
+            self.snapshot.apply(Delete(Pod, key))
+
+    def take_back(self, pod: PodInfo) -> None:
+        """A pod that was taken to be gone is there after all."""
+        self.snapshot.apply(Upsert(pod.pod))
+
+    def _move_on(self, result: ScheduleResult) -> None:
+        snapshot, pod, name = self.snapshot, result.pod, result.node
+        if name is None:
+            # It is judged as if it were pending, and stays so, even where its manifest names a node.
+            spec = pod.pod.spec
+            waiting = replace(pod.pod, spec=replace(spec, node_name="")) if spec.node_name else pod.pod
+            snapshot.apply(Upsert(waiting), Nominate(pod.key, result.nominated or None))
+            return
+        victims = result.victims
+        if victims:
+            snapshot.apply(*(Evict(victim.pod.key, "PreemptionByScheduler") for victim in victims))
+            disrupt(snapshot, victims)
+        cleared = (Nominate(other.key, None) for other in result.cleared_nominations)
+        reserved = result.reserve(snapshot.by_name[name])
+        snapshot.apply(*cleared, Bind(pod.pod, name, reserved))

@@ -1,0 +1,127 @@
+"""A cache of attempts follows a state that anybody changes, and forks with it: it says what whole attempts say."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from kwhatif.batch import BatchCache, ScheduleResult
+from kwhatif.framework.attempt import attempt
+from kwhatif.framework.reference import use_reference
+from kwhatif.model.node import Node, Taint
+from kwhatif.model.pod import Pod
+from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State, _Built
+from tests.builders import budget, selector
+from tests.property import test_placing_numbered as numbered
+from tests.property.test_placing import PROFILE, World, as_plain, one_in, running, some_world
+from tests.reference.placing import plain_of
+
+Line = tuple[State, BatchCache]
+
+
+def whole(pod: PodInfo, state: State) -> object:
+    """The pod's attempt with all fast paths off, and with indexes of its own."""
+    fork = state.fork()
+    fork._built, fork._owns_built = _Built(), True
+    use_reference(on=True)
+    try:
+        return plain_of(attempt(PROFILE, pod, fork))
+    finally:
+        use_reference(on=False)
+
+
+def settle(result: ScheduleResult, state: State) -> None:
+    """The pod goes to its node, in place of its victims."""
+    if result.node is None:
+        return
+    state.apply(*(Evict(victim.pod.key) for victim in result.victims))
+    info = state.node(result.node)
+    assert info is not None
+    state.apply(Bind(result.pod.pod, result.node, result.reserve(info)))
+
+
+def disturb(random: Random, state: State, number: int) -> None:
+    """Somebody else changes the state."""
+    on_nodes = sorted(key for key, pod in state.pods.items() if state.node(pod.pod.spec.node_name) is not None)
+    node = random.choice(state.nodes)
+    match random.randrange(9):
+        case 0 if on_nodes:
+            state.apply(Evict(random.choice(on_nodes)))
+        case 1 if on_nodes:
+            state.apply(Delete(Pod, random.choice(on_nodes)))
+        case 2:
+            state.apply(Bind(running(random, f"new-{number}").build(), node.name))
+        case 3 if on_nodes:
+            pod = state.pods[random.choice(on_nodes)].pod
+            labels = {**pod.metadata.labels, "app": random.choice(["web", "db"])}
+            state.apply(Upsert(replace(pod, metadata=replace(pod.metadata, labels=labels))))
+        case 4:
+            nominated = running(random, f"waits-{number}").priority(random.choice([0, 10])).build()
+            state.apply(Upsert(nominated), Nominate(f"{nominated.metadata.namespace}/waits-{number}", node.name))
+        case 5:
+            budgets = [*state.cluster.all(PodDisruptionBudget).values(), budget("b9", 1, selector(app="web"))]
+            chosen = random.choice(budgets)
+            if chosen.status is not None:
+                status = replace(chosen.status, disruptions_allowed=random.randrange(4))
+                state.apply(Upsert(replace(chosen, status=status)))
+        case 6 if one_in(random, 3):
+            state.apply(Upsert(cordoned(random, node.node)))
+        case 7 if one_in(random, 3) and len(state.nodes) > 1:
+            state.apply(Delete(Node, node.name))
+        case _:
+            pass
+
+
+def cordoned(random: Random, node: Node) -> Node:
+    """The node with something else about it."""
+    if one_in(random, 2):
+        return replace(node, spec=replace(node.spec, unschedulable=not node.spec.unschedulable))
+    return replace(node, spec=replace(node.spec, taints=(Taint(key="hard", effect="NoSchedule"),)))
+
+
+def play(random: Random, world: World) -> None:
+    state = State(world.cluster).fork()
+    lines: list[Line] = [(state, BatchCache(PROFILE, state))]
+    pods = [pod for pod in world.pods if pod.key not in state.pods]
+    for number in range(random.choice([6, 12, 20])):
+        if not pods:
+            break
+        state, cache = random.choice(lines)
+        if one_in(random, 3):
+            disturb(random, state, number)
+        if one_in(random, 5) and len(lines) < 4:
+            fork = state.fork()
+            lines.append((fork, cache.fork(fork)))
+        pod = pods[number % len(pods)] if one_in(random, 2) else random.choice(pods)
+        state.apply(Delete(Pod, pod.key))
+        result = cache.attempt(pod)
+        assert as_plain(result) == whole(pod, state)
+        if not one_in(random, 4):
+            settle(result, state)
+    for each, _ in lines:
+        each.validate()
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=150)
+def test_it_says_what_whole_attempts_say(random: Random) -> None:
+    play(random, some_world(random))
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=100)
+def test_numbered_pods(random: Random) -> None:
+    play(random, numbered.some_world(random))
+
+
+def tries(seed: int, world: Any) -> None:
+    """For a search by hand."""
+    random = Random(seed)
+    play(random, world(random))
