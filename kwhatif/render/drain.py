@@ -82,9 +82,8 @@ def scenarios_table(report: Report, detail: Detail) -> Iterator[RenderableType]:
     yield Text.assemble((sign, style), " ", text(said, style))
     if detail.quiet:
         return
-    made = table(
-        "WHICH", "MAY GO", "PODS", "PENDING", "IN TURN", "AFTER", "WHY NOT", right=("PODS", "PENDING", "AFTER")
-    )
+    numbers = ("PODS", "PENDING", "IN TURN", "AFTER")
+    made = table("WHICH", "MAY GO", *numbers, "WHY NOT", right=numbers)
     for row in rows:
         verdict = row.verdict
         cells = (row.scenario, "yes" if verdict.ok else "no", verdict.moved, len(verdict.pending), verdict.preempted)
