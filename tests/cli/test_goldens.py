@@ -54,6 +54,8 @@ COMMANDS = {
     "deschedule-refused": f"kwhatif deschedule --policy fixtures/descheduler/refused.yaml {FROM}",
     "deschedule-both": f"kwhatif deschedule {DESCHEDULE} --strategy RemoveDuplicates",
     "deschedule-unknown": f"kwhatif deschedule --strategy RemoveDuplicate {FROM}",
+    "deschedule-compare": f"kwhatif deschedule {DESCHEDULE} --if 'cordon general-a1' --compare",
+    "deschedule-edited": f"kwhatif deschedule {DESCHEDULE} --if 'cordon general-a1' -q --fail-on none",
     "deschedule-when": f"kwhatif deschedule {DESCHEDULE} --at yesterday",
     "queue-unknown": f"kwhatif queue shop/reprot default/x deploy/shop/web /x {QUEUE}",
     **{
