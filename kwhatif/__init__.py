@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     )
     from kwhatif.sharing import describe, save_snapshot
     from kwhatif.stories import simulate
-    from kwhatif.whatif.compare import Comparison, DifferenceRow, FateRow, PodDifferenceRow
+    from kwhatif.whatif.compare import Comparison, DifferenceRow, EndDifferenceRow, FateRow, PodDifferenceRow
     from kwhatif.whatif.inventory import Inventory
     from kwhatif.whatif.session import Session
 
@@ -97,6 +97,7 @@ __all__ = [
     "DescheduleRow",
     "DifferenceRow",
     "EditRow",
+    "EndDifferenceRow",
     "EvictedRow",
     "EvictionRefusedRow",
     "ExitCode",
@@ -213,7 +214,7 @@ _HOMES = {
     ),
     "kwhatif.sharing": ("describe", "save_snapshot"),
     "kwhatif.stories": ("simulate",),
-    "kwhatif.whatif.compare": ("Comparison", "DifferenceRow", "FateRow", "PodDifferenceRow"),
+    "kwhatif.whatif.compare": ("Comparison", "DifferenceRow", "EndDifferenceRow", "FateRow", "PodDifferenceRow"),
     "kwhatif.whatif.inventory": ("Inventory",),
     "kwhatif.whatif.session": ("Session",),
 }

@@ -84,6 +84,11 @@ def deschedule(
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     if (policy is None) == (strategy is None):
         raise typer.BadParameter("give either --policy FILE or --strategy NAME", param_hint="--policy")
+    if cluster.compare:
+        raise typer.BadParameter(
+            "it is about pods that are asked about, and here none is: run this without and with the edits",
+            param_hint="--compare",
+        )
 
     def ask(session: Session, names: Sequence[str]) -> Report:
         del names

@@ -32,14 +32,19 @@ def comparison_tables(comparison: Comparison, *, quiet: bool = False) -> Iterato
     """The edits, one line that says it all, then what is different."""
     for line in () if quiet else edit_lines(comparison.after):
         yield text(line, FAINT)
-    rows = comparison.difference.pods
-    yield text(headline(comparison), WARN if rows or verdicts(comparison) else GOOD)
+    rows, ends = comparison.difference.pods, comparison.difference.ends
+    yield text(headline(comparison), WARN if rows or ends or verdicts(comparison) else GOOD)
     if quiet:
         return
     if rows:
         made = table("POD", "WITHOUT", "WITH")
         for row in rows[:MOST_ROWS]:
             made.add_row(text(row.pod, STRONG), _cell(row.before), _cell(row.after))
+        yield made
+    if ends:
+        made = table("WHAT", "WITHOUT", "WITH")
+        for end in ends[:MOST_ROWS]:
+            made.add_row(text(end.subject, STRONG), text(end.before or "-"), text(end.after or "-"))
         yield made
     if len(rows) > MOST_ROWS:
         yield text(f"… {len(rows) - MOST_ROWS:,} more (-o json)", FAINT)
@@ -54,6 +59,11 @@ def headline(comparison: Comparison) -> str:
     total = sum(counts.values()) + comparison.difference.unchanged
     said = [f"{count:,} {_WORDS[kind][count > 1]}{_flips(comparison, kind)}" for kind, count in counts.items()]
     verdict = verdicts(comparison)
+    if comparison.after.story is not None or comparison.after.deschedule is not None:
+        differ = len(comparison.difference.ends)
+        return (
+            f"With these edits, {plural(differ, 'thing ends', 'things end') if differ else 'nothing ends'} differently"
+        )
     if not said:
         same = "the answer is the same" if total == 1 else f"the answers for all {total:,} pods are the same"
         return f"With these edits, {verdict or same}"
@@ -120,6 +130,11 @@ def to_markdown(comparison: Comparison) -> str:
     if comparison.difference.pods:
         rows = ((cell(row.pod), prose(fate(row.before)), prose(fate(row.after))) for row in comparison.difference.pods)
         parts += rows_of(("Pod", "Without", "With"), rows)
+    if comparison.difference.ends:
+        ends = (
+            (cell(row.subject), prose(row.before or "-"), prose(row.after or "-")) for row in comparison.difference.ends
+        )
+        parts += rows_of(("What", "Without", "With"), ends)
     for title, items in details(comparison):
         parts += ["", f"#### {title}", "", *limited((f"- {prose(item)}" for item in items), len(items))]
     return "\n".join(parts) + "\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -42,10 +42,22 @@ class PodDifferenceRow(_Row):
     after: FateRow | None = None
 
 
+class EndDifferenceRow(_Row):
+    """Something that ends in another way where time passes: how the story ends, a workload, a budget, a command.
+
+    A workload: how many pods are on which node at the end, and how many are pending. Null where only one story has it.
+    """
+
+    subject: str
+    before: str | None = None
+    after: str | None = None
+
+
 class DifferenceRow(_Row):
-    """What is different: pods, findings of the policy, and caveats; `unchanged` is how many pods are not."""
+    """What is different: pods, ends, findings of the policy, and caveats; `unchanged` is how many pods are not."""
 
     pods: tuple[PodDifferenceRow, ...] = ()
+    ends: tuple[EndDifferenceRow, ...] = ()
     unchanged: int = 0
     new_findings: tuple[FindingRow, ...] = ()
     gone_findings: tuple[FindingRow, ...] = ()
@@ -82,6 +94,7 @@ def compare(before: Report, after: Report) -> Comparison:
     findings = [tuple(report.policy.findings) if report.policy else () for report in (before, after)]
     difference = DifferenceRow(
         pods=tuple(pods),
+        ends=tuple(_end_differences(dict(_ends(before)), dict(_ends(after)))),
         unchanged=len({**was, **now}) - len(pods),
         new_findings=tuple(_beyond(findings[1], findings[0])),
         gone_findings=tuple(_beyond(findings[0], findings[1])),
@@ -110,6 +123,29 @@ def _fate(decision: Decision | None) -> FateRow | None:
         return None
     victims = tuple(victim.pod for victim in decision.victims)
     return FateRow(outcome=decision.outcome, node=decision.node, victims=victims)
+
+
+def _ends(report: Report) -> Iterator[tuple[str, str]]:
+    """What a story, or a descheduling cycle, comes to."""
+    story = report.story
+    if story is not None:
+        yield "the end", story.settled
+        for row in story.workloads:
+            nodes = [f"{node} ({count})" for node, count in sorted(row.after.items()) if count]
+            yield row.workload, ", ".join([*nodes, *([f"{row.pending} pending"] if row.pending else [])])
+        for budget in story.budgets:
+            yield f"PodDisruptionBudget {budget.budget}", f"{budget.lowest} allowed at the least"
+        for command in story.commands:
+            yield command.command, {True: "done", False: "failed", None: "not done"}[command.ok]
+    for evicted in report.deschedule.evicted if report.deschedule else ():
+        yield f"Pod {evicted.pod}", "evicted"
+
+
+def _end_differences(was: Mapping[str, str], now: Mapping[str, str]) -> Iterator[EndDifferenceRow]:
+    for subject in {**was, **now}:
+        before, after = was.get(subject), now.get(subject)
+        if before != after:
+            yield EndDifferenceRow(subject=subject, before=before, after=after)
 
 
 def _beyond(some: Sequence[T], others: Sequence[T]) -> Iterator[T]:

@@ -54,6 +54,8 @@ COMMANDS = {
     "deschedule-refused": f"kwhatif deschedule --policy fixtures/descheduler/refused.yaml {FROM}",
     "deschedule-both": f"kwhatif deschedule {DESCHEDULE} --strategy RemoveDuplicates",
     "deschedule-unknown": f"kwhatif deschedule --strategy RemoveDuplicate {FROM}",
+    "deschedule-compare": f"kwhatif deschedule {DESCHEDULE} --if 'cordon general-a1' --compare",
+    "deschedule-edited": f"kwhatif deschedule {DESCHEDULE} --if 'cordon general-a1' -q --fail-on none",
     "deschedule-when": f"kwhatif deschedule {DESCHEDULE} --at yesterday",
     "queue-unknown": f"kwhatif queue shop/reprot default/x deploy/shop/web /x {QUEUE}",
     **{
@@ -108,6 +110,7 @@ COMMANDS = {
     "simulate-refused": f"kwhatif simulate {FROM} --then 'cordon general-a1' --then 'cordon general-a1'",
     "edits-compare": f"kwhatif schedule fixtures/demo/pods {FROM} --if 'add 1 node like general-a1' --compare",
     "edits-compare-preempt": f"kwhatif preempt fixtures/demo/pods/checkout.yaml {FROM} --if 'delete node/general-b2' --compare",
+    "edits-compare-simulate": f"kwhatif simulate fixtures/demo/pods/checkout.yaml {FROM} --if 'cordon general-b2' --compare",
     "edits-compare-gate": f"kwhatif gate fixtures/gate/updates {FROM} --if 'cordon general-*' --compare",
     "edits-compare-markdown": f"kwhatif gate fixtures/gate/updates {FROM} --if 'scale deploy/shop/api=3' --compare -o markdown",
     "edits-compare-same": f"kwhatif schedule fixtures/demo/pods/small.yaml {FROM} --if 'cordon batch-a1' --compare",

@@ -84,3 +84,11 @@ def test_the_schema_describes_it() -> None:
     assert comparison.to_dict()["kind"] == "Comparison"
     assert comparison.to_dict()["before"]["changes"] == []
     assert comparison.to_dict()["after"]["changes"][0]["edit"] == "cordon a1"
+
+
+def test_stories_that_end_in_another_way() -> None:
+    session = load()
+    after = kwhatif.edited(session, "add 1 node like a1", "cordon a1")
+    found = kwhatif.compare(kwhatif.simulate(session, asked()), kwhatif.simulate(after, asked())).difference
+    rows = {row.subject: (row.before, row.after) for row in found.ends}
+    assert rows["Pod default/p"] == ("1 pending", "a1-new-1 (1)")

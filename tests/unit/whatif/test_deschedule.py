@@ -1,0 +1,203 @@
+"""What comes of evictions: replacements, later runs, moments, and what is said about it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import kwhatif
+from kwhatif.errors import InputError
+
+AT = "2026-01-31T12:00:00Z"
+OLD = "2026-01-01T00:00:00Z"
+LIFE = {"name": "PodLifeTime", "args": {"maxPodLifeTimeSeconds": 3600}}
+
+
+def node(name: str, **labels: str) -> dict[str, Any]:
+    amounts = {"cpu": "2", "memory": "4Gi", "pods": "10"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
+        "status": {"allocatable": amounts, "capacity": amounts},
+    }
+
+
+def pod(name: str, on: str, owner: str | None = "ReplicaSet", cpu: str = "100m", **spec: Any) -> dict[str, Any]:
+    owners = [] if owner is None else [{"apiVersion": "apps/v1", "kind": owner, "name": "web", "controller": True}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "shop",
+            "labels": {"app": "web"},
+            "creationTimestamp": OLD,
+            "ownerReferences": owners,
+        },
+        "spec": {
+            "nodeName": on,
+            "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}],
+            **spec,
+        },
+        "status": {"phase": "Running", "startTime": OLD, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def replica_set(replicas: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}},
+    }
+
+
+def policy(*configs: dict[str, Any], **others: Any) -> dict[str, Any]:
+    evictor = {"name": "DefaultEvictor", "args": {"podProtections": {"defaultDisabled": ["FailedBarePods"]}}}
+    enabled = [config["name"] for config in configs]
+    profile = {
+        "name": "p",
+        "pluginConfig": [evictor, *configs],
+        "plugins": {"deschedule": {"enabled": enabled}},
+    }
+    return {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy", "profiles": [profile], **others}
+
+
+def ask(*objects: dict[str, Any], rules: dict[str, Any] | None = None, **options: Any) -> kwhatif.DescheduleRow:
+    session = kwhatif.load(kwhatif.text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*objects]})))
+    text = kwhatif.text(json.dumps(policy(LIFE) if rules is None else rules))
+    row = kwhatif.deschedule(session, text, at=AT, **options).deschedule
+    assert row is not None
+    return row
+
+
+def landing(row: kwhatif.DescheduleRow) -> kwhatif.ReplacementRow:
+    (evicted,) = row.evicted
+    assert evicted.replacement is not None
+    return evicted.replacement
+
+
+def test_a_pod_moves() -> None:
+    row = ask(node("a"), node("b"), replica_set(1), pod("web-1", "a", cpu="1"), pod("other-1", "a", None, cpu="1"))
+    assert landing(row).landing == "Elsewhere"
+    assert landing(row).node == "b"
+    assert [(spared.pod, spared.stage) for spared in row.spared] == [("shop/other-1", "Filter")]
+
+
+def test_a_pod_comes_back_to_its_node() -> None:
+    row = ask(node("a", disk="ssd"), node("b"), replica_set(1), pod("web-1", "a", nodeSelector={"disk": "ssd"}))
+    assert landing(row).landing == "SameNode"
+    assert landing(row).node == "a"
+    assert [each.evicted for each in row.rounds] == [1, 0], "what has just come is young"
+    assert row.course == "Settles"
+
+
+def test_a_pod_stays_pending() -> None:
+    row = ask(node("a"), node("b"), replica_set(1), pod("web-1", "a", nodeSelector={"disk": "ssd"}))
+    assert landing(row).landing == "Pending"
+    assert "didn't match Pod's node affinity/selector" in landing(row).message
+
+
+@pytest.mark.parametrize(
+    ("others", "why"),
+    [
+        ([replica_set(1), pod("web-2", "b", priority=2_000_000_000)], "its ReplicaSet has 1 pods, and wants 1"),
+        ([replica_set(5) | {"metadata": {"name": "api", "namespace": "shop"}}], "its ReplicaSet is not there any more"),
+    ],
+)
+def test_a_pod_that_nobody_wants_is_not_replaced(others: list[dict[str, Any]], why: str) -> None:
+    row = ask(node("a"), node("b"), pod("web-1", "a"), *others)
+    assert landing(row).landing == "None"
+    assert landing(row).message == why
+
+
+def test_a_failed_pod_without_owner_is_not_replaced() -> None:
+    failed = pod("lone", "a", None) | {"status": {"phase": "Failed"}}
+    assert landing(ask(node("a"), node("b"), failed)).message == "no controller makes it anew"
+
+
+def test_a_pod_of_a_stateful_set_keeps_its_name() -> None:
+    stateful = replica_set(1) | {"kind": "StatefulSet"}
+    assert landing(ask(node("a"), node("b"), stateful, pod("web-0", "a", "StatefulSet"))).pod == "shop/web-0"
+
+
+def test_a_duplicate_that_comes_back_is_endless() -> None:
+    objects = [node("a", disk="ssd"), node("b"), replica_set(2)]
+    objects += [pod(name, "a", tolerations=[]) for name in ("web-1", "web-2")]
+    full = [pod(f"full-{index}", "b", None, cpu="1", priority=2_000_000_000) for index in range(2)]
+    rules = {"name": "RemoveDuplicates", "args": {}}
+    profile = {"name": "p", "pluginConfig": [rules], "plugins": {"balance": {"enabled": ["RemoveDuplicates"]}}}
+    row = ask(*objects, *full, rules={**policy(), "profiles": [profile]})
+    assert landing(row).landing == "SameNode"
+    assert row.course == "Endless"
+
+
+def test_one_run_leaves_it_open() -> None:
+    row = ask(node("a"), node("b"), replica_set(1), pod("web-1", "a"), rounds=1)
+    assert (len(row.rounds), row.course) == (1, "Open")
+
+
+def test_the_moment_decides_about_ages() -> None:
+    session = kwhatif.load(
+        kwhatif.text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("a"), node("b"), pod("x", "a")]}))
+    )
+    young = kwhatif.deschedule(session, strategy="PodLifeTime", at="2026-01-01T12:00:00Z")
+    old = kwhatif.deschedule(session, strategy="PodLifeTime", at=AT)
+    undated = kwhatif.deschedule(session, strategy="PodLifeTime")
+    assert [len(report.deschedule.evicted) for report in (young, old) if report.deschedule] == [0, 1]
+    assert "moment-not-known" in {caveat.code for caveat in undated.caveat_details}
+    assert undated.deschedule is not None
+    assert undated.deschedule.at == OLD
+
+
+def test_an_evicted_pod_counts_against_its_budget() -> None:
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+    }
+    row = ask(node("a"), node("b"), replica_set(2), pod("web-1", "a"), pod("web-2", "b"), budget)
+    assert [each.pod for each in row.evicted] == ["shop/web-1"]
+    (kept,) = row.refused
+    assert (kept.by, kept.budgets) == ("pdb", ("shop/web",))
+    assert [each.evicted for each in row.rounds] == [1, 1, 0], "the budget allows one more when the first has moved"
+
+
+@pytest.mark.parametrize("options", [{}, {"policy": "x.yaml", "strategy": "PodLifeTime"}, {"strategy": "Life"}])
+def test_either_a_policy_or_a_strategy(options: dict[str, Any]) -> None:
+    session = kwhatif.load(kwhatif.text(json.dumps(node("a"))))
+    with pytest.raises((ValueError, TypeError)):
+        kwhatif.deschedule(session, options.pop("policy", None), **options)
+
+
+def test_a_policy_that_is_not_there() -> None:
+    session = kwhatif.load(kwhatif.text(json.dumps(node("a"))))
+    with pytest.raises(InputError):
+        kwhatif.deschedule(session, "/nowhere/policy.yaml")
+
+
+@pytest.mark.parametrize(
+    ("metrics", "code"),
+    [
+        ({"source": "KubernetesMetrics"}, "no-metrics"),
+        ({"source": "Prometheus", "prometheus": {"query": "q"}}, "prometheus-not-asked"),
+    ],
+)
+def test_use_that_nobody_knows_is_a_caveat(metrics: dict[str, Any], code: str) -> None:
+    resource = "cpu" if code == "no-metrics" else "MetricResource"
+    args = {"thresholds": {resource: 10}, "targetThresholds": {resource: 20}, "metricsUtilization": metrics}
+    config = [{"name": "LowNodeUtilization", "args": args}]
+    providers = [{"source": "KubernetesMetrics"}, {"source": "Prometheus", "prometheus": {"url": "http://x"}}]
+    profile = {"name": "p", "pluginConfig": config, "plugins": {"balance": {"enabled": ["LowNodeUtilization"]}}}
+    session = kwhatif.load(
+        kwhatif.text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("a"), node("b")]}))
+    )
+    rules = {**policy(), "profiles": [profile], "metricsProviders": providers}
+    report = kwhatif.deschedule(session, kwhatif.text(json.dumps(rules)), at=AT)
+    assert code in {caveat.code for caveat in report.caveat_details}
+    assert report.deschedule is not None
+    assert report.deschedule.plugins[0].error
