@@ -150,19 +150,28 @@ class NodeInfo:
 
     def clone(self) -> NodeInfo:
         """A copy whose pods and sums can change; the node's own facts are shared."""
-        other = self._bare()
-        other.pods = self.pods.copy()
-        other.with_affinity = self.with_affinity.copy()
-        other.with_required_anti_affinity = self.with_required_anti_affinity.copy()
-        other.cpu = self.cpu
-        other.memory = self.memory
-        other.ephemeral = self.ephemeral
-        other.scalars = self.scalars.copy()
-        other.nonzero_cpu = self.nonzero_cpu
-        other.nonzero_memory = self.nonzero_memory
-        other._used_ports = None if self._used_ports is None else self._used_ports.copy()
-        other._cut_from = self._cut_from
-        return other
+        return self._bare()._take_pods(self)
+
+    def with_node(self, node: Node, shape: int = 0) -> NodeInfo:
+        """The same pods, sums and ports with another version of the node (`SetNode`)."""
+        other = NodeInfo(node, shape)
+        other.wide |= any(pod.resources.wide for pod in self.pods)
+        return other._take_pods(self)
+
+    def _take_pods(self, other: NodeInfo) -> NodeInfo:
+        """Have the pods of the other, and what they sum up to."""
+        self.pods = other.pods.copy()
+        self.with_affinity = other.with_affinity.copy()
+        self.with_required_anti_affinity = other.with_required_anti_affinity.copy()
+        self.cpu = other.cpu
+        self.memory = other.memory
+        self.ephemeral = other.ephemeral
+        self.scalars = other.scalars.copy()
+        self.nonzero_cpu = other.nonzero_cpu
+        self.nonzero_memory = other.nonzero_memory
+        self._used_ports = None if other._used_ports is None else other._used_ports.copy()
+        self._cut_from = other._cut_from
+        return self
 
     def with_pods(self, pods: Iterable[PodInfo]) -> NodeInfo:
         """The node with these pods, as if no other had ever been there."""

@@ -28,21 +28,28 @@ class NodeTree:
     """Names of nodes by zone. Zones stand in the order of their first node, nodes in the order in which they came."""
 
     def __init__(self, nodes: Iterable[Node] = ()) -> None:
-        self._zones: dict[Zone, list[str]] = {}
+        self._zones: dict[Zone, dict[str, None]] = {}
         for node in nodes:
             self.add(node)
 
-    def add(self, node: Node) -> None:
-        """The node comes last in its zone, and a new zone after all others."""
-        self._zones.setdefault(zone_of(node), []).append(node.metadata.name)
+    def __len__(self) -> int:
+        """How many nodes it has; one that is in two zones counts twice."""
+        return sum(map(len, self._zones.values()))
 
-    def remove(self, node: Node) -> None:
-        """The node leaves its zone; a zone without nodes is forgotten."""
+    def add(self, node: Node) -> None:
+        """The node comes last in its zone, and a new zone after all others; one that is there keeps its place."""
+        self._zones.setdefault(zone_of(node), {})[node.metadata.name] = None
+
+    def remove(self, node: Node) -> bool:
+        """The node leaves its zone, and a zone without nodes is forgotten; whether it was there."""
         zone = zone_of(node)
-        names = self._zones[zone]
-        names.remove(node.metadata.name)
+        names = self._zones.get(zone, {})
+        if node.metadata.name not in names:
+            return False
+        del names[node.metadata.name]
         if not names:
             del self._zones[zone]
+        return True
 
     def update(self, before: Node, after: Node) -> bool:
         """Another zone is the same as leaving and coming; whether it is another."""

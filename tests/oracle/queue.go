@@ -36,8 +36,11 @@ type operation struct {
 	During    []operation     `json:"during"`
 }
 
+// player plays a script and says what state everything is in after each of its operations.
+type player func(script []byte) (states any, err error)
+
 // playScripts reads a script a line from stdin and writes its states, a line each, in the same order.
-func playScripts(jobs int, in io.Reader, out io.Writer) error {
+func playScripts(play player, jobs int, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	type answered chan []byte
 	pending := make(chan answered, max(jobs-1, 0))
@@ -48,7 +51,7 @@ func playScripts(jobs int, in io.Reader, out io.Writer) error {
 			if len(line) > 1 {
 				done := make(answered, 1)
 				pending <- done
-				go func() { done <- playLine(line) }()
+				go func() { done <- playLine(play, line) }()
 			}
 			if err != nil {
 				return
@@ -63,13 +66,13 @@ func playScripts(jobs int, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-func playLine(line []byte) (answer []byte) {
+func playLine(play player, line []byte) (answer []byte) {
 	defer func() {
 		if r := recover(); r != nil {
 			answer, _ = json.Marshal(map[string]string{"error": fmt.Sprintf("the judge panicked: %v", r)})
 		}
 	}()
-	states, err := playScript(line)
+	states, err := play(line)
 	if err == nil {
 		answer, err = json.Marshal(states)
 	}
@@ -79,7 +82,7 @@ func playLine(line []byte) (answer []byte) {
 	return answer
 }
 
-func playScript(line []byte) ([]*queueState, error) {
+func playQueue(line []byte) (any, error) {
 	var s script
 	if err := json.Unmarshal(line, &s); err != nil {
 		return nil, err
