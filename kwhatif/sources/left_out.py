@@ -39,11 +39,16 @@ def taken_at(cluster: Cluster, caveats: list[Caveat], last_seen: str = "") -> st
     reports = [condition.last_heartbeat_time for node in nodes for condition in node.status.conditions]
     if not any(reports):
         conditions = (condition for pod in cluster.all(Pod).values() for condition in pod.status.conditions)
-        seen = (last_seen, *(condition.last_transition_time for condition in conditions))
-        return max(filter(_is_time, filter(None, seen)), default=None)
+        return _newest({last_seen, *(condition.last_transition_time for condition in conditions)})
     made = [obj.metadata.creation_timestamp for objects in (nodes, cluster.all(Pod).values()) for obj in objects]
-    newest = sorted({time for time in (*reports, *made) if time}, reverse=True)
-    return next(filter(_is_time, newest), None)
+    return _newest({*reports, *made})
+
+
+def _newest(texts: set[str | None]) -> str | None:
+    """The newest of the texts that are times; there may be a hundred thousand, so as few as possible are parsed."""
+    known = {text for text in texts if text}
+    newest = max(known, default="")
+    return newest if _is_time(newest) else next(filter(_is_time, sorted(known, reverse=True)), None)
 
 
 def _is_time(text: str) -> bool:
