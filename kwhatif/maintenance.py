@@ -19,6 +19,7 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.scenario import parse_parameter
 from kwhatif.stories import Times
 from kwhatif.whatif.drain import drain as play_drain
+from kwhatif.whatif.each import drain_each, outage_each
 from kwhatif.whatif.outage import outage as play_outage
 from kwhatif.whatif.played import named_nodes
 from kwhatif.whatif.session import Session
@@ -30,6 +31,7 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
     session: Session,
     *nodes: str,
     selector: str = "",
+    each: bool = False,
     ignore_daemonsets: bool = False,
     delete_emptydir_data: bool = False,
     force: bool = False,
@@ -46,6 +48,7 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
         session: the cluster; it stays as it is.
         nodes: names, globs, or label selectors such as `pool=general`; they are drained one after another.
         selector: instead of nodes, the labels that they have.
+        each: drain each of the nodes alone (`report.scenarios`).
         ignore_daemonsets: as kubectl's flag: pods of DaemonSets stay.
         delete_emptydir_data: as kubectl's flag: pods with local storage go.
         force: as kubectl's flag: pods without a controller go.
@@ -72,7 +75,8 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
     )
     names = named_nodes(session, nodes, _selector("--selector", selector))
     with rare_garbage_collection():
-        report = play_drain(session, names, options, _parameters(times))
+        play = drain_each if each else play_drain
+        report = play(session, names, options, _parameters(times))
     return worded(with_words(report))
 
 
@@ -80,6 +84,7 @@ def outage(
     session: Session,
     *nodes: str,
     selector: str = "",
+    each: str = "",
     deleted: bool = False,
     node_monitor_grace_period: str = "50s",
     **times: Unpack[Times],
@@ -90,6 +95,7 @@ def outage(
         session: the cluster; it stays as it is.
         nodes: names, globs, or label selectors such as `topology.kubernetes.io/zone=b`.
         selector: instead of nodes, the labels that they have.
+        each: instead of nodes, a label: for each of its values its nodes fail alone (`report.scenarios`).
         deleted: whether the Node objects go; else their kubelets fall silent.
         node_monitor_grace_period: after how long a silent node is lost: kube-controller-manager's flag.
         times: how long things take, see `Times`.
@@ -98,10 +104,12 @@ def outage(
         InputError: there is no such node, or the selector is not one.
         ValueError: a duration is none.
     """
-    names = named_nodes(session, nodes, _selector("--selector", selector))
+    names = () if each else named_nodes(session, nodes, _selector("--selector", selector))
     grace = _seconds("node-monitor-grace-period", node_monitor_grace_period) or 0.0
     with rare_garbage_collection():
         parameters = replace(_parameters(times), node_monitor_grace_period=grace)
+        if each:
+            return worded(outage_each(session, each, parameters, deleted=deleted))
         report = play_outage(session, names, parameters, deleted=deleted)
     return worded(with_words(report))
 

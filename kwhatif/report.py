@@ -18,7 +18,7 @@ from kwhatif.framework.evidence import Evidence
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.meta import FrozenMeta
 from kwhatif.queue.wakeup import Cause
-from kwhatif.story import Story
+from kwhatif.story import ScenarioRow, Story
 
 API_VERSION = "kwhatif.dev/v1"
 KUBERNETES_VERSION = "1.36"
@@ -628,6 +628,8 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     problems: tuple[ProblemRow, ...] = ()
     #: What follows, of commands that play it forward.
     story: Story | None = None
+    #: Of `drain --each` and `outage --each`, the worst first.
+    scenarios: tuple[ScenarioRow, ...] = ()
 
     def to_json(self, indent: int = 0) -> str:
         """What `-o json` prints: on one line, or with that many blanks for each level."""

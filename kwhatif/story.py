@@ -130,6 +130,13 @@ class VerdictRow(_Row):
     seconds: float
 
 
+class ScenarioRow(_Row):
+    """One of many drains or outages, each alone: the name of the node, or the value of the label."""
+
+    scenario: str
+    verdict: VerdictRow
+
+
 class CycleRow(_Row):
     """One round of what comes back for ever; `events` are the ids of its first and its last event."""
 

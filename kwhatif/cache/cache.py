@@ -120,20 +120,22 @@ class Cache:
         self._add(info)
         return None
 
-    def update_pod(self, pod: Pod) -> str | None:
+    def update_pod(self, before: Pod, after: Pod) -> str | None:
         """A pod on a node has changed. It comes last on its node from now on, whatever has changed.
+
+        It may have another UID: watching began anew, and meanwhile it was replaced by one of its name.
 
         Raises:
             CacheCorruptedError: it is on another node than before.
         """
-        info = PodInfo(pod)
-        there = self._pods.get(info.uid)
+        old, info = PodInfo(before), PodInfo(after)
+        there = self._pods.get(old.uid)
         if there is None:
-            return f"pod {_name(info)} is not added to scheduler cache, so cannot be updated"
-        if info.uid in self._assumed:
-            return f"assumed pod {_name(info)} should not be updated"
+            return f"pod {_name(old)} is not added to scheduler cache, so cannot be updated"
+        if old.uid in self._assumed:
+            return f"assumed pod {_name(old)} should not be updated"
         if _node(there) != _node(info):
-            raise CacheCorruptedError(f"pod {_name(info)} is on {_node(there)}, and now said to be on {_node(info)}")
+            raise CacheCorruptedError(f"pod {_name(old)} is on {_node(there)}, and now said to be on {_node(info)}")
         self._remove(there)
         self._add(info)
         return None

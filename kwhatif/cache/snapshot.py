@@ -25,6 +25,8 @@ class Snapshot:
         #: By node, its images; how many nodes have an image is as of the last update that copied the node.
         self.images: dict[str, Mapping[str, ImageState]] = {}
         self._infos: dict[str, NodeInfo] = {}
+        #: By node, the claims that its pods use.
+        self._claims: dict[str, AbstractSet[str]] = {}
         self._order: list[str] = []
         self._with_affinity: list[str] = []
         self._with_required_anti_affinity: list[str] = []
@@ -103,8 +105,9 @@ class Snapshot:
                 continue
             before, after = self._infos.get(name), cached.share()
             new |= before is None
-            lists |= before is None or _listing(before) != _listing(after)
-            self._infos[name] = after
+            claims = _claims(after)
+            lists |= before is None or _lists(before) != _lists(after) or self._claims[name] != claims
+            self._infos[name], self._claims[name] = after, claims
             self.images[name] = images.of(after)
         return new, lists
 
@@ -112,20 +115,21 @@ class Snapshot:
         """Forget so many of the nodes that do not exist any more."""
         gone = [name for name in self._infos if name not in nodes or not nodes[name].real]
         for name in gone[:number]:
-            del self._infos[name]
+            del self._infos[name], self._claims[name]
             del self.images[name]
 
     def _make_lists(self) -> None:
         nodes = self.nodes
         self._with_affinity = [node.name for node in nodes if node.with_affinity]
         self._with_required_anti_affinity = [node.name for node in nodes if node.with_required_anti_affinity]
-        self._used_claims = frozenset[str]().union(*map(_claims, nodes))
+        self._used_claims = frozenset[str]().union(*(self._claims[node.name] for node in nodes))
 
 
 def _claims(node: NodeInfo) -> AbstractSet[str]:
-    return {f"{pod.namespace}/{name}" for pod in node.pods for name in pod.claim_names}
+    using = (pod for pod in node.pods if pod.pod.spec.volumes)
+    return {f"{pod.namespace}/{name}" for pod in using for name in pod.claim_names}
 
 
-def _listing(node: NodeInfo) -> tuple[bool, bool, AbstractSet[str]]:
-    """What decides which lists the node is in."""
-    return bool(node.with_affinity), bool(node.with_required_anti_affinity), _claims(node)
+def _lists(node: NodeInfo) -> tuple[bool, bool]:
+    """Which lists the node is in."""
+    return bool(node.with_affinity), bool(node.with_required_anti_affinity)

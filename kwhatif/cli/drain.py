@@ -30,6 +30,7 @@ def drain(
     cluster: Source,
     nodes: Nodes = None,
     selector: Selector = None,
+    each: Annotated[bool, typer.Option("--each", help="Each of the nodes alone: which can be drained?")] = False,
     ignore_daemonsets: Annotated[
         bool, typer.Option("--ignore-daemonsets", help="Let pods of DaemonSets stay.", rich_help_panel=KUBECTL)
     ] = False,
@@ -89,6 +90,7 @@ def drain(
     \b
     Examples:
       kwhatif drain general-a1 --ignore-daemonsets --from cluster.yaml
+      kwhatif drain --each pool=general --ignore-daemonsets --from cluster.yaml
       kwhatif drain -l pool=general --ignore-daemonsets --delete-emptydir-data --timeout 10m
     """
     import kwhatif
@@ -105,6 +107,7 @@ def drain(
             session,
             *(nodes or ()),
             selector=selector or "",
+            each=each,
             ignore_daemonsets=ignore_daemonsets,
             delete_emptydir_data=delete_emptydir_data,
             force=force,

@@ -26,6 +26,9 @@ def outage(
     selector: Annotated[
         str | None, typer.Option("--selector", "-l", metavar="LABELS", help="The nodes with these labels.")
     ] = None,
+    each: Annotated[
+        str, typer.Option("--each", metavar="KEY", help="For each value of this label, the nodes that have it, alone.")
+    ] = "",
     deleted: Annotated[
         bool, typer.Option("--deleted", help="The Node objects go, too. Without it, kubelets fall silent.")
     ] = False,
@@ -50,12 +53,13 @@ def outage(
     \b
     Examples:
       kwhatif outage general-a1 --from cluster.yaml
+      kwhatif outage --each topology.kubernetes.io/zone --from cluster.yaml
       kwhatif outage topology.kubernetes.io/zone=eu-west-1a --from cluster.yaml
     """
     import kwhatif
 
-    if bool(nodes) is bool(selector):
-        raise typer.BadParameter("name nodes, or their labels with -l", param_hint="NODE")
+    if [bool(nodes), bool(selector), bool(each)].count(True) != 1:
+        raise typer.BadParameter("name nodes, or their labels with -l, or a label with --each", param_hint="NODE")
     conditions = parse_conditions(fail_on, strict=cluster.strict)
 
     def ask(session: Session, manifests: Sequence[str]) -> Report:
@@ -64,6 +68,7 @@ def outage(
             session,
             *(nodes or ()),
             selector=selector or "",
+            each=each,
             deleted=deleted,
             node_monitor_grace_period=node_monitor_grace_period,
             start=start,

@@ -8,7 +8,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.render.amounts import plural, some
+from kwhatif.render.detail import Detail
 from kwhatif.render.text import BAD, GOOD, WARN, table, text
+from kwhatif.report import Report
 from kwhatif.story import Story, VerdictRow
 
 #: More pods of a wave are counted, not named.
@@ -67,3 +69,23 @@ def waves_and_blocked(story: Story) -> Iterator[RenderableType]:
         for (why, remedy), pods in groups.items():
             made.add_row(text(some(pods), WARN), text(why), text(remedy or "-"))
         yield made
+
+
+def scenarios_table(report: Report, detail: Detail) -> Iterator[RenderableType]:
+    """Which may go, in one line; then all of them, the worst first."""
+    rows = report.scenarios
+    bad = [row.scenario for row in rows if not row.verdict.ok]
+    may = "can be drained" if report.command == "drain" else "may fail"
+    sign, style = ("✘", BAD) if bad else ("✔", GOOD)
+    count = len(rows) - len(bad)
+    said = f"any one of {len(rows):,} {may}" if not bad else f"{count:,} of {len(rows):,} {may}, not {some(bad)}"
+    yield Text.assemble((sign, style), " ", text(said, style))
+    if detail.quiet:
+        return
+    numbers = ("PODS", "PENDING", "IN TURN", "AFTER")
+    made = table("WHICH", "MAY GO", *numbers, "WHY NOT", right=numbers)
+    for row in rows:
+        verdict = row.verdict
+        cells = (row.scenario, "yes" if verdict.ok else "no", verdict.moved, len(verdict.pending), verdict.preempted)
+        made.add_row(*(text(cell) for cell in cells), text(f"{verdict.seconds:g} s"), text(verdict.why or "-"))
+    yield made

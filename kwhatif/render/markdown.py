@@ -13,6 +13,7 @@ from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
 from kwhatif.render.markdown_deschedule import deschedule_parts
 from kwhatif.render.markdown_queue import queue_parts
+from kwhatif.render.markdown_story import story_parts
 from kwhatif.render.markdown_text import SIGNS, ZERO_WIDTH_SPACE, cell, code, limited, prose, rows_of
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
@@ -32,7 +33,9 @@ _VERDICTS = {"pass": "✅ The gate passes", "warn": "⚠️ The gate passes, wit
 
 def to_markdown(report: Report) -> str:
     """A heading with the verdict, a table, the findings; everything from manifests and cluster is inert."""
-    if report.queue is not None:
+    if report.story is not None:
+        parts = story_parts(report.story)
+    elif report.queue is not None:
         parts = queue_parts(report.queue)
     elif report.deschedule is not None:
         parts = deschedule_parts(report.deschedule)

@@ -111,7 +111,7 @@ def _owners(pending: Sequence[PendingRow]) -> str:
 
 def _summary(story: Story) -> str:
     gone = sum(row.initial for row in story.gone)
-    changed = sum(map(_is_different, story.workloads))
+    changed = sum(map(is_different, story.workloads))
     if not gone and not changed:
         return "nothing is different"
     parts = [f"{plural(changed, 'workload')} different"] if changed else []
@@ -120,7 +120,8 @@ def _summary(story: Story) -> str:
     return ", ".join(parts)
 
 
-def _is_different(row: StoryWorkloadRow) -> bool:
+def is_different(row: StoryWorkloadRow) -> bool:
+    """Whether its pods are elsewhere in the end, or fewer were ready in between."""
     return row.before != row.after or row.ready_lowest < row.ready_before
 
 
@@ -135,8 +136,8 @@ def story_tables(story: Story, detail: Detail) -> Iterator[RenderableType]:
         return
     yield from waves_and_blocked(story)
     yield from _workloads(story)
-    yield from _gone(story)
-    yield from _pending(story)
+    yield from _counted("GONE", gone_rows(story))
+    yield from _counted("PENDING", pending_rows(story))
     yield from _budgets(story)
     is_whole = story.verdict is None or detail.wide
     yield from (_commands(story) if is_whole or detail.explain else ())
@@ -146,45 +147,53 @@ def story_tables(story: Story, detail: Detail) -> Iterator[RenderableType]:
 
 
 def _workloads(story: Story) -> Iterator[RenderableType]:
-    rows = [row for row in story.workloads if _is_different(row) or row.pending]
+    rows = [row for row in story.workloads if is_different(row) or row.pending]
     if not rows:
         return
     made = table("WORKLOAD", "BEFORE", "AFTER", "PENDING", "READY", "LOWEST", right=("PENDING", "READY", "LOWEST"))
     for row in rows:
         style = WARN if row.pending or row.ready_after < row.ready_before else ""
-        cells = (row.workload, _nodes(row.before), _nodes(row.after), row.pending or "-", row.ready_after)
+        cells = (
+            row.workload,
+            nodes_in_words(row.before),
+            nodes_in_words(row.after),
+            row.pending or "-",
+            row.ready_after,
+        )
         made.add_row(*(text(cell, style) for cell in (*cells, row.ready_lowest)))
     yield made
 
 
-def _nodes(counts: dict[str, int]) -> str:
+def nodes_in_words(counts: dict[str, int]) -> str:
+    """`a, b (2)`."""
     return some([f"{node} ({count})" if count > 1 else node for node, count in counts.items()], 4) or "-"
 
 
-def _gone(story: Story) -> Iterator[RenderableType]:
-    if not story.gone:
-        return
-    groups: dict[tuple[object, ...], int] = {}
+def gone_rows(story: Story) -> list[tuple[str, int, str]]:
+    """Who is gone: the workload, how many of its pods, and from where and why."""
+    groups: dict[tuple[str, str], int] = {}
     for row in story.gone:
-        place = row.owner or f"Pod {row.pod}", row.node or "-", HOW[row.how], row.by if row.how == "Preempted" else ""
+        why = f"{HOW[row.how]} for {row.by}" if row.by and row.how == "Preempted" else HOW[row.how]
+        place = row.owner or f"Pod {row.pod}", f"{why} on {row.node}" if row.node else why
         groups[place] = groups.get(place, 0) + 1
-    made = table("GONE", "PODS", "FROM", "WHY", right=("PODS",))
-    for (owner, node, how, by), count in groups.items():
-        made.add_row(text(owner), text(count), text(node), text(f"{how} for {by}" if by else how))
-    yield made
+    return [(who, count, why) for (who, why), count in groups.items()]
 
 
-def _pending(story: Story) -> Iterator[RenderableType]:
-    if not story.pending:
-        return
+def pending_rows(story: Story) -> list[tuple[str, int, str]]:
+    """Who waits for a node: the workload, how many of its pods, and the scheduler's message."""
     groups: dict[tuple[str, str], int] = {}
     for row in story.pending:
-        place = row.owner or f"Pod {row.pod}", row.message
+        place = row.owner or f"Pod {row.pod}", row.message or "not tried"
         groups[place] = groups.get(place, 0) + 1
-    made = table("PENDING", "PODS", "WHY", right=("PODS",))
-    for (owner, message), count in groups.items():
-        made.add_row(text(owner), text(count), text(message or "not tried"))
-    yield made
+    return [(who, count, why) for (who, why), count in groups.items()]
+
+
+def _counted(title: str, rows: Sequence[tuple[str, int, str]]) -> Iterator[RenderableType]:
+    if rows:
+        made = table(title, "PODS", "WHY", right=("PODS",))
+        for row in rows:
+            made.add_row(*map(text, row))
+        yield made
 
 
 def _budgets(story: Story) -> Iterator[RenderableType]:

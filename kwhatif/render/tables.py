@@ -14,6 +14,7 @@ from kwhatif.render.amounts import plural, seconds
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.deschedule import deschedule
 from kwhatif.render.detail import MANY, Detail
+from kwhatif.render.drain import scenarios_table
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.gate import gate, queued_before
 from kwhatif.render.node_names import NodeNames, nodes_in
@@ -47,6 +48,8 @@ def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
 
 
 def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
+    if report.scenarios:
+        return scenarios_table(report, detail)
     if report.story is not None:
         return story_tables(report.story, detail)
     if report.queue is not None:

@@ -6,18 +6,18 @@ nanoseconds since the epoch, each a little later than the one before, so that no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from msgspec.structs import replace
 
+from kwhatif.batch.cache import BatchCache, Cycles
+from kwhatif.batch.result import ScheduleResult
 from kwhatif.controllers.contract import DeletePod
-from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.diagnosis import NO_NODES
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.pod import Pod, PodCondition
-from kwhatif.preemption.candidate import Preemption
 from kwhatif.queue.event_handlers import EventHandlers
 from kwhatif.queue.failure import FailedAttempt, handle_failure
 from kwhatif.queue.nominator import pod_lister
@@ -47,7 +47,11 @@ class Scheduler:
         self._preempting = Preempting(self._lister)
         queues = {name: queue_profile(profile, world.state, self._preempting) for name, profile in profiles.items()}
         #: A pod that was popped is not asked again whether it may enter the queue.
-        self._profiles = {name: replace(profile, pre_enqueue=()) for name, profile in profiles.items()}
+        cycles = Cycles()
+        self._caches = {
+            name: BatchCache(replace(profile, pre_enqueue=()), world.state, cycles)
+            for name, profile in profiles.items()
+        }
         self.queue = SchedulingQueue(queues, cluster)
         self._handlers = EventHandlers(self.queue, profiles.keys(), self)
         self._ticks = 0
@@ -57,8 +61,6 @@ class Scheduler:
         #: UID of a pod -> the event because of which it is tried next.
         self._causes: dict[str, int | None] = {}
         self._event: int | None = None
-        #: Attempts that several nodes tied for, so that convention has decided.
-        self.ties = 0
         self.attempts = 0
         for info in sorted(world.state.pending.values(), key=lambda info: info.pod.metadata.creation_timestamp or ""):
             if info.pod.spec.scheduler_name in profiles and info.pod.metadata.deletion_timestamp is None:
@@ -129,46 +131,36 @@ class Scheduler:
             return info.uid
         self.attempts += 1
         because = self._causes.pop(info.uid, None)
-        profile = self._profiles[pod.spec.scheduler_name or DEFAULT_SCHEDULER]
-        result = attempt(profile, info.pod_info, self._world.state)
-        if result.scores is None:
-            self._fail(info, result, because)
+        result = self._caches[pod.spec.scheduler_name or DEFAULT_SCHEDULER].attempt(info.pod_info)
+        if result.outcome == "Placed" and result.node is not None:
+            self._bind(info, result, result.node, because)
         else:
-            best = result.scores.best()
-            self.ties += len(best) > 1
-            self._bind(info, result, min(best), because)
+            self._fail(info, result, because)
         return info.uid
 
     # --- no node -------------------------------------------------------------------------------------
 
-    def _fail(self, info: QueuedPodInfo, result: Attempt, because: int | None) -> None:
-        found = result.post_filter
-        nominated = "" if found is None else found.nominated
-        outcome = None if found is None else found.outcome
-        victims: list[PodInfo] = []
-        if isinstance(outcome, Preemption) and outcome.node:
-            victims = [victim for victim in outcome.candidates[0].pods if not victim.terminating]
-            self.ties += len(outcome.ties) > 1
+    def _fail(self, info: QueuedPodInfo, result: ScheduleResult, because: int | None) -> None:
+        candidate = result.candidate
+        victims = [] if candidate is None else [victim for victim in candidate.pods if not victim.terminating]
         if victims:
             self._preempting.start(info.uid)
-        no_verdict = result.failed or result.message == NO_NODES
-        rejectors = () if no_verdict else sorted(result.cycle.unschedulable_plugins)
-        reason = "SchedulerError" if result.failed else "Unschedulable"
+        failed = result.whole is not None and result.whole.failed
+        nominated = result.nominated
         event = self._note_failure(info, result.message, nominated, because)
+        rejectors = () if failed or result.message == NO_NODES else result.rejectors
         pod = handle_failure(self.queue, info, FailedAttempt(rejectors, (), nominated), self._lister)
         if pod is not None:
             self._remember_nomination(info)
-            self._patch(pod, reason, nominated, event)
-        if isinstance(outcome, Preemption) and victims:
-            self._preempt(info, outcome, victims, event)
+            self._patch(pod, "SchedulerError" if failed else "Unschedulable", nominated, event)
+        if victims:
+            self._preempt(info, result.cleared_nominations, victims, event)
 
-    def _note_failure(
-        self, info: QueuedPodInfo, message: str, nominated: str | None, because: int | None
-    ) -> int | None:
+    def _note_failure(self, info: QueuedPodInfo, message: str, nominated: str, because: int | None) -> int | None:
         same = self.messages.get(info.uid) == message
         self.messages[info.uid] = message
         now = info.pod_info.pod.status.nominated_node_name
-        if same and nominated in (None, now):
+        if same and nominated == now:
             return because
         verb = "nominated" if nominated and nominated != now else "unschedulable"
         return self._world.note(because, ACTOR, verb, f"Pod {info.key}", nominated, message)
@@ -180,20 +172,22 @@ class Scheduler:
         if node != there and info.key in self._world.state.pending:
             self._world.state.apply(Nominate(info.key, node))
 
-    def _patch(self, pod: Pod, reason: str, nominated: str | None, event: int | None) -> None:
+    def _patch(self, pod: Pod, reason: str, nominated: str, event: int | None) -> None:
         world = self._world
         time = world.stamp(world.now)
         condition = PodCondition(type="PodScheduled", status="False", reason=reason, last_transition_time=time)
         after = with_condition(pod, condition)
-        if nominated is not None and nominated != pod.status.nominated_node_name:
+        if nominated != pod.status.nominated_node_name:
             after = replace(after, status=replace(after.status, nominated_node_name=nominated))
         if after is not pod:
             world.put(after, event)
 
-    def _preempt(self, info: QueuedPodInfo, outcome: Preemption, victims: list[PodInfo], event: int | None) -> None:
+    def _preempt(
+        self, info: QueuedPodInfo, cleared: Sequence[PodInfo], victims: list[PodInfo], event: int | None
+    ) -> None:
         """All but the last victim are deleted, then the last one (`prepareCandidateAsync` in `executor.go`)."""
         world = self._world
-        for other in outcome.cleared_nominations:
+        for other in cleared:
             pod = world.state.cluster.get(Pod, other.key)
             if pod is not None and pod.status.nominated_node_name:
                 world.put(replace(pod, status=replace(pod.status, nominated_node_name="")), event)
@@ -206,9 +200,9 @@ class Scheduler:
 
     # --- a node --------------------------------------------------------------------------------------
 
-    def _bind(self, info: QueuedPodInfo, result: Attempt, node: str, because: int | None) -> None:
+    def _bind(self, info: QueuedPodInfo, result: ScheduleResult, node: str, because: int | None) -> None:
         world = self._world
-        reserved = result.cycle.reserve(world.state.by_name[node])
+        reserved = result.reserve(world.state.by_name[node])
         self.queue.nominator.delete(info.uid)
         self.queue.done(info.uid)
         self.messages.pop(info.uid, None)

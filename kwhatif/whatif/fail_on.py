@@ -37,6 +37,13 @@ def _ends(words: Collection[str]) -> Callable[[Report], bool]:
     return lambda report: report.story is not None and report.story.settled in words
 
 
+def _does_harm(report: Report) -> bool:
+    verdicts = [row.verdict for row in report.scenarios]
+    if report.story is not None and report.story.verdict is not None:
+        verdicts.append(report.story.verdict)
+    return any(not verdict.ok for verdict in verdicts)
+
+
 CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "unschedulable": lambda report: any(map(_stays_pending, report.decisions)) or any(map(_hangs, report.workloads)),
     "rollout": lambda report: any(map(_hangs, report.workloads)),
@@ -53,9 +60,7 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "pending": lambda report: (report.story is not None and bool(report.story.pending)) or _lands("Pending")(report),
     "stalled": _ends(("stalled", "rollout-stuck")),
     "cycling": _ends(("cycling", "horizon")),
-    "harm": lambda report: (
-        report.story is not None and report.story.verdict is not None and not report.story.verdict.ok
-    ),
+    "harm": _does_harm,
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }
 #: Other spellings: a policy's, and the name that budgets have in kubectl.

@@ -89,8 +89,11 @@ class _Maker:
         if self.maybe(0.45):
             self.remove(uid)
             return
-        after = self.again(self.pods[uid])
-        self.say("UpdatePod", old=self.pods[uid], new=after)
+        before = self.pods.pop(uid)
+        after = self.again(before)
+        if self.maybe(0.1):  # watching began anew, and meanwhile another pod of its name has come
+            after["metadata"]["uid"] = uid = f"u{self.version}"
+        self.say("UpdatePod", old=before, new=after)
         self.pods[uid] = after
 
     def remove(self, uid: str) -> None:

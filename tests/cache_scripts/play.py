@@ -63,7 +63,7 @@ class Player:
             "AssumePod": lambda: cache.assume_pod(new),
             "ForgetPod": lambda: cache.forget_pod(old),
             "AddPod": lambda: cache.add_pod(new),
-            "UpdatePod": lambda: cache.update_pod(new),
+            "UpdatePod": lambda: cache.update_pod(old, new),
             "RemovePod": lambda: cache.remove_pod(old),
             "AddNode": lambda: cache.add_node(new),
             "UpdateNode": lambda: cache.update_node(old, new),

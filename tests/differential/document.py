@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -71,8 +72,19 @@ def write(table: Table, path: Path, version: str, seed: int) -> str | None:
         return f"{fewest} cases of {family} are fewer than {LEAST}"
     if table.disagreements():
         return f"{table.disagreements()} cases disagree"
-    path.write_text(page(table, path.parents[1] / "fixtures" / "conformance", version, seed))
+    new = page(table, path.parents[1] / "fixtures" / "conformance", version, seed)
+    path.write_text(new + _others(path, new))
     return None
+
+
+def _others(path: Path, new: str) -> str:
+    """What other comparisons have written into the page: all sections that this one does not have."""
+    if not path.exists():
+        return ""
+    sections = re.split(r"^(?=## )", path.read_text(), flags=re.MULTILINE)[1:]
+    headings = set(new.splitlines())
+    others = [section.strip() for section in sections if section.splitlines()[0] not in headings]
+    return "".join(f"\n{section}\n" for section in others)
 
 
 def page(table: Table, stored: Path, version: str, seed: int) -> str:

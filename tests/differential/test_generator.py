@@ -72,3 +72,17 @@ def test_the_document_lists_what_was_found(tmp_path: Path) -> None:
     assert "| ports | 2,000 | 2,000 | 1,500 | 500 | 0 | 0 | 0 | 0 | 0 | 0 |" in text
     assert "| ports/101 | a port of a sidecar was overlooked |" in text
     assert "make conformance N=2000 SEED=7" in text
+
+
+def test_the_document_keeps_what_other_comparisons_have_written(tmp_path: Path) -> None:
+    (tmp_path / "fixtures" / "conformance").mkdir(parents=True)
+    page = tmp_path / "conformance" / "conformance.md"
+    page.parent.mkdir()
+    table = Table(["ports"])
+    table.add(Tally("ports", 2000, Counter(fits=2000), 0, []))
+    document.write(table, page, "v1.36.2", 7)
+    alone = page.read_text()
+    page.write_text(alone + "\n## The scheduling queue\n\nAll agree.\n\n## The last\n\nSo do these.\n")
+    together = page.read_text()
+    document.write(table, page, "v1.36.2", 7)
+    assert page.read_text() == together

@@ -115,7 +115,7 @@ class Caches(RuleBasedStateMachine):
             assert self.cache.remove_pod(before) is None
             return
         self.pods[uid] = builds_pod(int(uid[1:]), before.spec.node_name, "3", look)
-        assert self.cache.update_pod(self.pods[uid]) is None
+        assert self.cache.update_pod(before, self.pods[uid]) is None
 
     @rule()
     def update_the_lazy_one(self) -> None:

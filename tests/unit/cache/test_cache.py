@@ -6,6 +6,7 @@ import pytest
 
 from kwhatif.cache.cache import Cache, CacheCorruptedError
 from kwhatif.cache.snapshot import Snapshot
+from kwhatif.model.pod import Pod
 from kwhatif.state.change import Bind, Delete
 from tests.builders import HOSTNAME, ZONE, PodBuilder, affinity_term, node, pod, selector, snapshot
 
@@ -29,6 +30,10 @@ def given(*pods: PodBuilder) -> tuple[Cache, Snapshot]:
 
 def names(cache: Cache, where: str = "n1") -> list[str]:
     return [one.name for one in cache.nodes[where].info.pods]
+
+
+def update(cache: Cache, one: Pod) -> str | None:
+    return cache.update_pod(one, one)
 
 
 # --- pods ---------------------------------------------------------------------------------------------------
@@ -63,9 +68,16 @@ def test_a_pod_may_be_confirmed_on_another_node_than_assumed() -> None:
 
 def test_an_update_puts_a_pod_last_and_the_last_one_into_its_place() -> None:
     cache, _ = given(on("a"), on("b"), on("c"))
-    assert cache.update_pod(on("a").cpu("2").build()) is None
+    assert cache.update_pod(on("a").build(), on("a").cpu("2").build()) is None
     assert names(cache) == ["c", "b", "a"]
     assert cache.nodes["n1"].info.cpu == 4000
+
+
+def test_an_update_may_bring_another_pod_of_the_same_name() -> None:
+    cache, _ = given(on("a", uid="1"))
+    assert cache.update_pod(on("a", uid="1").build(), on("a", uid="2").build()) is None
+    assert list(cache.pods) == ["2"]
+    assert names(cache) == ["a"]
 
 
 def test_a_port_is_free_when_one_of_two_pods_goes_and_stays_so_when_the_node_changes() -> None:
@@ -102,9 +114,9 @@ def test_pods_of_one_name_are_two() -> None:
             "pod uid-assumed(default/assumed) was assumed on n2 but assigned to n1",
         ),
         (Cache.forget_pod, on("unknown"), None),
-        (Cache.update_pod, on("assumed"), "assumed pod uid-assumed(default/assumed) should not be updated"),
+        (update, on("assumed"), "assumed pod uid-assumed(default/assumed) should not be updated"),
         (
-            Cache.update_pod,
+            update,
             on("unknown"),
             "pod uid-unknown(default/unknown) is not added to scheduler cache, so cannot be updated",
         ),
@@ -126,7 +138,7 @@ def test_what_is_refused_changes_nothing(call: object, who: PodBuilder, error: s
     assert cache.assumed == {"uid-assumed"}
 
 
-@pytest.mark.parametrize("call", [Cache.update_pod, Cache.remove_pod])
+@pytest.mark.parametrize("call", [update, Cache.remove_pod])
 def test_a_pod_that_moves_is_a_broken_cache(call: object) -> None:
     cache, _ = given(on("a"))
     assert callable(call)

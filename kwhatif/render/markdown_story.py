@@ -1,0 +1,32 @@
+"""`kwhatif simulate` in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.render.markdown_text import cell, prose, rows_of
+from kwhatif.render.story import gone_rows, headline, is_different, nodes_in_words, pending_rows
+from kwhatif.story import Story
+
+
+def story_parts(story: Story) -> Iterator[str]:
+    """A heading with the verdict, what is different, who is gone, who waits."""
+    yield f"### {'✅' if story.settled == 'settled' else '❌'} {prose(headline(story))}"
+    different = [row for row in story.workloads if is_different(row) or row.pending]
+    if different:
+        yield ""
+        places = (
+            (cell(row.workload), prose(nodes_in_words(row.before)), prose(nodes_in_words(row.after)), str(row.pending))
+            for row in different
+        )
+        yield from rows_of(("Workload", "Before", "After", "Pending"), places)
+    for title, rows in (("Gone", gone_rows(story)), ("Pending", pending_rows(story))):
+        if rows:
+            yield ""
+            yield from rows_of(
+                (title, "Pods", "Why"), ((cell(who), str(count), prose(why)) for who, count, why in rows)
+            )
+    if story.cycle is not None:
+        yield from ("", "What would end it:", "")
+        yield from (f"- {prose(remedy)}" for remedy in story.cycle.remedies)
+    yield from ("", prose(f"Assumed: {'; '.join(story.assumptions)}."))
