@@ -80,10 +80,12 @@ class Drained(Played):
     def command(self) -> CommandRow:
         """The command, and what it prints."""
         end = self.engine.ended.get(self.drain.name, self.engine.clock.now)
+        errors = [error for failed in self.drain.failures.values() for error in failed]
         return CommandRow(
             command=f"drain {' '.join(self.drain.nodes)}",
             ok=self.drain.ok if self.drain.done else None,
             seconds=round(end - self.start, 3),
+            why=joined(errors) if errors else "",
             output=tuple(self.drain.output),
         )
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.controllers.contract import Create, DeletePod, Remove, Update, Write
 from kwhatif.controllers.drain import Drain
+from kwhatif.controllers.drain_filters import joined
 from kwhatif.edits import edit as edits
 from kwhatif.edits.drain_flags import drain_options
 from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Settle, Wait, Wrong
@@ -111,7 +112,14 @@ class _Playing:
         for text, drain, start in self._drains:
             end = self.engine.ended.get(drain.name, self.engine.clock.now)
             ok = drain.ok if drain.done else None
-            yield CommandRow(command=text, ok=ok, seconds=round(end - start, 3), output=tuple(drain.output))
+            errors = [error for failed in drain.failures.values() for error in failed]
+            yield CommandRow(
+                command=text,
+                ok=ok,
+                seconds=round(end - start, 3),
+                why=joined(errors) if errors else "",
+                output=tuple(drain.output),
+            )
 
     def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:
         lookup = Lookup(self.engine.world.state.cluster, self._namespace)
