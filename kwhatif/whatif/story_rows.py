@@ -155,7 +155,9 @@ def _nodes(engine: Engine) -> Iterator[StoryNodeRow]:
         was, now = before.get(name), after.get(name)
         if was is now or (was and now and _state(was) == _state(now)):
             continue
-        yield StoryNodeRow(node=name, before=was and _words(was), after=now and _words(now))
+        yield StoryNodeRow(
+            node=name, before=None if was is None else _words(was), after=None if now is None else _words(now)
+        )
 
 
 def _state(node: Node) -> tuple[object, ...]:
