@@ -176,4 +176,4 @@ def test_entries_of_a_list_say_their_version() -> None:
     entries = [{"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 5}]
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": entries})
     with pytest.raises(InputError, match=r"items\[0\] \(PriorityClass high\): apiVersion: is not set"):
-        read_cluster(["-"], io.BytesIO(text.encode()))
+        load(stdin=text)
