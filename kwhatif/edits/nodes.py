@@ -107,11 +107,12 @@ def _interleaved(nodes: list[Node], drivers: list[CSINode]) -> tuple[Change, ...
 
 
 def _free_names(edit: AddNodes, lookup: Lookup) -> Iterator[str]:
-    """Made up, and saying so."""
+    """Made up, and saying so; a domain that all nodes share stays at the end."""
     nodes, number, found = lookup.cluster.all(Node), 0, 0
+    host, dot, domain = edit.like.partition(".")
     while found < edit.count:
         number += 1
-        name = f"{edit.like}-new-{number}"
+        name = f"{host}-new-{number}{dot}{domain}"
         if name not in nodes:
             found += 1
             yield name

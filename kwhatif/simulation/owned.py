@@ -48,6 +48,11 @@ class Owned:
         if new is not None and after is not None:
             self._keys.setdefault(new, {})[key_of(after)] = None
 
+    def count(self, owner: KubernetesObject, kind: type) -> int:
+        """How many there are."""
+        meta = owner.metadata
+        return len(self._keys.get((type(owner).__name__, meta.namespace, meta.name, kind), ()))
+
     def of(self, owner: KubernetesObject, kind: type) -> list[Any]:
         """The objects of that kind that `owner` controls."""
         meta = owner.metadata

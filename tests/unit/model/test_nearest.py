@@ -13,6 +13,7 @@ from kwhatif.model.nearest import nearest
         ("acelerator", ["zone", "accelerator", "hostname"], ["accelerator"]),
         ("deployment", ["Deployment", "DaemonSet"], ["Deployment"]),
         ("chekout/web", ["checkout/web", "catalog/web", "ml/trainer"], ["checkout/web"]),
+        ("a-1", ["a-2", "a-1.eu.internal", "a-11.eu.internal"], ["a-1.eu.internal"]),
         ("x", ["zone", "accelerator"], []),
         ("x", [], []),
     ],
