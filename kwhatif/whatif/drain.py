@@ -40,7 +40,7 @@ def drain(session: Session, nodes: tuple[str, ...], options: DrainOptions, param
     """
     played = Drained(session, nodes, options, parameters)
     blocked = tuple(_with_remedies(played))
-    report = session.report("drain", (), (*session.caveats, *session.stale()))
+    report = session.report("drain", (), (*session.caveats, *session.stale(), *played.caveats()))
     return replace(report, story=played.story(blocked))
 
 

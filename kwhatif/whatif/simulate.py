@@ -52,7 +52,7 @@ def simulate(session: Session, steps: Sequence[Given], parameters: Parameters, n
         if not _goes_on_at_once(step.edit, None if after is None else after.edit):
             playing.engine.settle()
     story = story_of(playing.engine, tuple(playing.commands))
-    caveats = (*session.caveats, *session.stale(), *playing.caveats, *caveats_of_story(playing.engine))
+    caveats = (*session.caveats, *session.stale(), *playing.caveats, *caveats_of_story(playing.engine, session.cluster))
     report = session.report("simulate", (), caveats)
     return replace(report, story=story)
 
