@@ -158,11 +158,11 @@ def _check(resource: Resource, fragment: Any) -> None:
         message = finding.message if finding.is_lax else f"{to_text(finding.path)}: {finding.message}"
         raise Wrong(message, finding.hint)
 
-    def tell(message: str, path: FieldPath, hint: str = "") -> None:
+    def refuse(message: str, path: FieldPath, hint: str = "") -> None:
         raise Wrong(f"{to_text(path)}: {message}", hint)
 
-    read = reader(resource.type)(fragment, (), tell)
-    CANDIDATES.validate(msgspec.convert({**read, "kind": resource.kind}, resource.type), tell)  # type: ignore[arg-type]
+    read = reader(resource.type)(fragment, (), refuse)
+    CANDIDATES.validate(msgspec.convert({**read, "kind": resource.kind}, resource.type), refuse)  # type: ignore[arg-type]
 
 
 class _Path:
