@@ -19,6 +19,7 @@ from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.incremental import Incremental, NormalizesByRange, apply_pod_change
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import Scores, score_nodes
+from kwhatif.framework.status import Code
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota
 from kwhatif.model.storage import (
@@ -58,6 +59,8 @@ _OF_VOLUMES = frozenset((PersistentVolume, StorageClass, CSINode, CSIDriver, CSI
 class Batch:
     """Either all pods fail as the first one did, or there are `_feasible`, `_candidates`, or both.
 
+    Of a failure, `_candidates` keep why there are none.
+
     A pod that evicts more than it needs makes room for the next one, which then needs to evict nobody.
     """
 
@@ -74,7 +77,7 @@ class Batch:
         self._feasible: FeasibleNodes | None = None
         found = whole.post_filter.outcome if whole.post_filter else None
         #: What preemption came to, until there are `_candidates`.
-        self._found = found if isinstance(found, Preemption) and found.node else None
+        self._found = found if isinstance(found, Preemption) and (found.node or _tried_all(whole)) else None
         self._budgets = Budgets(self._origin.cluster) if self._found else None
         self._candidates: EvictionCandidates | None = None
         plugins = self._cycle.profile.plugins
@@ -150,7 +153,11 @@ class Batch:
         if touched is None or not self._is_harmless(touched, state):
             return False
         if self._failure is not None:
-            return not touched.nodes
+            if not touched.nodes and not any(kind is PodDisruptionBudget for kind, _ in touched.objects):
+                return True
+            if self._found is None:
+                return not touched.nodes
+            self._failure = None
         self._rank_candidates()
         budgets = {key for kind, key in touched.objects if kind is PodDisruptionBudget}
         if self._candidates is not None and not self._candidates.knows(budgets):
@@ -241,6 +248,15 @@ def can_be_kept_up(whole: Attempt, signature: Signature) -> bool:
     if whole.scores is not None:
         return _keep_up_by_class(whole.scores)
     return not (cycle.pre_filter_message and whole.post_filter and whole.post_filter.nominated)
+
+
+def _tried_all(whole: Attempt) -> bool:
+    """Whether the pod may evict others, but nowhere does that make room."""
+    found = whole.post_filter
+    if found is None or found.status.code is not Code.UNSCHEDULABLE or whole.cycle.pre_filter_message:
+        return False
+    outcome = found.outcome
+    return isinstance(outcome, Preemption) and outcome.eligible and not outcome.candidates and found.nominated == ""
 
 
 def _keep_up_by_class(scores: Scores) -> bool:

@@ -7,18 +7,18 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 
 from kwhatif.batch.feasible_nodes import node_of
-from kwhatif.batch.node_class import NodeClass
+from kwhatif.batch.node_class import ClassVerdicts, NodeClass
 from kwhatif.batch.ranked_nodes import all_ties
 from kwhatif.batch.result import ScheduleResult
 from kwhatif.framework.cycle import Cycle, CycleError
-from kwhatif.framework.diagnosis import fit_error, histogram
+from kwhatif.framework.diagnosis import fit_error, histogram, with_post_filter
 from kwhatif.framework.guard import unguarded
 from kwhatif.framework.incremental import PostFilterKind, class_state, node_class, post_filter_kind
 from kwhatif.framework.plugin import NodeFilter, Reads
-from kwhatif.framework.status import Code, Verdict
+from kwhatif.framework.status import Code, Status, Verdict
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Candidate, Preemption
-from kwhatif.preemption.evaluator import cleared_nominations
+from kwhatif.preemption.evaluator import NOT_HELPFUL, cleared_nominations
 from kwhatif.preemption.policy import EvictsByPolicy, Policy
 from kwhatif.preemption.victims import VictimSearch
 from kwhatif.state.node_info import NodeInfo
@@ -47,7 +47,7 @@ class EvictionCandidates:
         self._class_of: dict[str, NodeClass] = {}
         #: Plugins that rejected the pod before any node was looked at.
         self._before = cycle.unschedulable_plugins - {verdict.plugin for verdict in cycle.verdicts.values()}
-        self._begin({candidate.node: candidate for candidate in found.candidates})
+        self._begin({candidate.node: candidate for candidate in found.candidates}, found.rejected)
 
     def _use(self, cycle: Cycle, budgets: Budgets) -> None:
         self._cycle, self._budgets = cycle, budgets
@@ -65,7 +65,7 @@ class EvictionCandidates:
         other._class_of = {name: each for each in other._classes.values() for name in each.names}
         return other
 
-    def _begin(self, candidates: Mapping[str, Candidate]) -> None:
+    def _begin(self, candidates: Mapping[str, Candidate], rejected: Mapping[str, Verdict]) -> None:
         verdicts, by_name = self._cycle.verdicts, self._cycle.snapshot.by_name
         members: dict[Hashable, list[str]] = {}
         shared = self._shared
@@ -74,36 +74,68 @@ class EvictionCandidates:
         for key, names in members.items():
             each = self._classes[key] = NodeClass(key, names)
             each.set_state(self._state(each, shared))
-            each.verdicts.begin({name: verdicts[name] for name in names}, candidates)
+            each.verdicts.begin({name: verdicts[name] for name in names}, candidates, rejected)
             self._class_of.update(dict.fromkeys(names, each))
 
     def place(self, pod: PodInfo) -> ScheduleResult | None:
-        """Evict where that costs least; None when the scheduler would not."""
+        """Evict where that costs least, or fail where nobody can be evicted; None: a whole attempt has to say."""
         cycle = self._cycle
         if self._policy.why_not_eligible(cycle):
             return None
         best = self._best()
-        if best is None:
-            return None
         current = [each.verdicts for each in self._classes.values()]
+        if best is None and any(verdicts.feasible for verdicts in current):
+            return None
         reasons: Counter[str] = Counter()
         for verdicts in current:
             verdicts.count_reasons(reasons)
         total = len(cycle.snapshot.nodes)
         for reason in cycle.absent.status.reasons if cycle.absent else ():
             reasons[reason] += total - len(self._class_of)
+        message = fit_error(total, histogram(+reasons))
+        rejectors = tuple(sorted({*self._before, *(plugin for each in current for plugin in each.plugins)}))
+        if best is None:
+            said = self._post_filter_message(current, total)
+            if said is None:
+                return None
+            return ScheduleResult(pod, "Unschedulable", message=with_post_filter(message, said), rejectors=rejectors)
         return ScheduleResult(
             pod,
             "Preempts",
             best.node,
-            fit_error(total, histogram(+reasons)),
-            rejectors=tuple(sorted({*self._before, *(plugin for each in current for plugin in each.plugins)})),
+            message,
+            rejectors=rejectors,
             candidate=best,
             cleared_nominations=cleared_nominations(cycle, best),
             nominated=best.node,
             find_ties=all_ties((verdicts.order, best.rank) for verdicts in current),
             reserve=cycle.reserve,
         )
+
+    def _post_filter_message(self, current: Sequence[ClassVerdicts], total: int) -> str | None:
+        """What PostFilter plugins say where nobody can be evicted; None where another one may help."""
+        said: list[str] = []
+        own = f"preemption: {self._not_helpful(current, total)}"
+        for plugin in self._cycle.profile.post_filter:
+            evicts = isinstance(unguarded(plugin), EvictsByPolicy)
+            if evicts and own not in said:
+                said.append(own)
+                continue
+            if evicts or post_filter_kind(plugin) is not PostFilterKind.REPORTS:
+                return None
+            status = plugin.post_filter(self._cycle).status
+            if status.code is not Code.UNSCHEDULABLE:
+                return None
+            said.extend(status.reasons)
+        return Status(Code.UNSCHEDULABLE, tuple(said)).message
+
+    def _not_helpful(self, current: Sequence[ClassVerdicts], total: int) -> str:
+        """As the evaluator says it."""
+        refusals: Counter[str] = Counter()
+        tried = sum(verdicts.count_refusals(refusals) for verdicts in current)
+        for reason in NOT_HELPFUL.reasons:
+            refusals[reason] += total - tried
+        return fit_error(total, histogram(+refusals))
 
     def _best(self) -> Candidate | None:
         """The best candidate as it is now: of the right rank they all are, but numbers in their story may be old."""
@@ -208,11 +240,11 @@ class EvictionCandidates:
         for verdict in (objection, found):
             if isinstance(verdict, Verdict) and verdict.status.code is Code.ERROR:
                 raise CycleError(verdict.status.message)
-        verdicts.record(name, objection, found if isinstance(found, Candidate) else None)
+        verdicts.record(name, objection, found)
 
 
 def candidates_after(cycle: Cycle, found: Preemption, budgets: Budgets) -> EvictionCandidates | None:
-    """What is kept after the first pod has found a node to make room on; None where that cannot be kept up."""
+    """What is kept after the first pod has looked for a node to make room on; None where that cannot be kept up."""
     for plugin in map(unguarded, cycle.profile.post_filter):
         kind = post_filter_kind(plugin)
         if isinstance(plugin, EvictsByPolicy):

@@ -13,6 +13,8 @@ from kwhatif.preemption.ranking import Rank
 #: What was found in so many states of the filters is kept: they may come back to it.
 _KEPT = 4
 
+Reasons = tuple[str, ...]
+
 
 class ClassVerdicts:
     """What became of the nodes of one class, in one state of the filters."""
@@ -27,26 +29,31 @@ class ClassVerdicts:
         #: What keeps the pod out.
         self.objections: dict[str, Verdict] = {}
         #: Of how many nodes a plugin says so.
-        self._counts: dict[tuple[str, tuple[str, ...]], int] = {}
+        self._counts: dict[tuple[str, Reasons], int] = {}
+        #: Why evicting pods does not help, where that was tried.
+        self._refusals: dict[str, Reasons] = {}
 
     def copy(self) -> ClassVerdicts:
         """An independent copy."""
         other = ClassVerdicts(self.outdated)
         other.feasible, other.candidates = self.feasible.copy(), self.candidates.copy()
         other.order, other.objections = self.order.copy(), self.objections.copy()
-        other._counts = self._counts.copy()
+        other._counts, other._refusals = self._counts.copy(), self._refusals.copy()
         return other
 
-    def begin(self, verdicts: Mapping[str, Verdict], candidates: Mapping[str, Candidate]) -> None:
+    def begin(
+        self, verdicts: Mapping[str, Verdict], candidates: Mapping[str, Candidate], rejected: Mapping[str, Verdict]
+    ) -> None:
         """What keeps the pod out of all of the nodes, and whom it would evict on some: as if recorded one by one."""
         self.outdated.clear()
         self.objections = dict(verdicts)
         self._counts = Counter([_said(verdict) for verdict in verdicts.values()])
         self.candidates = {name: candidates[name] for name in verdicts if name in candidates}
         self.order = RankedNodes({name: candidate.rank for name, candidate in self.candidates.items()})
+        self._refusals = {name: rejected[name].status.reasons for name in verdicts if name in rejected}
 
-    def record(self, name: str, objection: Verdict | None, candidate: Candidate | None) -> None:
-        """What keeps the pod out of the node, if anything does, and whom it would evict there."""
+    def record(self, name: str, objection: Verdict | None, found: Candidate | Verdict | None) -> None:
+        """What keeps the pod out of the node, if anything does, and whom it would evict there, or why nobody."""
         self._clear(name)
         if objection is None:
             self.feasible.add(name)
@@ -54,15 +61,24 @@ class ClassVerdicts:
             self.objections[name] = objection
             said = _said(objection)
             self._counts[said] = self._counts.get(said, 0) + 1
-        if candidate is not None:
-            self.candidates[name] = candidate
-        self.order.put(name, candidate.rank if candidate else None)
+        if isinstance(found, Candidate):
+            self.candidates[name] = found
+        elif found is not None:
+            self._refusals[name] = found.status.reasons
+        self.order.put(name, found.rank if isinstance(found, Candidate) else None)
 
     def count_reasons(self, counts: Counter[str]) -> None:
         """Add how many nodes give a reason."""
         for (_, reasons), number in self._counts.items():
             for reason in reasons:
                 counts[reason] += number
+
+    def count_refusals(self, counts: Counter[str]) -> int:
+        """Add on how many nodes evicting pods does not help, by reason; returns how many were tried in vain."""
+        for reasons, number in Counter(self._refusals.values()).items():
+            for reason in reasons:
+                counts[reason] += number
+        return len(self._refusals)
 
     @property
     def plugins(self) -> Iterator[str]:
@@ -81,9 +97,10 @@ class ClassVerdicts:
         if objection is not None:
             self._counts[_said(objection)] -= 1
         self.candidates.pop(name, None)
+        self._refusals.pop(name, None)
 
 
-def _said(verdict: Verdict) -> tuple[str, tuple[str, ...]]:
+def _said(verdict: Verdict) -> tuple[str, Reasons]:
     return verdict.plugin, verdict.status.reasons
 
 

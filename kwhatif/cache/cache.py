@@ -97,7 +97,7 @@ class Cache:
         return None
 
     def forget_pod(self, pod: Pod) -> str | None:
-        """Binding has failed: the pod is not on its node. One that is unknown is no error."""
+        """Binding has failed: the pod is not on its node. One that is unknown is not an error."""
         info = PodInfo(pod)
         there = self._pods.get(info.uid)
         if there is None:

@@ -9,7 +9,7 @@ import typer
 from kwhatif.cli.cluster import Source, reads_cluster
 from kwhatif.cli.options import Color, ColorOption, FailOn, Output, OutputOption, Quiet
 from kwhatif.cli.run import Style, answer, parse_conditions
-from kwhatif.cli.simulate import Horizon, Readiness, Start, Termination
+from kwhatif.cli.simulate import Explain, Horizon, Readiness, Start, Termination
 from kwhatif.cli.usage import KUBECTL
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def drain(
     termination: Termination = "grace",
     horizon: Horizon = "1h",
     output: OutputOption = Output.TABLE,
-    explain: Annotated[bool, typer.Option("--explain", help="The whole story: what because of what.")] = False,
+    explain: Explain = False,
     fail_on: FailOn = "harm",
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,

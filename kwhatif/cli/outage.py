@@ -10,7 +10,7 @@ from kwhatif.cli.cluster import Source, reads_cluster
 from kwhatif.cli.drain import Nodes
 from kwhatif.cli.options import Color, ColorOption, FailOn, Output, OutputOption, Quiet
 from kwhatif.cli.run import Style, answer, parse_conditions
-from kwhatif.cli.simulate import Horizon, Readiness, Start, Termination
+from kwhatif.cli.simulate import Explain, Horizon, Readiness, Start, Termination
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ def outage(
     termination: Termination = "grace",
     horizon: Horizon = "1h",
     output: OutputOption = Output.TABLE,
-    explain: Annotated[bool, typer.Option("--explain", help="The whole story: what because of what.")] = False,
+    explain: Explain = False,
     fail_on: FailOn = "harm",
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,

@@ -46,6 +46,7 @@ Termination = Annotated[
     str,
     typer.Option("--termination", metavar="HOW", help="How long pods take to end: grace, or a duration, if shorter."),
 ]
+Explain = Annotated[bool, typer.Option("--explain", help="The whole story: what because of what.")]
 Horizon = Annotated[str, typer.Option("--horizon", metavar="DURATION", help="How much simulated time to look ahead.")]
 
 
@@ -63,15 +64,15 @@ def simulate(
     horizon: Horizon = "1h",
     validate: Validate = "strict",
     output: OutputOption = Output.TABLE,
-    explain: Annotated[bool, typer.Option("--explain", help="The whole story: what because of what.")] = False,
+    explain: Explain = False,
     fail_on: Annotated[
         str,
         typer.Option(
             "--fail-on",
             metavar="LIST",
-            help="What makes the exit code 1: none, or any of pending, stalled, cycling or others.",
+            help="What makes the exit code 1: none, or any of pending, stalled, cycling, failed or others.",
         ),
-    ] = "pending,stalled,cycling",
+    ] = "pending,stalled,cycling,failed",
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:

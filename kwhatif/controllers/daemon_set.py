@@ -61,7 +61,7 @@ class DaemonSets:
         daemon_set = view.state.cluster.get(DaemonSet, key)
         if daemon_set is None or daemon_set.metadata.deletion_timestamp is not None:
             return NOTHING
-        if daemon_set.spec.selector == LabelSelector():
+        if daemon_set.spec.selector in (None, LabelSelector()):
             return NOTHING  # upstream refuses to touch one that selects all pods
         outcome = _Sync(daemon_set, key, view).outcome()
         if not any(isinstance(write, Create) for write in outcome.writes):

@@ -213,7 +213,7 @@ def _is_of(owned: ReplicaSet, deployment: Deployment, view: View) -> bool:
 
 def _selects_all(deployment: Deployment) -> bool:
     """Upstream refuses to touch it."""
-    return deployment.spec.selector == LabelSelector()
+    return deployment.spec.selector in (None, LabelSelector())
 
 
 def _age(owned: ReplicaSet) -> tuple[int, str]:

@@ -17,7 +17,7 @@ from kwhatif.model.pod import Pod, PodCondition, Toleration
 #: What the eviction leaves in the pod's status.
 TAINTED = PodCondition(type="DisruptionTarget", status="True", reason="DeletionByTaintManager")
 _NOT_TOLERATED = -1.0
-#: The API server lets every pod tolerate these, for 300 s unless told otherwise (`defaulttolerationseconds`). One that
+#: The API server lets every pod tolerate these, for 300 s by default (`defaulttolerationseconds`). One that
 #: says nothing of them was never stored by it: for how long it would stay nobody knows, and so it is left alone.
 DEFAULTED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 

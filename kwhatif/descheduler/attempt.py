@@ -154,7 +154,7 @@ class PluginRun(msgspec.Struct, frozen=True):
 
 
 class Spared(msgspec.Struct, frozen=True):
-    """A pod that the evictor's filters refuse before anything is evicted; no reason is no message."""
+    """A pod that the evictor's filters refuse before anything is evicted; without a reason there is no message."""
 
     profile: str
     pod: str

@@ -9,7 +9,7 @@ import msgspec
 
 from kwhatif.descheduler.arguments import DefaultEvictorArgs
 from kwhatif.descheduler.node_fit import NodeFit
-from kwhatif.descheduler.validate import DEFAULT_PROTECTIONS, aggregate
+from kwhatif.descheduler.validate import DEFAULT_PROTECTIONS
 from kwhatif.descheduler.world import World
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.model.duration import parse_duration
@@ -84,11 +84,6 @@ class DefaultEvictor:
             except SelectorError:
                 return None
         return self._nodes
-
-
-def reasons_text(reasons: Sequence[str]) -> str:
-    """The reasons as upstream joins them."""
-    return aggregate(reasons)
 
 
 def _protected(args: DefaultEvictorArgs) -> frozenset[str]:

@@ -19,6 +19,8 @@ from kwhatif.state.pod_row import PodRow
 
 #: For so many priorities a node is kept emptied.
 _KEPT = 2
+#: The lowest priority of the pods on a node, among what is kept there.
+_LOWEST = "lowest priority"
 
 
 class Emptied:
@@ -81,6 +83,11 @@ class Emptying:
         memos = node.memos
         if memos is None:
             memos = node.memos = {}
+        lowest: int | None = memos.get(_LOWEST)
+        if lowest is None:
+            lowest = memos[_LOWEST] = min([pod.priority for pod in node.pods], default=self._pod.priority)
+        if lowest >= self._pod.priority:
+            return None
         kept: dict[object, Emptied] | None = memos.get(Emptied)
         if kept is None:
             kept = memos[Emptied] = {}

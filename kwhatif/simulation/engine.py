@@ -87,7 +87,6 @@ class Engine:
         #: Found a round that comes back for ever.
         self.cycle: Cycle | None = None
         self.is_over_horizon = False
-        self._rested = 0.0
 
     # --- for those who run it ------------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ def _delay(probe: Probe) -> int:
 
 
 def _seconds(text: str, default: float) -> float:
-    """The number in an annotation; what is no number of seconds is as if it were not there."""
+    """The number in an annotation; what is not a number of seconds is ignored."""
     try:
         number = float(text)
     except ValueError:

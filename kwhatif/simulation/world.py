@@ -26,6 +26,7 @@ from kwhatif.simulation.pods import marked, with_condition
 from kwhatif.simulation.sayings import said_of_update
 from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
+from kwhatif.workloads.many import most_pods
 from kwhatif.workloads.stand_ins import generated_names, uid_of
 
 T = TypeVar("T", bound=KubernetesObject)
@@ -53,6 +54,9 @@ class World:
         self._memory: dict[tuple[str, str], dict[str, Any]] = {}
         self._initial = {pod.metadata.uid or key for key, pod in state.cluster.all(Pod).items()}
         self._made = 0
+        #: How many pods of a workload are made, and by kind and key the workloads that ask for more.
+        self._most = most_pods(state.cluster)
+        self.short: dict[str, KubernetesObject] = {}
 
     # --- View ----------------------------------------------------------------------------------------
 
@@ -149,7 +153,7 @@ class World:
             obj = replace(obj, metadata=replace(meta, name=self._generated(obj)))
         if cluster.get(type(obj), key_of(obj)) is not None:
             return Denied(f'{resource_of(obj)} "{obj.metadata.name}" already exists')
-        admitted = self._admitted(obj)
+        admitted = self._one_too_many(obj) or self._admitted(obj)
         if isinstance(admitted, Denied):
             self.note(because, actor, "was refused", obj, detail=admitted.message)
             return admitted
@@ -162,6 +166,18 @@ class World:
             self.churn += 1
         self.put(obj, self.note(because, actor, "created", obj))
         return None
+
+    def _one_too_many(self, obj: Any) -> Denied | None:
+        """More pods than could ever find a node are not made: what they would do is known from the others."""
+        owner = controller_of(obj.metadata) if isinstance(obj, Pod) else None
+        kind = _CONTROLLERS.get(owner.kind) if owner is not None else None
+        if owner is None or kind is None:
+            return None
+        workload = self.state.cluster.get(kind, f"{obj.metadata.namespace}/{owner.name}")
+        if workload is None or self._owned.count(workload, Pod) < self._most:
+            return None
+        self.short[f"{owner.kind} {key_of(workload)}"] = workload
+        return Denied(f"it has {self._most:,} pods, and more of one workload are not simulated")
 
     def _generated(self, obj: Any) -> str:
         present = self.state.cluster.all(type(obj))

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import force_setattr, replace
 
-from kwhatif.model.cluster import KubernetesObject
+from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.originals import Originals
 from kwhatif.sources.bystanders import Bystanders
 from kwhatif.sources.documents import Buffer, Document
-from kwhatif.sources.examine import FAILURES, Head, is_object, read_head, read_leniently
+from kwhatif.sources.examine import FAILURES, NOT_SET, Head, is_object, read_head, read_leniently
 from kwhatif.sources.kinds import KINDS, AnyObject, group_of
 from kwhatif.sources.listing import Listing, NotPiecesError
 from kwhatif.sources.origin import Place
@@ -154,7 +154,16 @@ class ObjectDecoder:
             for index, raw in enumerate(entries, start):
                 yield from self._value(memoryview(raw), place.item(index), entry)
         else:
+            if entry.kind is None:
+                self._ask_for_versions(entries, place, start)
             yield Batch(place, start, self._accept_all(entries))
+
+    def _ask_for_versions(self, entries: Sequence[Any], place: Place, start: int) -> None:
+        """Entries of a `List` have to say their version themselves."""
+        for index, obj in enumerate(entries, start):
+            if not obj.api_version:
+                report = self._problems.at(place.item(index), f"{type(obj).__name__} {key_of(obj)}")
+                report.add("is not set", ("apiVersion",), NOT_SET)
 
     def _value(self, json: Buffer, place: Place, entry: _Entry) -> Iterator[Batch]:
         """One value: fast if it is an object of a known kind, else as examination finds it."""

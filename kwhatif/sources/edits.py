@@ -63,17 +63,31 @@ def _shown(said: object) -> str:
     return f"'{text if len(text) <= _SHORT else text[: _SHORT - 1] + '…'}'"
 
 
+def placed(problems: Sequence[Problem], where: str) -> list[Problem]:
+    """Problems of objects that are written in an edit, with the place of the edit."""
+    return [problem._replace(where=f"{where}: {problem.where}") for problem in problems]
+
+
+def _check_text(said: object) -> None:
+    """Bytes of the command line that are not UTF-8 are half of a surrogate pair each."""
+    try:
+        said.encode() if isinstance(said, str) else None
+    except UnicodeEncodeError:
+        raise Wrong("is not valid UTF-8") from None
+
+
 def _read(entries: Sequence[tuple[str, Any]], namespace: str, stdin: BinaryIO) -> Read:
     found: list[Given] = []
     problems: list[Problem] = []
     outside = EditReader(namespace, stdin)
     for where, said in entries:
         try:
+            _check_text(said)
             found.append(Given(where, parse_edit(said, outside)))
         except Wrong as wrong:
             problems.append(Problem(where, wrong.message, hint=wrong.hint))
         except InputError as wrong:
-            problems.extend(wrong.problems)
+            problems.extend(placed(wrong.problems, where) if isinstance(said, Mapping) else wrong.problems)
     return Read(tuple(found), tuple(problems))
 
 
@@ -144,11 +158,11 @@ def _check(resource: Resource, fragment: Any) -> None:
         message = finding.message if finding.is_lax else f"{to_text(finding.path)}: {finding.message}"
         raise Wrong(message, finding.hint)
 
-    def tell(message: str, path: FieldPath, hint: str = "") -> None:
+    def refuse(message: str, path: FieldPath, hint: str = "") -> None:
         raise Wrong(f"{to_text(path)}: {message}", hint)
 
-    read = reader(resource.type)(fragment, (), tell)
-    CANDIDATES.validate(msgspec.convert({**read, "kind": resource.kind}, resource.type), tell)  # type: ignore[arg-type]
+    read = reader(resource.type)(fragment, (), refuse)
+    CANDIDATES.validate(msgspec.convert({**read, "kind": resource.kind}, resource.type), refuse)  # type: ignore[arg-type]
 
 
 class _Path:

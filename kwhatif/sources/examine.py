@@ -17,6 +17,10 @@ from kwhatif.sources.unbuilt import hint_for_file
 FAILURES = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
+#: What to do about an object that does not say what it is.
+NOT_SET = "every Kubernetes object has an apiVersion and a kind"
+
+
 class Head(msgspec.Struct, rename="camel"):
     """What tells one object from another; of any type, since nothing is known yet."""
 
@@ -59,7 +63,7 @@ def is_object(head: Head, report: Report) -> bool:
     complete = True
     for field, value in (("apiVersion", head.api_version), ("kind", head.kind)):
         if value is None or value == "":
-            hint = hint_for_file(report.file) or "every Kubernetes object has an apiVersion and a kind"
+            hint = hint_for_file(report.file) or NOT_SET
             report.add("is not set", (field,), hint)
         elif not isinstance(value, str):
             report.add(f"expected a string, got {json_name(value)}", (field,))

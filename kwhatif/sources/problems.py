@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kwhatif.errors import InputError, Problem
 from kwhatif.sources.origin import Origin, Place
 from kwhatif.sources.paths import FieldPath, to_text
@@ -30,6 +32,10 @@ class Problems:
         """A file, or a document, is wrong; where it is known, `origin` says for programs which and where."""
         file, line = (origin.source, origin.line) if origin is not None else ("", 0)
         self._found.append(Problem(where, message, hint=hint, file=file, line=line))
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        """What somebody else has found."""
+        self._found.extend(problems)
 
     def at(self, place: Place, name: str = "") -> Report:
         """Where to tell what is wrong with one object."""

@@ -15,7 +15,7 @@ from kwhatif.model.duration import parse_duration
 from kwhatif.model.nearest import nearest
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.documents import documents
-from kwhatif.sources.edits import EditReader
+from kwhatif.sources.edits import EditReader, placed
 from kwhatif.sources.files import find_inputs, read_inputs
 from kwhatif.sources.problems import Problems
 from kwhatif.whatif.edited import Given
@@ -90,7 +90,7 @@ class _Reading:
         if not isinstance(data, Mapping) or (data.get("apiVersion"), data.get("kind")) != (API_VERSION, KIND):
             self._problems.add(self._where, "is not a scenario", f"write apiVersion: {API_VERSION} and kind: {KIND}")
             return Scenario(parameters)
-        for field in data.keys() - set(_FIELDS):
+        for field in sorted(data.keys() - set(_FIELDS)):
             self._unknown(str(field), _FIELDS, "field")
         return Scenario(self._parameters(data.get("parameters"), parameters), self._steps(data.get("steps")))
 
@@ -128,8 +128,7 @@ class _Reading:
             except Wrong as wrong:
                 self._problems.add(where, wrong.message, wrong.hint)
             except InputError as wrong:
-                for problem in wrong.problems:
-                    self._problems.add(f"{where}: {problem.where}", problem.message, problem.hint)
+                self._problems.extend(placed(wrong.problems, where))
         return tuple(steps)
 
 

@@ -21,7 +21,7 @@ class Upsert(msgspec.Struct, frozen=True):
 
 
 class Delete(msgspec.Struct, frozen=True):
-    """The object is not there, as if it had never been; one that is absent anyway is no error."""
+    """The object is not there, as if it had never been; one that is absent anyway is not an error."""
 
     kind: type
     #: `namespace/name`, or the name of an object without a namespace.

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.controllers.contract import Create, DeletePod, Remove, Update, Write
 from kwhatif.controllers.drain import Drain
+from kwhatif.controllers.drain_filters import joined
+from kwhatif.controllers.eviction import EvictionApi, Granted
 from kwhatif.edits import edit as edits
 from kwhatif.edits.drain_flags import drain_options
 from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Settle, Wait, Wrong
@@ -50,7 +52,7 @@ def simulate(session: Session, steps: Sequence[Given], parameters: Parameters, n
         if not _goes_on_at_once(step.edit, None if after is None else after.edit):
             playing.engine.settle()
     story = story_of(playing.engine, tuple(playing.commands))
-    caveats = (*session.caveats, *session.stale(), *playing.caveats, *caveats_of_story(playing.engine))
+    caveats = (*session.caveats, *session.stale(), *playing.caveats, *caveats_of_story(playing.engine, session.cluster))
     report = session.report("simulate", (), caveats)
     return replace(report, story=story)
 
@@ -93,14 +95,35 @@ class _Playing:
                     engine.recover(name)
             case edits.Drain():
                 self._drain(step, edit)
+            case edits.Evict():
+                self._evict(step, edit)
             case _:
                 self._write(step)
+
+    def _evict(self, step: Given, edit: edits.Evict) -> None:
+        """One request a pod, all at once; what is refused is not asked for again."""
+        lookup = Lookup(self.engine.world.state.cluster, self._namespace)
+        pods = lookup.objects(edit.pods)
+        if lookup.mistakes:
+            raise _cannot(step, lookup.mistakes)
+
+        def asked(world: World) -> None:
+            api = EvictionApi(world)
+            for pod in pods:
+                answer = api.evict(key_of(pod))
+                if isinstance(answer, Granted):
+                    for write in answer.writes:
+                        world.write(write, USER, None)
+                else:
+                    world.note(None, USER, "could not evict", pod, pod.spec.node_name, answer.message)
+
+        self.engine.perform(asked)
 
     def _drain(self, step: Given, edit: edits.Drain) -> None:
         try:
             options = drain_options(edit)
         except Wrong as wrong:
-            raise InputError([Problem(step.where, wrong.message, hint=wrong.hint)]) from wrong
+            raise _cannot(step, [wrong]) from wrong
         drain = Drain(tuple(self._nodes(step, edit.nodes)), options)
         self._drains.append((f"drain {' '.join(drain.nodes)}", drain, self.engine.clock.now))
         self.engine.evict(drain)
@@ -111,13 +134,20 @@ class _Playing:
         for text, drain, start in self._drains:
             end = self.engine.ended.get(drain.name, self.engine.clock.now)
             ok = drain.ok if drain.done else None
-            yield CommandRow(command=text, ok=ok, seconds=round(end - start, 3), output=tuple(drain.output))
+            errors = [error for failed in drain.failures.values() for error in failed]
+            yield CommandRow(
+                command=text,
+                ok=ok,
+                seconds=round(end - start, 3),
+                why=joined(errors) if errors else "",
+                output=tuple(drain.output),
+            )
 
     def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:
         lookup = Lookup(self.engine.world.state.cluster, self._namespace)
         nodes: list[Node] = lookup.nodes(words)
         if lookup.mistakes:
-            raise InputError([Problem(step.where, wrong.message, hint=wrong.hint) for wrong in lookup.mistakes])
+            raise _cannot(step, lookup.mistakes)
         return [node.metadata.name for node in nodes]
 
     def _write(self, step: Given) -> None:
@@ -126,8 +156,7 @@ class _Playing:
         try:
             resolved = resolve(step.edit, world.state, namespace=self._namespace)
         except NotResolved as wrong:
-            problems = [Problem(step.where, each.message, hint=each.hint) for each in wrong.mistakes]
-            raise InputError(problems) from wrong
+            raise _cannot(step, wrong.mistakes) from wrong
         refusals: list[str] = []
 
         def written(world: World) -> None:
@@ -140,6 +169,10 @@ class _Playing:
         self.engine.perform(written)
         if refusals:
             raise InputError([Problem(step.where, refusal) for refusal in refusals])
+
+
+def _cannot(step: Given, mistakes: Sequence[Wrong]) -> InputError:
+    return InputError([Problem(step.where, wrong.message, hint=wrong.hint) for wrong in mistakes])
 
 
 def _deployment(replica_set: ReplicaSet) -> str:

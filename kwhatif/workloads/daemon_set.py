@@ -83,7 +83,7 @@ def node_of(pod: Pod) -> str:
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     for term in affinity.required.node_selector_terms if affinity and affinity.required else ():
         for field in term.match_fields:
-            if not pod.spec.node_name and field.key == NAME_FIELD and field.operator == "In":
+            if not pod.spec.node_name and field.key == NAME_FIELD and field.operator == "In" and field.values:
                 return field.values[0]
     return pod.spec.node_name
 

@@ -104,7 +104,7 @@ def _time(text: str | None) -> int | None:
 
 
 def _cost(pod: Pod) -> int:
-    """What its annotation says; 0 where that is no number of 32 bits (`GetDeletionCostFromPodAnnotations`)."""
+    """What its annotation says; 0 where that is not a number of 32 bits (`GetDeletionCostFromPodAnnotations`)."""
     text = pod.metadata.annotations.deletion_cost
     digits = text.removeprefix("-")
     # QUIRK: upstream takes leading zeros for a mistake, but not behind a minus sign.

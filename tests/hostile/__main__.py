@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,12 +18,12 @@ from tests.hostile.asking import Answer, Worker
 from tests.hostile.cases import make
 from tests.hostile.faults import faults
 from tests.hostile.laws import broken_laws
-from tests.hostile.layout import Files
-from tests.hostile.shrink import shrink
+from tests.hostile.layout import Files, write
+from tests.hostile.shrink import shrink, shrink_parts
 
 SAVED = Path(__file__).parents[2] / "build" / "hostile"
 #: Cases that a process is given at once, and how many of a kind of fault are made small and kept.
-BATCH, KEPT = 50, 3
+BATCH, KEPT = 25, 3
 #: One case in so many is also asked in other layouts.
 LAWS_EVERY = 10
 
@@ -32,6 +32,7 @@ class Found(NamedTuple):
     """A fault."""
 
     kind: str
+    seed: int
     index: int
     done: str
     command: list[str]
@@ -64,11 +65,11 @@ def try_batch(batch: Batch) -> Tally:
             answer = worker.ask(case.command, case.files)
             codes[{0: "answered", 1: "answered", 2: "refused", 3: "refused"}.get(answer.code or 0, "other")] += 1
             kinds = faults(case.command, case.files, answer)
-            found += [Found(kind, index, case.done, case.command, case.files, answer) for kind in kinds]
+            found += [Found(kind, batch.seed, index, case.done, case.command, case.files, answer) for kind in kinds]
             if case.parts is not None and index % LAWS_EVERY == 0:
                 dice = Dice(f"laws/{batch.seed}/{index}")
                 for kind, command, files in broken_laws(dice, case.parts, worker):
-                    found.append(Found(kind, index, case.done, command, files, None))
+                    found.append(Found(kind, batch.seed, index, case.done, command, files, None))
     return Tally(dict(codes), found)
 
 
@@ -85,6 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for done, tally in enumerate(_tallies(batches, options.jobs), 1):
         codes.update(tally.codes)
         found += tally.found
+        for one in tally.found:
+            print(f"  {one.index}: {one.kind}: {one.done}: kwhatif {shlex.join(one.command)}", flush=True)
         if done % 40 == 0:
             print(f"  {done * BATCH} cases, {len(found)} faults", flush=True)
     for kind, count in sorted(codes.items()):
@@ -128,7 +131,7 @@ def _keep(found: list[Found], seed: int) -> None:
                 return one.kind in faults(one.command, files, worker.ask(one.command, files))
 
             slow = one.answer is None or one.answer.code is None
-            files = one.files if slow else shrink(one.files, shows)
+            files = one.files if slow else _smaller(one, shows)
             folder = SAVED / f"{seed}-{one.index}-{one.kind.replace(' ', '-').replace(':', '')}"
             folder.mkdir(parents=True, exist_ok=True)
             for name, data in files.items():
@@ -138,6 +141,14 @@ def _keep(found: list[Found], seed: int) -> None:
                 text += f"# code {one.answer.code}\n# {one.answer.stderr[:2000]}\n"
             (folder / "case.sh").write_text(text)
             print(f"  {one.kind}: {folder}\n    {one.done}: kwhatif {shlex.join(one.command)}")
+
+
+def _smaller(one: Found, shows: Callable[[Files], bool]) -> Files:
+    """The files of a fault, made small by their structure if they have one."""
+    case = make(one.seed, one.index)
+    if case.parts is None or case.files != one.files:
+        return shrink(one.files, shows)
+    return write(shrink_parts(case.parts, lambda parts: shows(write(parts, case.forms))), case.forms)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 from unittest import mock
 
 #: What a command may take: seconds of the clock (other work may run on the machine), and bytes of address space.
-SECONDS = 60.0
+SECONDS = 25.0
 MEMORY = 6 * 2**30
 #: Processor seconds beyond which an answer about a handful of nodes counts as a hang.
 PROCESSOR_SECONDS = 8.0

@@ -36,8 +36,17 @@ def _refusal(command: Sequence[str], files: Collection[str], answer: Answer) -> 
         yield "standard output beside a refusal"
     if not answer.stderr.strip():
         yield "a refusal without a word"
+    # An option of the command line is a place, and so is the address of a cluster.
+    options = [word.partition("=")[0] for word in command if word.startswith("--")]
+    arguments = ["NODE"] if command[0] in ("drain", "outage") else []
+    places = [
+        *files,
+        *options,
+        *arguments,
+        *(["://"] if command[0] in ("queue", "preempt") and "--kubeconfig" in command else []),
+    ]
     for line in answer.stderr.splitlines() if answer.code == 3 else ():
-        if line.startswith("error: ") and not any(name in line for name in files):
+        if line.startswith("error: ") and not any(place in line for place in places):
             yield "a message without a place"
             return
 
@@ -51,5 +60,5 @@ def _answered(command: Sequence[str], answer: Answer) -> Iterator[str]:
         except ValueError:
             yield "JSON that is not JSON"
         else:
-            if "kind" not in report and "nodes" not in report:
+            if not isinstance(report, dict) or not {"kind", "nodes"} & set(report):
                 yield "JSON that is not a report"

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import lzma
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
 from tests.differential.dice import Dice
 from tests.differential.generate import FAMILIES, generate
+from tests.hostile import steps
 
 ROOT = Path(__file__).parents[2]
 Object = dict[str, Any]
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 #: Which parts of the input a mutation may hit. A part is a list of objects, each of which becomes a document.
-Parts = dict[str, list[Object]]
+Parts = dict[str, list[Any]]
 
 _POLICY: Object = {
     "apiVersion": "kwhatif.dev/v1",
@@ -40,33 +43,49 @@ _CONFIG: Object = {
             "plugins": {
                 "score": {"disabled": [{"name": "ImageLocality"}], "enabled": [{"name": "NodeAffinity", "weight": 5}]}
             },
-            "pluginConfig": [{"name": "NodeResourcesFitArgs", "args": {}}],
+            "pluginConfig": [{"name": "NodeResourcesFit", "args": {}}],
         }
     ],
 }
 
 
-class Input(NamedTuple):
-    """An input before it is mutated."""
-
-    cluster: list[Object]
-    manifests: list[Object]
-    policy: list[Object]
-    config: list[Object]
-
-    def parts(self) -> Parts:
-        """A deep copy, by name."""
-        return json.loads(json.dumps(self._asdict()))
+_KUBECONFIG: Object = {
+    "apiVersion": "v1",
+    "kind": "Config",
+    "current-context": "test",
+    # A port at which nobody answers: what is tested is how the file is read.
+    "clusters": [{"name": "near", "cluster": {"server": "https://127.0.0.1:1", "certificate-authority-data": "eA=="}}],
+    "users": [{"name": "me", "user": {"token": "secret"}}],
+    "contexts": [{"name": "test", "context": {"cluster": "near", "user": "me", "namespace": "shop"}}],
+}
 
 
-def base(dice: Dice) -> Input:
-    """A random cluster with manifests that fit it."""
+def base(dice: Dice) -> Parts:
+    """A random cluster, manifests that fit it, and one file of every other kind, as fresh copies."""
     case = generate(dice.one(FAMILIES), dice.randrange(2**31), 0)
     manifests = [case.pod] if dice.chance(0.5) else [_workload(dice, case.pod)]
     if dice.chance(0.3):
         manifests.append(dice.one(_manifests()))
-    config = case.config or _CONFIG
-    return Input(case.cluster, json.loads(json.dumps(manifests)), [_POLICY], [config])
+    cluster = dice.one(_owned()) if dice.chance(0.35) else case.cluster
+    there = {obj["metadata"]["name"] for obj in cluster if obj["kind"] == "Namespace"}
+    needed = {obj["metadata"].get("namespace", "default") for obj in manifests} - there
+    cluster = [
+        *cluster,
+        *({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in sorted(needed)),
+    ]
+    descheduled, descheduler = dice.one(_descheduler())
+    parts = {
+        "cluster": cluster,
+        "manifests": manifests,
+        "policy": [_POLICY],
+        "config": [case.config or _CONFIG],
+        "edits": [[steps.mapped(dice, cluster, manifests, acts=False) for _ in range(dice.pick(1, 1, 3))]],
+        "scenario": [steps.scenario(dice, cluster, manifests)],
+        "descheduler": [descheduler],
+        "descheduled": descheduled,
+        "kubeconfig": [_KUBECONFIG],
+    }
+    return json.loads(json.dumps(parts))
 
 
 def _workload(dice: Dice, pod: Object) -> Object:
@@ -100,3 +119,24 @@ def _manifests() -> list[Object]:
         if path.parent.name not in ("broken", "charts") and path.name not in ("kwhatif.yaml", "wrong-policy.yaml"):
             found += [document for document in yaml.safe_load_all(path.read_text()) if document]
     return found
+
+
+@cache
+def _owned() -> list[list[Object]]:
+    """The clusters of the stories: small, with the controllers' objects."""
+    paths = sorted((ROOT / "fixtures" / "stories").glob("*/cluster.yaml"))
+    return [_plain(list(yaml.load_all(path.read_bytes(), _Loader))) for path in paths]
+
+
+@cache
+def _descheduler() -> list[tuple[list[Object], Object]]:
+    """Clusters, each with a policy of a descheduler."""
+    with lzma.open(ROOT / "fixtures" / "descheduler" / "cases.jsonl.xz", "rt") as lines:
+        cases = [json.loads(line) for number, line in enumerate(lines) if number % 6 == 0]
+    return [(case["cluster"], yaml.load(case["policy"], _Loader)) for case in cases]
+
+
+def _plain(documents: list[Any]) -> list[Object]:
+    """The objects of the documents: lists are taken apart, and times are texts."""
+    found = [item for document in documents if document for item in document.get("items", [document])]
+    return json.loads(json.dumps(found, default=lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%SZ")))

@@ -11,6 +11,7 @@ from tests.hostile.asking import Answer, Worker
 from tests.hostile.layout import PACKED, PLAIN, Files
 
 #: Parts of a report that a layout may change: names of files, lines.
+_ANSWERS = ("decisions", "workloads", "queue", "story")
 _PLACES = frozenset({"source", "sources", "where", "line", "file", "takenAt"})
 
 
@@ -19,7 +20,7 @@ def essence(answer: Answer) -> Any:
     if answer.code not in (0, 1):
         return answer.code
     report = json.loads(answer.stdout)
-    return answer.code, _without_places({key: report.get(key) for key in ("decisions", "workloads")})
+    return answer.code, _without_places({key: report.get(key) for key in _ANSWERS})
 
 
 def _without_places(value: Any) -> Any:
@@ -30,26 +31,26 @@ def _without_places(value: Any) -> Any:
 
 def broken_laws(dice: Dice, parts: dict[str, list[Any]], worker: Worker) -> Iterator[tuple[str, list[str], Files]]:
     """The laws that two layouts of the input break, with the command and files of the second."""
-    cluster, manifests = parts["cluster"], parts["manifests"]
-    if not all(isinstance(obj, dict) for obj in (*cluster, *manifests)):
+    read = {part: parts[part] for part in ("cluster", "manifests") if part in parts}
+    if "cluster" not in read or not all(isinstance(obj, dict) for objects in read.values() for obj in objects):
         return
-    verb = dice.pick("schedule", "gate")
-    names = {part: dice.one(list(PLAIN)) for part in ("cluster", "manifests")}
+    verb = dice.pick("schedule", "gate", "simulate") if "manifests" in read else "queue"
+    names = {part: dice.one(list(PLAIN)) for part in read}
 
     def ask(forms: dict[str, str], objects: dict[str, list[Any]]) -> tuple[Answer, list[str], Files]:
         files = {}
         for part, form in forms.items():
             suffix, write = (PLAIN | PACKED)[form]
             files[part + suffix] = write(objects[part])
-        first, second = files
-        command = [verb, second, "--from", first, "-o", "json"]
+        first, *rest = files
+        command = [verb, *rest, "--from", first, "-o", "json"]
         return worker.ask(command, files), command, files
 
-    plain = {"cluster": cluster, "manifests": manifests}
-    expected = essence(ask(names, plain)[0])
-    shuffled = plain | {"cluster": dice.sample(cluster, len(cluster))}
-    other = {"cluster": dice.one([*PLAIN, *PACKED]), "manifests": dice.one(list(PLAIN))}
-    for law, forms, objects in (("order of documents", names, shuffled), ("layout", other, plain)):
+    expected = essence(ask(names, read)[0])
+    cluster = read["cluster"]
+    shuffled = read | {"cluster": dice.sample(cluster, len(cluster))}
+    other = {part: dice.one([*PLAIN, *(PACKED if part == "cluster" else ())]) for part in read}
+    for law, forms, objects in (("order of documents", names, shuffled), ("layout", other, read)):
         answer, command, files = ask(forms, objects)
         if answer.code is not None and essence(answer) != expected:
             yield f"law: {law}", command, files

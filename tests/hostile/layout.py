@@ -27,6 +27,16 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
+def _string(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Quoted where YAML 1.2 or Go might read a number that PyYAML does not: 1e3."""
+    return dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style="'" if text[:1] in tuple("+-.0123456789") else None
+    )
+
+
+_Dumper.add_representer(str, _string)
+
+
 def _yaml(objects: list[Any]) -> bytes:
     return yaml.dump_all(objects, Dumper=_Dumper, sort_keys=False, allow_unicode=True).encode("utf-8", "surrogatepass")
 
@@ -71,10 +81,18 @@ PACKED: dict[str, tuple[str, Callable[[list[Any]], bytes]]] = {
 }
 
 
-def write(dice: Dice, part: str, objects: list[Any]) -> tuple[str, bytes]:
-    """The part as a file of some form: its name and content."""
+#: How objects are written in a file whose name ends so.
+_WRITERS = {suffix: write_as for suffix, write_as in [*PLAIN.values(), *PACKED.values()] if write_as is not _json_lines}
+
+
+def choose_form(dice: Dice, part: str) -> str:
+    """How the file of a part ends."""
+    if part not in ("cluster", "manifests"):
+        return ".yaml"
     forms = PLAIN if part != "cluster" or dice.chance(0.7) else PACKED
-    if part in ("policy", "config"):
-        forms = {"yaml": PLAIN["yaml"]}
-    suffix, write_as = forms[dice.one(list(forms))]
-    return part + suffix, write_as(objects)
+    return forms[dice.one(list(forms))][0]
+
+
+def write(parts: dict[str, list[Any]], forms: dict[str, str]) -> Files:
+    """Each part as a file of the form that the end of its name says."""
+    return {part + suffix: _WRITERS[suffix](parts[part]) for part, suffix in forms.items()}

@@ -68,6 +68,23 @@ def _graft(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
     container[key] = _copy(source[place])
 
 
+def _like(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
+    """Another value of the same kind: these are accepted most often."""
+    kind = type(container[key])
+    container[key] = _copy(dice.one([c[k] for c, k in spots if type(c[k]) is kind]))
+
+
+def _small(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
+    """Another small number where a number or an amount stands."""
+    numbers = [(c, k) for c, k in spots if isinstance(c[k], int | str) and str(c[k])[:1].isdigit()]
+    container, key = dice.one(numbers or [(container, key)])
+    container[key] = (
+        dice.pick(0, 1, 2, 7, 100, 1000)
+        if isinstance(container[key], int)
+        else dice.pick("0", "1", "1m", "7", "64Gi", "1k")
+    )
+
+
 def _rename(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
     if isinstance(container, dict):
         name = str(key)
@@ -93,6 +110,7 @@ def _repeat(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
 
 _STRUCTURE: tuple[tuple[str, Callable[[Dice, Any, Any, list[Spot]], None]], ...] = (
     ("drop", _drop), ("odd", _odd), ("odd", _odd), ("odd", _odd), ("number", _number), ("number", _number),
+    ("like", _like), ("like", _like), ("like", _like), ("small", _small), ("small", _small), ("drop", _drop),
     ("swap", _swap), ("graft", _graft), ("rename", _rename), ("nest", _nest), ("repeat", _repeat),
 )  # fmt: skip
 

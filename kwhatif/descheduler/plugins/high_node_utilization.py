@@ -16,6 +16,7 @@ from kwhatif.descheduler.plugins.node_utilization import (
     classified,
     evict_from,
     is_below,
+    is_nothing_to_do,
     percents,
     resources_of,
     usage_sum,
@@ -49,17 +50,9 @@ def run(args: HighNodeUtilizationArgs, handle: Handle) -> str:
         source = Source(node, used, capped(node, full, resources), handle.world.active(name), why)
         (low if is_low else others).append(source)
     classified(handle, classes, shares)
-    if not low:
-        handle.note("No node is underutilized, nothing to do here, you might tune your thresholds further")
-    elif len(low) <= args.number_of_nodes:
-        handle.note(
-            "Number of nodes underutilized is less or equal than NumberOfNodes, nothing to do here",
-            underutilizedNodes=len(low),
-            numberOfNodes=args.number_of_nodes,
-        )
-    elif len(low) == len(handle.nodes):
-        handle.note("All nodes are underutilized, nothing to do here")
-    elif not others:
+    if is_nothing_to_do(len(low), args.number_of_nodes, handle):
+        return ""
+    if not others:
         handle.note("No node is available to schedule the pods, nothing to do here")
     else:
         low.sort(key=lambda source: usage_sum(source.usage))

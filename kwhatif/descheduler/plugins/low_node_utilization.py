@@ -19,6 +19,7 @@ from kwhatif.descheduler.plugins.node_utilization import (
     evict_from,
     is_above,
     is_below,
+    is_nothing_to_do,
     percents,
     resources_of,
     usage_sum,
@@ -85,17 +86,9 @@ def run(args: LowNodeUtilizationArgs, handle: Handle) -> str:
             return f"error getting node usage: {found}"
         used[node.metadata.name] = found
     low, high = _sources(args, handle, used)
-    if not low:
-        handle.note("No node is underutilized, nothing to do here, you might tune your thresholds further")
-    elif len(low) <= args.number_of_nodes:
-        handle.note(
-            "Number of nodes underutilized is less or equal than NumberOfNodes, nothing to do here",
-            underutilizedNodes=len(low),
-            numberOfNodes=args.number_of_nodes,
-        )
-    elif len(low) == len(handle.nodes):
-        handle.note("All nodes are underutilized, nothing to do here")
-    elif not high:
+    if is_nothing_to_do(len(low), args.number_of_nodes, handle):
+        return ""
+    if not high:
         handle.note("All nodes are under target utilization, nothing to do here")
     else:
         high.sort(key=lambda source: -usage_sum(source.usage))

@@ -158,6 +158,23 @@ def classified(handle: Handle, classes: Mapping[str, NodeClass], shares: Mapping
             )
 
 
+def is_nothing_to_do(low: int, most: int, handle: Handle) -> bool:
+    """Whether the number of underutilized nodes ends the run; `most` is the argument `numberOfNodes`. Notes why."""
+    if not low:
+        handle.note("No node is underutilized, nothing to do here, you might tune your thresholds further")
+    elif low <= most:
+        handle.note(
+            "Number of nodes underutilized is less or equal than NumberOfNodes, nothing to do here",
+            underutilizedNodes=low,
+            numberOfNodes=most,
+        )
+    elif low == len(handle.nodes):
+        handle.note("All nodes are underutilized, nothing to do here")
+    else:
+        return False
+    return True
+
+
 def evict_from(sources: Sequence[Source], destinations: Sequence[Source], eviction: Eviction, handle: Handle) -> None:
     """Evict pods node by node, as long as there is room for them (`evictPodsFromSourceNodes`)."""
     available = {name: sum(node.cap[name] - node.usage[name] for node in destinations) for name in eviction.resources}

@@ -43,7 +43,7 @@ def _affinity(pod: Pod) -> NodeAffinity:
 
 
 def _required(pod: Pod, node: Node, nodes: Sequence[Node]) -> Why | None:
-    """A node selector alone is no affinity."""
+    """A node selector alone is not an affinity."""
     del nodes
     if _affinity(pod).required is None or required_affinity(pod).matches(named(node)):
         return None

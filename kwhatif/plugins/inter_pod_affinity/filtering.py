@@ -38,11 +38,11 @@ class AffinityFilter(Selective, Incremental, NodeFilter):
         refused: Sequence[Counts],
         existing: dict[str, Counts],
         unfixed: frozenset[str],
-        heeded: set[str],
+        relevant: set[str],
     ) -> None:
         self._incoming = incoming
-        #: Names of nodes with pods that it heeds, or that had some.
-        self._heeded = heeded
+        #: Names of nodes with pods that matter to it, or that had some.
+        self._relevant = relevant
         self._unfixed = unfixed
         #: Pods that match all affinity terms, by key.
         self._wanted = [(key, Tally(counts)) for key, counts in zip(incoming.affinity_keys, wanted, strict=True)]
@@ -95,7 +95,7 @@ class AffinityFilter(Selective, Incremental, NodeFilter):
         """See `Incremental`."""
         other = self.fork()
         other._incoming = self._incoming.fork(snapshot.cluster)
-        other._heeded = self._heeded.copy()
+        other._relevant = self._relevant.copy()
         other._wanted = [(key, tally.copy()) for key, tally in self._wanted]
         other._refused = [(term, tally.copy()) for term, tally in self._refused]
         other._existing = {key: tally.copy() for key, tally in self._existing.items()}
@@ -105,7 +105,7 @@ class AffinityFilter(Selective, Incremental, NodeFilter):
         """A copy that shares the counts, but not their changes."""
         other = type(self).__new__(type(self))
         other._incoming = self._incoming
-        other._heeded = self._heeded
+        other._relevant = self._relevant
         other._unfixed = self._unfixed
         other._wanted = [(key, tally.fork()) for key, tally in self._wanted]
         other._refused = [(term, tally.fork()) for term, tally in self._refused]
@@ -118,7 +118,7 @@ class AffinityFilter(Selective, Incremental, NodeFilter):
 
     def affected_on(self, node: NodeInfo) -> bool:
         """Whether a term of a pod there speaks of the incoming one, or one of its terms of such a pod."""
-        return node.name in self._heeded
+        return node.name in self._relevant
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         """Count the pod."""
@@ -154,7 +154,7 @@ class AffinityFilter(Selective, Incremental, NodeFilter):
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
         """Count the pod for good, or do not count it any more."""
         if self.affected_by(pod):
-            self._heeded.add(node.name)
+            self._relevant.add(node.name)
         labels = node.labels
         refused_by = [key for key in self._refused_by(pod) if key in labels]
         if not self._existing.keys() >= set(refused_by):
@@ -193,8 +193,8 @@ class AffinityFilter(Selective, Incremental, NodeFilter):
 def compile_filter(pod: PodInfo, snapshot: State) -> AffinityFilter | Status:
     """Count all pods that matter to the pod, or that it matters to; a SKIP if there are none and it asks for none."""
     incoming = Incoming(pod, snapshot.cluster)
-    heeded: set[str] = set()
-    existing = _existing(pod, incoming, snapshot, heeded)
+    relevant: set[str] = set()
+    existing = _existing(pod, incoming, snapshot, relevant)
     terms = incoming.terms
     if not existing and not terms.required and not terms.required_anti:
         return SkipUntil(concerns=incoming.is_refused_by)
@@ -207,21 +207,21 @@ def compile_filter(pod: PodInfo, snapshot: State) -> AffinityFilter | Status:
             match = incoming.match(namespace, group.labels)
             if match is None:
                 continue
-            heeded.update(group.pods)
+            relevant.update(group.pods)
             if match.wanted:
                 for key, counts in zip(incoming.affinity_keys, wanted, strict=True):
                     _add(counts, key, group.pods, snapshot)
             for index in match.refused:
                 _add(refused[index], terms.required_anti[index].topology_key, group.pods, snapshot)
-    return AffinityFilter(incoming, wanted, refused, existing, snapshot.shapes.unfixed, heeded)
+    return AffinityFilter(incoming, wanted, refused, existing, snapshot.shapes.unfixed, relevant)
 
 
-def _existing(pod: PodInfo, incoming: Incoming, snapshot: State, heeded: set[str]) -> dict[str, Counts]:
-    """The pods whose own anti-affinity speaks of the pod, by key and domain; adds their nodes to `heeded`."""
+def _existing(pod: PodInfo, incoming: Incoming, snapshot: State, relevant: set[str]) -> dict[str, Counts]:
+    """The pods whose own anti-affinity speaks of the pod, by key and domain; adds their nodes to `relevant`."""
     existing: dict[str, Counts] = {}
     for others, pods in snapshot.index.terms_about(pod.namespace):
         for key in incoming.refused_by(others):
-            heeded.update(pods)
+            relevant.update(pods)
             _add(existing.setdefault(key, {}), key, pods, snapshot)
     return {key: counts for key, counts in existing.items() if counts}
 

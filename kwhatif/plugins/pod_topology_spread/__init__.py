@@ -55,11 +55,6 @@ class PodTopologySpread:
         self._system = args.defaulting_type == _SYSTEM
         self._defaults = SYSTEM_DEFAULTS if self._system else args.default_constraints
 
-    @property
-    def has_defaults(self) -> bool:
-        """Whether it spreads pods that have no constraints of their own."""
-        return bool(self._defaults)
-
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Count the matching pods per domain of every hard constraint."""
         try:

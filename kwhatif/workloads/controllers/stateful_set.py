@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import NamedTuple
 
 
@@ -28,6 +29,10 @@ class Replica(NamedTuple):
 _JUST_MADE = Replica(updated=True, ready=False)
 
 
+#: Of a set of more pods, so many are made in one step, and the others in those that follow.
+_AT_ONCE = 10_000
+
+
 class Moves(NamedTuple):
     """Numbers of the pods that are made and deleted; what it is held up by, if the controller waits."""
 
@@ -47,10 +52,10 @@ def sync(replicas: Mapping[int, Replica], ordinals: range, *, ordered: bool, low
 
     QUIRK: an ordered set stops at the first pod that is not ready, also where the new revision would repair it.
     """
-    missing = [ordinal for ordinal in ordinals if ordinal not in replicas]
-    condemned = sorted(replicas.keys() - set(ordinals), reverse=True)
+    condemned = sorted((ordinal for ordinal in replicas if ordinal not in ordinals), reverse=True)
     if not ordered:
-        gone = [ordinal for ordinal in ordinals if ordinal in replicas and replicas[ordinal].ended]
+        missing = islice((ordinal for ordinal in ordinals if ordinal not in replicas), _AT_ONCE)
+        gone = sorted(ordinal for ordinal in replicas if ordinal in ordinals and replicas[ordinal].ended)
         gone = [ordinal for ordinal in (*gone, *condemned) if not replicas[ordinal].terminating]
         updated = _update(replicas, ordinals, lowest)
         gone += [ordinal for ordinal in updated.delete if ordinal not in gone]

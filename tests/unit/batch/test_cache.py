@@ -12,13 +12,14 @@ from itertools import cycle
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.batch import BatchCache, ScheduleResult, cache
+from kwhatif.batch import BatchCache, ScheduleResult, cache, result_of
 from kwhatif.catalog import default_profile
+from kwhatif.framework.attempt import attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.framework.reference import use_reference
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.victims import VictimSearch
-from kwhatif.state.change import Delete, Upsert
+from kwhatif.state.change import Bind, Change, Delete, Upsert
 from kwhatif.whatif.placer import Placer
 from tests.builders import (
     HOSTNAME,
@@ -211,3 +212,33 @@ def test_signatures_that_were_not_asked_for_longest_are_forgotten(monkeypatch: p
     for kind in (plain, spread, alone, plain):
         watched.place(kind(watched.attempts).info())
     assert watched.attempts == 4
+
+
+@pytest.mark.parametrize("kind", [plain, spread, softly_spread, particular, alone])
+def test_a_failure_is_kept_up_until_there_is_room(
+    kind: Callable[[int], PodBuilder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = [pod(f"{name}-{number}").priority(10).cpu("2").on(name) for name in NAMES for number in range(2)]
+    watched = Watched(monkeypatch, *nodes(), *full)
+    state = watched.snapshot
+    known = BatchCache(default_profile(), state)
+    small = pod("small").priority(1).cpu("100m").build()
+    changes: list[list[Change]] = [
+        [],
+        [Delete(Pod, "default/n04-0")],
+        [Bind(pod("other").priority(10).cpu("1500m").build(), "n04"), Bind(small, "n04")],
+        [Delete(Pod, "default/small"), Delete(Pod, "default/n04-1")],
+    ]
+    outcomes = []
+    for number, change in enumerate(changes):
+        state.apply(*change)
+        asked = kind(number).cpu("3").info()
+        found = known.attempt(asked)
+        outcomes.append(found.outcome)
+        whole = result_of(attempt(default_profile(), asked, state))
+        seen = [(each.outcome, each.node, each.message, each.rejectors, each.nominated) for each in (found, whole)]
+        assert seen[0] == seen[1]
+    assert outcomes == ["Unschedulable"] * 4
+    state.apply(Delete(Pod, "default/other"))
+    assert known.attempt(kind(9).cpu("3").info()).node == "n04"
+    assert watched.attempts == 1

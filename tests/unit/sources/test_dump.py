@@ -170,3 +170,10 @@ def test_a_large_list_that_was_cut_off_says_so(monkeypatch: pytest.MonkeyPatch) 
 def test_kubectls_yaml_is_read_without_a_yaml_parser() -> None:
     program = f"import io, sys; from kwhatif.sources.dump import read_cluster; read_cluster([{str(DEMO)!r}], stdin=io.BytesIO()); sys.exit('yaml' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_entries_of_a_list_say_their_version() -> None:
+    entries = [{"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 5}]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": entries})
+    with pytest.raises(InputError, match=r"items\[0\] \(PriorityClass high\): apiVersion: is not set"):
+        load(stdin=text)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from kwhatif.model.pod import Pod
 from kwhatif.model.workload import RollingUpdate, UpdateStrategy
 from kwhatif.workloads.controllers.daemon_set import Bounds, Moves, Standing, bounds_of, sync
+from kwhatif.workloads.daemon_set import node_of
 
 #: Letters for what stands on a node.
 LETTERS = {
@@ -84,3 +87,10 @@ def test_only_deleted_pods_are_updated() -> None:
 def test_bounds(unavailable: int | str | None, surge: int | str | None, expected: Bounds) -> None:
     rolling = RollingUpdate(max_unavailable=unavailable, max_surge=surge)
     assert bounds_of(UpdateStrategy(type="RollingUpdate", rolling_update=rolling), 10) == expected
+
+
+def test_a_waiting_pod_whose_affinity_names_no_node_is_for_none() -> None:
+    field = {"key": "metadata.name", "operator": "In", "values": []}
+    terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    assert node_of(msgspec.convert({"metadata": {"name": "x"}, "spec": {"affinity": affinity}}, Pod)) == ""

@@ -93,3 +93,10 @@ def test_steps(
 def test_below_the_partition_pods_are_made_of_the_old_revision() -> None:
     assert [made_of_old(number, 5, 2, 0) for number in range(5, 9)] == [True, True, False, False]
     assert [made_of_old(number, 0, None, 3) for number in range(5)] == [True, True, True, False, False]
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_set_of_absurdly_many_pods_is_not_numbered_through(ordered: bool) -> None:
+    moves = sync({0: STATES["N"]}, range(2**31 - 1), ordered=ordered, lowest=0)
+    assert moves.create[0] == 1
+    assert len(moves.create) <= 10_000

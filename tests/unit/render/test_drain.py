@@ -1,0 +1,44 @@
+"""The first line of `drain --each` and `outage --each`."""
+
+from __future__ import annotations
+
+import io
+from typing import Literal
+
+import pytest
+from rich.console import Console
+
+from kwhatif.render.detail import Detail
+from kwhatif.render.drain import scenarios_table
+from kwhatif.report import Report
+from kwhatif.story import ScenarioRow, VerdictRow
+
+
+def scenario(name: str, of: Literal["drain", "outage"], *, ok: bool) -> ScenarioRow:
+    verdict = VerdictRow(of=of, ok=ok, nodes=(name,), why="", moved=0, waves=0, preempted=0, pending=(), seconds=0.0)
+    return ScenarioRow(scenario=name, verdict=verdict)
+
+
+@pytest.mark.parametrize(
+    ("command", "good", "bad", "expected"),
+    [
+        ("outage", "abc", "", "✔ any one of the 3 may fail"),
+        ("outage", "", "abc", "✘ none of the 3 may fail: a, b, c"),
+        ("outage", "ab", "c", "✘ 2 of the 3 may fail, all but c"),
+        ("outage", "", "a", "✘ a may not fail"),
+        ("outage", "a", "", "✔ a may fail"),
+        ("drain", "abc", "", "✔ any one of the 3 can be drained"),
+        ("drain", "", "abc", "✘ none of the 3 can be drained: a, b, c"),
+        ("drain", "a", "bc", "✘ 1 of the 3 can be drained, all but b, c"),
+        ("drain", "", "a", "✘ a cannot be drained"),
+        ("drain", "a", "", "✔ a can be drained"),
+    ],
+)
+def test_the_first_line_says_which_may_go(
+    command: Literal["drain", "outage"], good: str, bad: str, expected: str
+) -> None:
+    rows = (*(scenario(name, command, ok=False) for name in bad), *(scenario(name, command, ok=True) for name in good))
+    console = Console(file=io.StringIO(), width=100)
+    for part in scenarios_table(Report(command=command, scenarios=rows), Detail(quiet=True)):
+        console.print(part)
+    assert console.file.getvalue() == f"{expected}\n"  # type: ignore[attr-defined]
