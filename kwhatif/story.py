@@ -86,12 +86,25 @@ class StoryBudgetRow(_Row):
     overrun: int
 
 
+class StoryNodeRow(_Row):
+    """A node that is different at the end.
+
+    What is said of it is "cordoned", "not ready" and its other taints; null where it is not there. A row with twice the
+    same is of a node whose labels, resources or other fields changed.
+    """
+
+    node: str
+    before: tuple[str, ...] | None
+    after: tuple[str, ...] | None
+
+
 class CommandRow(_Row):
-    """A command of the scenario. `ok` is null for one that has not come to its end."""
+    """A command of the scenario. `ok` is null for one that has not come to its end; `why` says why one failed."""
 
     command: str
     ok: bool | None
     seconds: float
+    why: str = ""
     output: tuple[str, ...] = ()
 
 
@@ -162,6 +175,7 @@ class Story(_Row):
     pending: tuple[PendingRow, ...] = ()
     gone: tuple[GoneRow, ...] = ()
     budgets: tuple[StoryBudgetRow, ...] = ()
+    nodes: tuple[StoryNodeRow, ...] = ()
     commands: tuple[CommandRow, ...] = ()
     waves: tuple[WaveRow, ...] = ()
     blocked: tuple[BlockedRow, ...] = ()

@@ -70,9 +70,9 @@ def simulate(
         typer.Option(
             "--fail-on",
             metavar="LIST",
-            help="What makes the exit code 1: none, or any of pending, stalled, cycling or others.",
+            help="What makes the exit code 1: none, or any of pending, stalled, cycling, failed or others.",
         ),
-    ] = "pending,stalled,cycling",
+    ] = "pending,stalled,cycling,failed",
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:

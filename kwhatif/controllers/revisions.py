@@ -7,7 +7,7 @@ the newest revision; of older ones it only has the names, in the labels of their
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
 from kwhatif.controllers.contract import View
@@ -19,6 +19,7 @@ from kwhatif.workloads.template import same_template
 
 LABEL = "controller-revision-hash"
 _REVISIONS = "revisions"
+_MISSED = "missed"
 
 
 class Revision(NamedTuple):
@@ -47,11 +48,28 @@ def revisions_of(
     if not seen:
         seen = (Revision(known or _of_newest(view.pods_of(workload)) or made_up(), template),)
     else:
+        if has_others(view.pods_of(workload), {each.name for each in seen}):
+            note_missed(workload, view)
         equal = next((each for each in seen if same_template(each.template, template)), None)
         name = made_up() if equal is None else equal.name
         seen = (*(each for each in seen if each is not equal), Revision(name, template))
     memory[_REVISIONS] = seen
     return seen
+
+
+def has_others(pods: Iterable[Pod], known: Container[str]) -> bool:
+    """Whether any of the pods has a revision of which only the name is known."""
+    return any((name := revision_label(pod)) and name not in known for pod in pods)
+
+
+def note_missed(workload: StatefulSet | DaemonSet, view: View) -> None:
+    """The template of an older revision is needed, and is not known."""
+    view.memory(type(workload).__name__, key_of(workload))[_MISSED] = True
+
+
+def has_missed(workload: StatefulSet | DaemonSet, view: View) -> bool:
+    """Whether it has needed the template of a revision of which only the name is known."""
+    return _MISSED in view.memory(type(workload).__name__, key_of(workload))
 
 
 def _of_newest(pods: Iterable[Pod]) -> str:

@@ -15,7 +15,7 @@ from kwhatif.controllers.backoff import failed, succeeded
 from kwhatif.controllers.claim_owners import with_owners
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, Outcome, Update, View, Write
 from kwhatif.controllers.pods import controllers_of, is_available, keys_of, next_available, reference, standing
-from kwhatif.controllers.revisions import Revision, revision_label, revisions_of
+from kwhatif.controllers.revisions import Revision, has_others, note_missed, revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.pod import Pod, PodTemplateSpec, is_terminal
 from kwhatif.model.storage import PersistentVolumeClaim
@@ -28,6 +28,8 @@ from kwhatif.workloads.stateful_set import claims_of, is_ordered, numbered_pod, 
 from kwhatif.workloads.template import pod_of
 
 _CURRENT, _COUNT, _MADE = "current", "current replicas", "made"
+#: Whether the template of the current revision is not known.
+_UNKNOWN = "unknown"
 _ON_DELETE = "OnDelete"
 
 
@@ -91,6 +93,9 @@ class _Sync:
         revisions = _revisions(stateful_set, view)
         self._update = revisions[-1]
         name = self._memory.get(_CURRENT) or stateful_set.status.current_revision
+        known = {each.name for each in revisions}
+        is_unknown = name not in known if name else has_others(self._pods.values(), known)
+        self._memory.setdefault(_UNKNOWN, is_unknown)
         self._current = next((each for each in revisions if each.name == name), revisions[0])
 
     def _ordinal(self, pod: Pod) -> int | None:
@@ -159,6 +164,8 @@ class _Sync:
         """A pod of the revision that the number calls for, with a UID that no pod of its name has had."""
         is_rolled = self._set.spec.update_strategy.type != _ON_DELETE
         old = is_rolled and made_of_old(ordinal, self._ordinals.start, self._partition, count)
+        if old and self._memory[_UNKNOWN]:
+            note_missed(self._set, self._view)
         revision = self._current if old else self._update
         meta = self._set.metadata
         owner = reference("StatefulSet", "apps/v1", self._set)
@@ -204,7 +211,7 @@ class _Sync:
         ready = sum(pod.status.phase == "Running" and is_ready(pod) for pod in self._pods.values())
         is_done = self._count(self._update.name) == ready == len(self._pods) == wanted
         if is_done and self._set.spec.update_strategy.type != _ON_DELETE:
-            self._current = self._update
+            self._current, self._memory[_UNKNOWN] = self._update, False
         self._memory[_CURRENT] = self._current.name
         deleted = sum(revision_label(self._pods[ordinal]) == self._current.name for ordinal in moves.delete)
         self._memory[_COUNT] = self._count(self._current.name) - deleted

@@ -33,6 +33,8 @@ from kwhatif.plugins.volume_binding.provisioning import NO_PROVISIONER
 from kwhatif.plugins.volume_binding.static import VolumeSearch
 from kwhatif.workloads.stand_ins import uid_of
 
+_CAVEAT = "caveat"
+
 
 class Binding(NamedTuple):
     """A claim once the volume controller has seen it."""
@@ -150,11 +152,17 @@ class VolumeBinder:
             or BIND_COMPLETED in claim.metadata.annotations
         ):
             return NOTHING
-        claim, volume, _ = binding_of(claim, cluster)
+        claim, volume, view.memory(self.name, key)[_CAVEAT] = binding_of(claim, cluster)
         if volume is None:
             return NOTHING
         is_known = cluster.get(PersistentVolume, volume.metadata.name) is not None
         return Outcome((Update(volume) if is_known else Create(volume), Update(claim)))
+
+
+def caveat_of(claim: str, view: View) -> Caveat | None:
+    """What had to be assumed of a claim, named by its key, that the controller has bound; or why it could not."""
+    caveat: Caveat | None = view.memory(VolumeBinder.name, claim).get(_CAVEAT)
+    return caveat
 
 
 class NewVolumes:

@@ -8,7 +8,7 @@ then demands a sentence for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, get_args
+from typing import ClassVar, Literal, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -47,6 +47,12 @@ class _Caveat(
 
 
 # --- what the input lacks ------------------------------------------------------------------------------------------
+
+
+#: What a simulation leaves out: adoption of pods without a controller; Jobs deleted some time after their end; what
+#: becomes of volumes whose claims go; Jobs that CronJobs start; nodes that are added for pending pods; what goes with
+#: its namespace; budgets whose controllers are of custom kinds, or not in the input.
+Unmodelled = Literal["adoption", "job-ttl", "volume-reclaim", "cron-jobs", "node-autoscaler", "namespaces", "budgets"]
 
 
 class Lacking(_Caveat, kw_only=True):
@@ -434,6 +440,22 @@ class TolerationUnknown(_Caveat, tag="toleration-unknown", kw_only=True):
     pods: tuple[str, ...]
 
 
+class OldRevisionsUnknown(_Caveat, tag="old-revisions-unknown", kw_only=True):
+    """Workloads in the middle of a rollout need an old revision's template, which the input lacks."""
+
+    missing: bool = True
+    workloads: tuple[str, ...]
+
+
+class LeftOutOfStory(_Caveat, tag="left-out-of-story", kw_only=True):
+    """Something would happen to objects within the simulated time that is not modelled."""
+
+    missing: bool = True
+    what: Unmodelled
+    #: Whom it concerns, such as `Job shop/report`.
+    objects: tuple[str, ...]
+
+
 class UnknownController(_Caveat, tag="unknown-controller", kw_only=True):
     """A custom resource has pods already, and how its controller replaces them is not known: all count as replaced."""
 
@@ -618,6 +640,8 @@ Caveat = (
     | ReplicaSetsInferred
     | OwnersSilent
     | TolerationUnknown
+    | OldRevisionsUnknown
+    | LeftOutOfStory
     | UnknownController
     | OrderedPodPending
     | PendingAsleep

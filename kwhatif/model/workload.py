@@ -235,6 +235,8 @@ class JobSpec(Model):
     backoff_limit_per_index: int | None = None
     max_failed_indexes: int | None = None
     active_deadline_seconds: int | None = None
+    #: How long it is kept after its end; None: for good.
+    ttl_seconds_after_finished: int | None = None
     #: "": Failed where there is a policy for failed pods, else TerminatingOrFailed.
     pod_replacement_policy: str = ""
     pod_failure_policy: PodFailurePolicy | None = None
@@ -292,6 +294,9 @@ class CronJobSpec(Model):
     """`spec` of a CronJob."""
 
     suspend: bool = False
+    #: In cron's format, in `time_zone`; "": that of kube-controller-manager.
+    schedule: str = ""
+    time_zone: str = ""
     job_template: JobTemplateSpec = JobTemplateSpec()
 
 

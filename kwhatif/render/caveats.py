@@ -29,6 +29,7 @@ from kwhatif.model.caveat import (
     FieldIgnored,
     ImagesNotCompared,
     Lacking,
+    LeftOutOfStory,
     MissingServiceAccounts,
     MomentNotKnown,
     NoBudgets,
@@ -48,6 +49,7 @@ from kwhatif.model.caveat import (
     NothingJudged,
     NoWorkloads,
     ObjectsTwice,
+    OldRevisionsUnknown,
     OneOfEqualPods,
     OrderedPodPending,
     OtherVersion,
@@ -77,6 +79,7 @@ from kwhatif.model.caveat import (
     UnknownController,
     UnknownPriorityClass,
     UnknownQuotaScope,
+    Unmodelled,
     VersionNotDefault,
     VersionNotRead,
     VolumeProvisioned,
@@ -313,6 +316,13 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
                 f"{some(list(pods))} on lost nodes: nothing says for how long they tolerate that (the API server"
                 " writes it into every pod), so they are left there"
             )
+        case OldRevisionsUnknown(workloads=workloads):
+            return (
+                f"{some(list(workloads))}: the templates of older revisions are not in the input, so new pods are made"
+                " of the newest one, and a changed template counts as one that there never was"
+            )
+        case LeftOutOfStory(what=what, objects=objects):
+            return f"{some(list(objects))}: {_LEFT_OUT[what]}"
         case UnknownController(workload=workload):
             return f"{workload}: its controller is not known, so all its pods count as replaced"
         case OrderedPodPending(workload=workload, pod=pod):
@@ -386,6 +396,21 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
                 " their age, and whom it has rejected is taken from the condition PodScheduled"
             )
     assert_never(caveat)
+
+
+#: What a story leaves out.
+_LEFT_OUT: Mapping[Unmodelled, str] = {
+    "adoption": "has no controller, and labels that one selects; that it is then adopted is not modelled",
+    "job-ttl": "deleted some time after its end (ttlSecondsAfterFinished), which is not modelled: it stays",
+    "volume-reclaim": "its claim goes; that the volume is then deleted or kept (its reclaim policy) is not modelled",
+    "cron-jobs": "would start Jobs within the simulated time, which are not modelled",
+    "node-autoscaler": "shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods",
+    "namespaces": "being deleted, which is not modelled: what is in it stays",
+    "budgets": (
+        "how many pods it expects cannot be counted, because their controllers are of custom kinds or not in the"
+        " input: no eviction is allowed, though the cluster says otherwise"
+    ),
+}
 
 
 #: What cannot be trusted, because these kinds are not known.

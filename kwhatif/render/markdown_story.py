@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.render.markdown_text import cell, prose, rows_of
-from kwhatif.render.story import gone_rows, headline, is_different, nodes_in_words, pending_rows
+from kwhatif.render.story import gone_rows, headline, is_different, nodes_in_words, pending_rows, sign
 from kwhatif.story import Story
+
+_MARKS = {"✔": "✅", "!": "⚠️", "✘": "❌"}
 
 
 def story_parts(story: Story) -> Iterator[str]:
     """A heading with the verdict, what is different, who is gone, who waits."""
-    yield f"### {'✅' if story.settled == 'settled' else '❌'} {prose(headline(story))}"
+    mark, _ = sign(story)
+    yield f"### {_MARKS[mark]} {prose(headline(story))}"
     different = [row for row in story.workloads if is_different(row) or row.pending]
     if different:
         yield ""

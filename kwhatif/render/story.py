@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 from rich.console import RenderableType
@@ -13,11 +12,10 @@ from kwhatif.render.amounts import plural, some
 from kwhatif.render.detail import Detail
 from kwhatif.render.drain import verdict_line, waves_and_blocked
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
+from kwhatif.render.timeline import seconds, timeline, tree
 from kwhatif.report import Report
-from kwhatif.story import CycleRow, EventRow, PendingRow, Story, StoryWorkloadRow
+from kwhatif.story import CycleRow, PendingRow, Story, StoryNodeRow, StoryWorkloadRow
 
-_MOST_LINES = 60
-_SIGNS = {"settled": ("✔", GOOD), "pending": ("✘", BAD), "stalled": ("✘", BAD), "cycling": ("✘", BAD)}
 #: How a pod went, in words.
 HOW = {
     "Preempted": "preempted",
@@ -65,31 +63,48 @@ def _remedies(cycle: CycleRow) -> Iterator[str]:
 
 
 def _seconds(value: object) -> str:
-    return f"{value:g} s" if isinstance(value, float | int) else str(value)
+    return seconds(value) if isinstance(value, float | int) else str(value)
 
 
 # --- the answer ----------------------------------------------------------------------------------------
 
 
+def sign(story: Story) -> tuple[str, str]:
+    """Whether it ends well, in one character and its style; a warning is no reason for an exit code."""
+    if any(command.ok is False for command in story.commands) or story.settled not in ("settled", "terminating"):
+        return "✘", BAD
+    is_well = story.settled == "settled" and not any(row.overrun for row in story.budgets)
+    return ("✔", GOOD) if is_well else ("!", WARN)
+
+
 def headline(story: Story) -> str:
-    """How it ends, in one line."""
+    """How it ends, in one line: commands that failed, and what it came to."""
+    failed = (
+        f"{command.command} failed{f': {command.why}' if command.why else ''}"
+        for command in story.commands
+        if command.ok is False
+    )
+    return "; ".join((*failed, _end(story)))
+
+
+def _end(story: Story) -> str:
     pods = plural(len(story.pending), "pod")
     match story.settled:
         case "settled":
-            return f"settled after {_seconds(story.seconds)}: {_summary(story)}"
+            return f"settled after {seconds(story.seconds)}: {_summary(story)}"
         case "pending":
-            return f"settled after {_seconds(story.seconds)}, {pods} pending: {_owners(story.pending)}"
+            return f"settled after {seconds(story.seconds)}, {pods} pending: {_owners(story.pending)}"
         case "terminating":
-            return f"settled after {_seconds(story.seconds)}, but pods stay terminating for good: {_summary(story)}"
+            return f"settled after {seconds(story.seconds)}, but pods stay terminating for good: {_summary(story)}"
         case "stalled":
             return f"a drain comes to no end: {_summary(story)}"
         case "rollout-stuck":
             pending = f", {pods} pending" if story.pending else ""
-            return f"a rollout stands still after {_seconds(story.seconds)}{pending}: {_summary(story)}"
+            return f"a rollout stands still after {seconds(story.seconds)}{pending}: {_summary(story)}"
         case "cycling":
             return _endless(story)
         case "horizon":
-            return f"it has not settled after {_seconds(story.seconds)}: {_summary(story)}"
+            return f"it has not settled after {seconds(story.seconds)}: {_summary(story)}"
 
 
 def _endless(story: Story) -> str:
@@ -97,7 +112,7 @@ def _endless(story: Story) -> str:
     if cycle is None:
         return "it never settles"
     who = some(list(cycle.participants))
-    again = f"every {_seconds(cycle.period)}" if cycle.period else "again and again, and no time passes"
+    again = f"every {seconds(cycle.period)}" if cycle.period else "again and again, and no time passes"
     return f"it never settles: {who} replace each other {again}"
 
 
@@ -112,11 +127,16 @@ def _owners(pending: Sequence[PendingRow]) -> str:
 def _summary(story: Story) -> str:
     gone = sum(row.initial for row in story.gone)
     changed = sum(map(is_different, story.workloads))
-    if not gone and not changed:
+    broken = sum(row.overrun > 0 for row in story.budgets)
+    if not (gone or changed or story.nodes or broken):
         return "nothing is different"
     parts = [f"{plural(changed, 'workload')} different"] if changed else []
+    if story.nodes:
+        parts.append(f"{plural(len(story.nodes), 'node')} different")
     if gone:
         parts.append(f"{plural(gone, 'pod')} gone")
+    if broken:
+        parts.append(f"{plural(broken, 'budget')} broken")
     return ", ".join(parts)
 
 
@@ -127,9 +147,9 @@ def is_different(row: StoryWorkloadRow) -> bool:
 
 def story_tables(story: Story, detail: Detail) -> Iterator[RenderableType]:
     """The verdict; what is different; who is gone; who waits; budgets; what happened; on what it rests."""
-    sign, style = _SIGNS.get(story.settled, ("✘", WARN))
     if story.verdict is None:
-        yield Text.assemble((sign, style), " ", text(headline(story), style))
+        mark, style = sign(story)
+        yield Text.assemble((mark, style), " ", text(headline(story), style))
     else:
         yield verdict_line(story, story.verdict)
     if detail.quiet:
@@ -139,10 +159,11 @@ def story_tables(story: Story, detail: Detail) -> Iterator[RenderableType]:
     yield from _counted("GONE", gone_rows(story))
     yield from _counted("PENDING", pending_rows(story))
     yield from _budgets(story)
+    yield from (_nodes(story) if story.verdict is None else ())
     is_whole = story.verdict is None or detail.wide
     yield from (_commands(story) if is_whole or detail.explain else ())
     yield from _cycle(story)
-    yield from (_tree(story) if detail.explain else _timeline(story, detail) if is_whole else ())
+    yield from (tree(story) if detail.explain else timeline(story, detail) if is_whole else ())
     yield text(f"Assumed: {'; '.join(story.assumptions)}.", FAINT)
 
 
@@ -210,10 +231,26 @@ def _budgets(story: Story) -> Iterator[RenderableType]:
     yield made
 
 
+def _nodes(story: Story) -> Iterator[RenderableType]:
+    if story.nodes:
+        made = table("NODE", "BEFORE", "AFTER")
+        groups: dict[tuple[str, str], list[str]] = {}
+        for row in story.nodes:
+            groups.setdefault(_states(row), []).append(row.node)
+        for (before, after), names in groups.items():
+            made.add_row(text(some(names, 4)), text(before), text(after))
+        yield made
+
+
+def _states(row: StoryNodeRow) -> tuple[str, str]:
+    before, after = ("not there" if state is None else ", ".join(state) or "ready" for state in (row.before, row.after))
+    return before, f"{after}, other fields changed" if before == after else after
+
+
 def _commands(story: Story) -> Iterator[RenderableType]:
     for command in story.commands:
         end = "did not end" if command.ok is None else "done" if command.ok else "failed"
-        yield text(f"{command.command}: {end} after {_seconds(command.seconds)}", STRONG)
+        yield text(f"{command.command}: {end} after {seconds(command.seconds)}", STRONG)
         for line in command.output:
             yield indented(text(line, FAINT))
 
@@ -224,59 +261,3 @@ def _cycle(story: Story) -> Iterator[RenderableType]:
     yield text("What would end it:", STRONG)
     for remedy in story.cycle.remedies:
         yield indented(text(f"- {remedy}"))
-
-
-# --- what happened -------------------------------------------------------------------------------------
-
-
-def _timeline(story: Story, detail: Detail) -> Iterator[RenderableType]:
-    lines = list(_grouped(story.events))
-    if not lines:
-        return
-    made = table("TIME", "WHO", "WHAT", right=("TIME",))
-    shown = lines if detail.wide else lines[:_MOST_LINES]
-    for at, who, what in shown:
-        made.add_row(text(_seconds(at)), text(who), text(what))
-    yield made
-    if len(shown) < len(lines):
-        yield text(f"{len(lines) - len(shown):,} more (-o wide)", FAINT)
-
-
-def _grouped(events: Iterable[EventRow]) -> Iterator[tuple[float, str, str]]:
-    """Equal things that happen to pods of one workload at one moment are one line."""
-    for at, moment in groupby(events, key=lambda event: event.at):
-        groups: dict[tuple[str, str, str], list[EventRow]] = {}
-        for event in moment:
-            if event.verb != "removed":  # the end of its containers was said
-                place = _actor(event), event.verb, event.workload or event.object
-                groups.setdefault(place, []).append(event)
-        for (who, verb, what), alike in groups.items():
-            yield at, who, _line(verb, what, alike)
-
-
-def _actor(event: EventRow) -> str:
-    return "kubelet" if event.actor.startswith("kubelet ") else event.actor
-
-
-def _line(verb: str, what: str, alike: Sequence[EventRow]) -> str:
-    first = alike[0]
-    nodes = list(dict.fromkeys(event.node for event in alike if event.node))
-    of = first.object if len(alike) == 1 else f"{len(alike):,} pods of {what}"
-    where = f" {'to' if verb in ('bound', 'nominated') else 'on'} {some(nodes)}" if nodes else ""
-    why = f": {first.detail}" if first.detail else ""
-    return f"{verb} {of}{where}{why}"
-
-
-def _tree(story: Story) -> Iterator[RenderableType]:
-    """Every event below the one because of which it happened."""
-    children: dict[int | None, list[EventRow]] = {}
-    for event in story.events:
-        children.setdefault(event.because, []).append(event)
-    stack = [(event, 0) for event in reversed(children.get(None, ()))]
-    while stack:
-        event, depth = stack.pop()
-        node = f" on {event.node}" if event.node else ""
-        why = f": {event.detail}" if event.detail else ""
-        line = f"{_seconds(event.at):>8}  {event.actor} {event.verb} {event.object}{node}{why}"
-        yield indented(text(line), 2 * min(depth, 20))
-        stack.extend((child, depth + 1) for child in reversed(children.get(event.id, ())))

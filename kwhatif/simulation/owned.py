@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
-from kwhatif.model.meta import OwnerReference, controller_of
+from kwhatif.model.meta import OwnerReference, controller_of, parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import ReplicaSet
@@ -63,10 +63,16 @@ class Owned:
         objects: Mapping[str, Any] = self._cluster.all(kind)
         if place in self._unsorted:
             self._unsorted.discard(place)
-            in_order = sorted(keys, key=lambda key: (objects[key].metadata.creation_timestamp or "", key))
+            in_order = sorted(keys, key=lambda key: (_created(objects[key]), key))
             keys = self._keys[place] = dict.fromkeys(in_order)
         found = [objects[key] for key in keys]
         return [obj for obj in found if _is(meta.uid, controller_of(obj.metadata))] if meta.uid else found
+
+
+def _created(obj: KubernetesObject) -> int:
+    """In nanoseconds: as texts, fractions of a second would sort before the whole second."""
+    created = obj.metadata.creation_timestamp
+    return parse_time(created) if created else 0
 
 
 def _place(obj: KubernetesObject) -> _Place | None:

@@ -9,6 +9,7 @@ import msgspec
 
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import controller_of
+from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.simulation.owned import root_of
@@ -58,6 +59,7 @@ class Tally:
         for key, budget in world.state.cluster.all(PodDisruptionBudget).items():
             allowed, short = _allowed(budget), _short(budget)
             self.budgets[key] = BudgetStanding(allowed, allowed, 0, short)
+        self.nodes_before: Mapping[str, Node] = dict(world.state.cluster.all(Node))
         self.budgets_before = {key: each.allowed for key, each in self.budgets.items()}
         world.watchers.append(self._observe)
 

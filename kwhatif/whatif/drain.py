@@ -40,7 +40,7 @@ def drain(session: Session, nodes: tuple[str, ...], options: DrainOptions, param
     """
     played = Drained(session, nodes, options, parameters)
     blocked = tuple(_with_remedies(played))
-    report = session.report("drain", (), (*session.caveats, *session.stale()))
+    report = session.report("drain", (), (*session.caveats, *session.stale(), *played.caveats()))
     return replace(report, story=played.story(blocked))
 
 
@@ -80,10 +80,12 @@ class Drained(Played):
     def command(self) -> CommandRow:
         """The command, and what it prints."""
         end = self.engine.ended.get(self.drain.name, self.engine.clock.now)
+        errors = [error for failed in self.drain.failures.values() for error in failed]
         return CommandRow(
             command=f"drain {' '.join(self.drain.nodes)}",
             ok=self.drain.ok if self.drain.done else None,
             seconds=round(end - self.start, 3),
+            why=joined(errors) if errors else "",
             output=tuple(self.drain.output),
         )
 

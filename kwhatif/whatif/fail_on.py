@@ -37,6 +37,10 @@ def _ends(words: Collection[str]) -> Callable[[Report], bool]:
     return lambda report: report.story is not None and report.story.settled in words
 
 
+def _has_failed(report: Report) -> bool:
+    return report.story is not None and any(command.ok is False for command in report.story.commands)
+
+
 def _does_harm(report: Report) -> bool:
     verdicts = [row.verdict for row in report.scenarios]
     if report.story is not None and report.story.verdict is not None:
@@ -60,6 +64,7 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "pending": lambda report: (report.story is not None and bool(report.story.pending)) or _lands("Pending")(report),
     "stalled": _ends(("stalled", "rollout-stuck")),
     "cycling": _ends(("cycling", "horizon")),
+    "failed": _has_failed,
     "harm": _does_harm,
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }

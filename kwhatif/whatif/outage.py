@@ -34,8 +34,9 @@ def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, 
         parameters: how long things take.
         deleted: whether the Node objects go; else their kubelets fall silent.
     """
-    report = session.report("outage", (), (*session.caveats, *session.stale()))
-    return replace(report, story=Lost(session, nodes, parameters, deleted=deleted).story())
+    played = Lost(session, nodes, parameters, deleted=deleted)
+    report = session.report("outage", (), (*session.caveats, *session.stale(), *played.caveats()))
+    return replace(report, story=played.story())
 
 
 class Lost(Played):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
 from kwhatif.matching.labels import Selector
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.node import Node
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.story import Story
 from kwhatif.whatif.session import Session
+from kwhatif.whatif.story_caveats import caveats_of_story
 
 
 class Played:
@@ -30,6 +32,10 @@ class Played:
         self._was_endless = self.engine.cycle is not None
         #: Seconds since the start of the simulation.
         self.start = self.engine.clock.now
+
+    def caveats(self) -> Iterator[Caveat]:
+        """What the simulation leaves out, once it has come to its end."""
+        return caveats_of_story(self.engine, self.session.cluster)
 
     def pending(self, story: Story) -> tuple[str, ...]:
         """Pods without a node at the end that had one before, or were not there."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.controllers.contract import Create, DeletePod, Remove, Update, Write
 from kwhatif.controllers.drain import Drain
+from kwhatif.controllers.drain_filters import joined
 from kwhatif.controllers.eviction import EvictionApi, Granted
 from kwhatif.edits import edit as edits
 from kwhatif.edits.drain_flags import drain_options
@@ -51,7 +52,7 @@ def simulate(session: Session, steps: Sequence[Given], parameters: Parameters, n
         if not _goes_on_at_once(step.edit, None if after is None else after.edit):
             playing.engine.settle()
     story = story_of(playing.engine, tuple(playing.commands))
-    caveats = (*session.caveats, *session.stale(), *playing.caveats, *caveats_of_story(playing.engine))
+    caveats = (*session.caveats, *session.stale(), *playing.caveats, *caveats_of_story(playing.engine, session.cluster))
     report = session.report("simulate", (), caveats)
     return replace(report, story=story)
 
@@ -133,7 +134,14 @@ class _Playing:
         for text, drain, start in self._drains:
             end = self.engine.ended.get(drain.name, self.engine.clock.now)
             ok = drain.ok if drain.done else None
-            yield CommandRow(command=text, ok=ok, seconds=round(end - start, 3), output=tuple(drain.output))
+            errors = [error for failed in drain.failures.values() for error in failed]
+            yield CommandRow(
+                command=text,
+                ok=ok,
+                seconds=round(end - start, 3),
+                why=joined(errors) if errors else "",
+                output=tuple(drain.output),
+            )
 
     def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:
         lookup = Lookup(self.engine.world.state.cluster, self._namespace)

@@ -8,17 +8,23 @@ from typing import Any
 from kwhatif.controllers.taint_eviction import DEFAULTED, no_execute_taints
 from kwhatif.matching.tolerations import tolerates
 from kwhatif.model.caveat import Caveat, OwnersSilent, TolerationUnknown, TooManyPods
-from kwhatif.model.cluster import key_of
+from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.simulation.engine import Engine
+from kwhatif.whatif.story_gaps import gaps_of
 from kwhatif.workloads.many import wanted
 
 #: How pods go that their controllers replace.
 _REPLACED = ("Preempted", "Evicted", "TaintEviction", "PodGC", "Deleted")
 
 
-def caveats_of_story(engine: Engine) -> Iterator[Caveat]:
-    """Owners that made no pods anew though they would have; pods that were left where they are."""
+def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
+    """Owners that made no pods anew though they would have; pods that were left where they are; what is not modelled.
+
+    Args:
+        engine: a simulation that has come to its end.
+        before: the cluster as it was at its start.
+    """
     silent = [gone.owner for gone in engine.world.history.gone.values() if gone.owner and gone.how in _REPLACED]
     silent = [owner for owner in silent if not _is_there(owner, engine)]
     if silent:
@@ -29,6 +35,7 @@ def caveats_of_story(engine: Engine) -> Iterator[Caveat]:
     left = tuple(_left(engine))
     if left:
         yield TolerationUnknown(pods=left)
+    yield from gaps_of(engine, before)
 
 
 def _is_there(owner: str, engine: Engine) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
+from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.simulation.engine import Engine
@@ -22,9 +23,16 @@ from kwhatif.story import (
     Settled,
     Story,
     StoryBudgetRow,
+    StoryNodeRow,
     StoryWorkloadRow,
 )
 
+#: Taints that only repeat what a node's spec and conditions say.
+_SAID_ALREADY = (
+    "node.kubernetes.io/unschedulable",
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+)
 _REVISION = "controller-revision-hash"
 #: What makes a pod, or takes one away.
 _CHURN = ("created", "preempted", "evicted", "evicted by taint", "deleted", "collected")
@@ -53,6 +61,7 @@ def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
             )
             for key, each in sorted(engine.tally.budgets.items())
         ),
+        nodes=tuple(_nodes(engine)),
         commands=commands,
         cycle=None if engine.cycle is None else _cycle(engine, engine.cycle),
     )
@@ -138,6 +147,34 @@ def _pending(engine: Engine) -> Iterator[PendingRow]:
             message=engine.scheduler.messages.get(info.uid, ""),
             nominated_node=pod.status.nominated_node_name or None,
         )
+
+
+def _nodes(engine: Engine) -> Iterator[StoryNodeRow]:
+    before, after = engine.tally.nodes_before, engine.world.state.cluster.all(Node)
+    for name in sorted(before.keys() | after.keys()):
+        was, now = before.get(name), after.get(name)
+        if was is now or (was and now and _state(was) == _state(now)):
+            continue
+        yield StoryNodeRow(
+            node=name, before=None if was is None else _words(was), after=None if now is None else _words(now)
+        )
+
+
+def _state(node: Node) -> tuple[object, ...]:
+    """What makes it another node for pods: not its conditions' times."""
+    allocatable = node.status.allocatable, node.status.capacity
+    return _words(node), node.metadata.labels, *allocatable
+
+
+def _words(node: Node) -> tuple[str, ...]:
+    ready = next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
+    taints = (
+        f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
+        for taint in node.spec.taints
+        if taint.key not in _SAID_ALREADY
+    )
+    cordoned = ("cordoned",) if node.spec.unschedulable else ()
+    return (*cordoned, *(() if ready == "True" else ("not ready",)), *sorted(taints))
 
 
 # --- the end -----------------------------------------------------------------------------------------

@@ -107,6 +107,8 @@ COMMANDS = {
     "simulate-nothing": f"kwhatif simulate {FROM}",
     "simulate-json": f"kwhatif simulate fixtures/demo/pods/small.yaml {FROM} -o json",
     "simulate-endless": "kwhatif simulate --from fixtures/stories/073-anti-affinity-preempts/cluster.yaml --scenario fixtures/simulate/endless.yaml",
+    "simulate-failed": f"kwhatif simulate {FROM} --then 'drain general-a1'",
+    "simulate-quota": f"kwhatif simulate fixtures/demo/pods/inference.yaml {FROM}",
     "simulate-wrong": f"kwhatif simulate --scenario fixtures/simulate/wrong.yaml {FROM}",
     "simulate-refused": f"kwhatif simulate {FROM} --then 'cordon general-a1' --then 'cordon general-a1'",
     "edits-compare": f"kwhatif schedule fixtures/demo/pods {FROM} --if 'add 1 node like general-a1' --compare",

@@ -28,6 +28,7 @@ from kwhatif.model.caveat import (
     ExtenderOddity,
     FieldIgnored,
     ImagesNotCompared,
+    LeftOutOfStory,
     MissingServiceAccounts,
     MomentNotKnown,
     NoBudgets,
@@ -47,6 +48,7 @@ from kwhatif.model.caveat import (
     NothingJudged,
     NoWorkloads,
     ObjectsTwice,
+    OldRevisionsUnknown,
     OneOfEqualPods,
     OrderedPodPending,
     OtherVersion,
@@ -286,6 +288,13 @@ SENTENCES: dict[Caveat, str] = {
     TolerationUnknown(pods=("a/b",)): (
         "a/b on lost nodes: nothing says for how long they tolerate that (the API server writes it into every pod), so"
         " they are left there"
+    ),
+    OldRevisionsUnknown(workloads=("StatefulSet a/db",)): (
+        "StatefulSet a/db: the templates of older revisions are not in the input, so new pods are made of the newest"
+        " one, and a changed template counts as one that there never was"
+    ),
+    LeftOutOfStory(what="cron-jobs", objects=("CronJob a/b", "CronJob a/c")): (
+        "CronJob a/b, CronJob a/c: would start Jobs within the simulated time, which are not modelled"
     ),
     UnknownController(workload="Rollout a/b"): (
         "Rollout a/b: its controller is not known, so all its pods count as replaced"

@@ -118,6 +118,21 @@ def test_the_session_stays_as_it_is() -> None:
     assert story(session, DEMO / "pods" / "checkout.yaml") == first
 
 
+def test_nodes_that_are_different_at_the_end() -> None:
+    there_and_back = story(demo(), then=["cordon general-a1", "uncordon general-a1"])
+    assert there_and_back.nodes == ()
+    cordoned = story(demo(), then=["cordon general-a1"])
+    assert [(row.node, row.before, row.after) for row in cordoned.nodes] == [("general-a1", (), ("cordoned",))]
+    lost = story(demo(), then=["fail general-a1"])
+    assert [(row.node, row.after) for row in lost.nodes] == [("general-a1", ("not ready",))]
+
+
+def test_a_drain_that_fails_says_why() -> None:
+    (command,) = story(demo(), then=["drain general-a1"]).commands
+    assert command.ok is False
+    assert command.why.startswith("cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)")
+
+
 def test_pods_that_are_evicted_by_hand_go_as_far_as_their_budget_allows() -> None:
     told = story(demo(), then=["evict shop/web-*"])
     said = [(event.verb, event.object) for event in told.events if event.actor == "user"]

@@ -1,0 +1,140 @@
+"""What happened in a story: a table with equal things as one line, or a tree of what because of what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+
+from kwhatif.render.amounts import plural, some
+from kwhatif.render.detail import Detail
+from kwhatif.render.text import FAINT, indented, table, text
+from kwhatif.story import EventRow, Story
+
+_MOST_LINES = 60
+_REFUSED = "was refused"
+#: Verbs that are no English before the name of a pod.
+_PHRASES = {
+    "unschedulable": "found no node for {}",
+    "ready": "reported {} ready",
+    "not ready": "reported {} not ready",
+    "running": "started {}",
+}
+#: Messages of the scheduler that come again are named by the time of the first.
+_MESSAGES = ("unschedulable", "nominated")
+
+
+def seconds(value: float) -> str:
+    """`30 s`."""
+    return f"{value:g} s"
+
+
+def timeline(story: Story, detail: Detail) -> Iterator[RenderableType]:
+    """When who did what."""
+    lines = list(_grouped(story))
+    if not lines:
+        return
+    made = table("TIME", "WHO", "WHAT", right=("TIME",))
+    shown = lines if detail.wide else lines[:_MOST_LINES]
+    for at, who, what in shown:
+        made.add_row(text(seconds(at)), text(who), text(what))
+    yield made
+    if len(shown) < len(lines):
+        yield text(f"{len(lines) - len(shown):,} more (-o wide)", FAINT)
+
+
+def _grouped(story: Story) -> Iterator[tuple[float, str, str]]:
+    """Equal things that happen to pods of one workload at one moment are one line; equal refusals are, at any time."""
+    groups: dict[tuple[object, ...], list[EventRow]] = {}
+    for event in story.events:
+        if event.verb != "removed":  # the end of its containers was said
+            groups.setdefault(_place(event), []).append(event)
+    said = {row.message: "see PENDING" for row in story.pending if row.message}
+    for alike in groups.values():
+        first = alike[0]
+        yield first.at, _actor(first), _line(alike, said)
+
+
+def _place(event: EventRow) -> tuple[object, ...]:
+    if event.verb == _REFUSED:
+        return event.actor, event.verb, _kind(event), _reason(event)
+    if _kind(event) == "Node":
+        return event.at, _actor(event), event.verb, event.detail
+    message = event.detail if event.verb == "unschedulable" else ""
+    return event.at, _actor(event), event.verb, event.workload or event.object, message
+
+
+def _actor(event: EventRow) -> str:
+    """Who it was: one kubelet is as another, and what works on a node is not named by it."""
+    if event.actor.startswith("kubelet "):
+        return "kubelet"
+    return event.actor.removesuffix(f" {event.object.removeprefix('Node ')}") if _kind(event) == "Node" else event.actor
+
+
+def _kind(event: EventRow) -> str:
+    return event.object.partition(" ")[0]
+
+
+def _reason(event: EventRow) -> str:
+    """Why it was refused, without the made-up name of the object."""
+    name = event.object.rpartition("/")[2]
+    before, found, reason = event.detail.partition(f'"{name}" is forbidden: ')
+    return reason if found and " " not in before.strip() else event.detail
+
+
+def _line(alike: Sequence[EventRow], said: dict[str, str]) -> str:
+    first = alike[0]
+    if first.verb == _REFUSED and len(alike) > 1:
+        return f"{_REFUSED} a {_kind(first)} {len(alike):,} times, until {seconds(alike[-1].at)}: {_reason(first)}"
+    phrase = _PHRASES.get(first.verb, f"{first.verb} {{}}").replace("{}", _objects(alike), 1)
+    nodes = list(dict.fromkeys(event.node for event in alike if event.node))
+    where = f" {'to' if first.verb in ('bound', 'nominated') else 'on'} {some(nodes)}" if nodes else ""
+    return f"{phrase}{where}{_why(alike, said)}"
+
+
+def _objects(alike: Sequence[EventRow]) -> str:
+    first = alike[0]
+    objects = list(dict.fromkeys(event.object for event in alike))
+    if len(objects) == 1:
+        return first.object
+    if _kind(first) == "Node":
+        return f"{plural(len(objects), 'node')} ({some([each.removeprefix('Node ') for each in objects])})"
+    return f"{len(objects):,} pods of {first.workload}"
+
+
+def _why(alike: Sequence[EventRow], said: dict[str, str]) -> str:
+    details = list(dict.fromkeys(event.detail for event in alike if event.detail))
+    if not details:
+        return ""
+    first, *others = details
+    if first.startswith("for "):
+        return f" for {some([each.removeprefix('for ') for each in details])}"
+    if alike[0].verb in _MESSAGES:
+        message, first = first, said.get(first, first)
+        said.setdefault(message, f"as at {seconds(alike[0].at)}")
+    more = f" (and {plural(len(others), 'other message')})" if others else ""
+    return f": {first}{more}"
+
+
+def tree(story: Story) -> Iterator[RenderableType]:
+    """Every event below the one because of which it happened."""
+    children: dict[int | None, list[EventRow]] = {}
+    for event in story.events:
+        children.setdefault(event.because, []).append(event)
+    said = {row.message: "see PENDING" for row in story.pending if row.message}
+    stack = [(group, 0) for group in reversed(_siblings(children, None))]
+    while stack:
+        alike, depth = stack.pop()
+        first = alike[0]
+        actor = first.actor if first.actor.startswith("kubelet ") else _actor(first)
+        yield indented(text(f"{seconds(first.at):>8}  {actor} {_line(alike, said)}"), 2 * min(depth, 20))
+        for event in reversed(alike):
+            stack.extend((group, depth + 1) for group in reversed(_siblings(children, event.id)))
+
+
+def _siblings(children: dict[int | None, list[EventRow]], parent: int | None) -> list[list[EventRow]]:
+    """What happened because of one event: equal refusals together, all else alone."""
+    groups: dict[tuple[object, ...], list[EventRow]] = {}
+    for event in children.get(parent, ()):
+        groups.setdefault(_place(event) if event.verb == _REFUSED else (event.id,), []).append(event)
+    return list(groups.values())

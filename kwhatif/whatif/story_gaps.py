@@ -1,0 +1,214 @@
+"""What would happen within the simulated time, and is not modelled: who is there that would do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from kwhatif.admission.disruption import SyncFailed, counted_status
+from kwhatif.controllers.budget_pods import pods_selected_by
+from kwhatif.controllers.cron import is_due
+from kwhatif.controllers.revisions import has_missed
+from kwhatif.controllers.volume_binder import caveat_of
+from kwhatif.matching.labels import Selector, SelectorError, compile_selector
+from kwhatif.model.bystanders import HorizontalPodAutoscaler
+from kwhatif.model.caveat import (
+    AutoscalerNotModelled,
+    Caveat,
+    ClaimUnbound,
+    LeftOutOfStory,
+    OldRevisionsUnknown,
+    Unmodelled,
+)
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.meta import LabelSelector, controller_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
+from kwhatif.model.workload import (
+    CronJob,
+    DaemonSet,
+    Job,
+    Namespace,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+from kwhatif.simulation.clock import SECOND
+from kwhatif.simulation.engine import Engine
+
+#: Labels and taints that cluster-autoscaler and Karpenter put on nodes, or how these begin.
+_AUTOSCALED = ("karpenter.sh/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
+_AUTOSCALERS = ("cluster-autoscaler", "karpenter")
+_APP_LABELS = ("app.kubernetes.io/name", "k8s-app", "app")
+
+
+def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
+    """The caveats about them.
+
+    Args:
+        engine: a simulation that has come to its end.
+        before: the cluster as it was at its start.
+    """
+    world = engine.world
+    cluster = world.state.cluster
+    yield from _claims(engine)
+    workloads: tuple[StatefulSet | DaemonSet, ...] = (
+        *cluster.all(StatefulSet).values(),
+        *cluster.all(DaemonSet).values(),
+    )
+    missed = [f"{type(each).__name__} {key_of(each)}" for each in workloads if has_missed(each, world)]
+    if missed:
+        yield OldRevisionsUnknown(workloads=tuple(missed))
+    yield from _autoscalers(engine)
+    found: Mapping[Unmodelled, list[str]] = {
+        "adoption": _orphans(cluster),
+        "job-ttl": _expiring(engine),
+        "volume-reclaim": _released(engine, before),
+        "cron-jobs": _starting(engine),
+        "node-autoscaler": _node_autoscalers(cluster) if world.state.pending else [],
+        "namespaces": _terminating(cluster),
+        "budgets": _uncounted(cluster, before),
+    }
+    for what, objects in found.items():
+        if objects:
+            yield LeftOutOfStory(what=what, objects=tuple(dict.fromkeys(objects)))
+
+
+def _claims(engine: Engine) -> Iterator[Caveat]:
+    """What was assumed of claims that the story has made, or bound; or why they are bound to nothing."""
+    world = engine.world
+    touched = dict.fromkeys(event.object for event in world.history.events)
+    for name in touched:
+        kind, _, key = name.partition(" ")
+        caveat = caveat_of(key, world) if kind == PersistentVolumeClaim.__name__ else None
+        is_there = world.state.cluster.get(PersistentVolumeClaim, key) is not None
+        if caveat is not None and (is_there or not isinstance(caveat, ClaimUnbound)):
+            yield caveat
+
+
+def _autoscalers(engine: Engine) -> Iterator[Caveat]:
+    """Those of workloads that the story changes, or takes pods of."""
+    history = engine.world.history
+    concerned = {gone.owner for gone in history.gone.values()} | {event.object for event in history.events}
+    for key, scaler in engine.world.state.cluster.all(HorizontalPodAutoscaler).items():
+        if scaler.target in concerned:
+            low, high = scaler.spec.min_replicas, scaler.spec.max_replicas
+            yield AutoscalerNotModelled(
+                name=key, target=scaler.target, min_replicas=low, max_replicas=high, missing=True
+            )
+
+
+class _Adopter(NamedTuple):
+    namespace: str
+    selector: Selector
+
+
+def _orphans(cluster: Cluster) -> list[str]:
+    """Pods without a controller that the selector of one matches."""
+    bare = [pod for pod in cluster.all(Pod).values() if not _is_settled(pod)]
+    if not bare:
+        return []
+    adopters = list(_adopters(cluster))
+    return [
+        f"Pod {key_of(pod)}"
+        for pod in bare
+        if any(
+            each.namespace == pod.metadata.namespace and each.selector.matches(pod.metadata.labels) for each in adopters
+        )
+    ]
+
+
+def _is_settled(pod: Pod) -> bool:
+    """Whether nobody would adopt it, whatever its labels."""
+    meta = pod.metadata
+    return controller_of(meta) is not None or meta.deletion_timestamp is not None or is_terminal(pod)
+
+
+def _adopters(cluster: Cluster) -> Iterator[_Adopter]:
+    kinds: tuple[type[Any], ...] = (ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job)
+    for kind in kinds:
+        for workload in cluster.all(kind).values():
+            given = workload.spec.selector
+            if isinstance(given, dict):
+                given = LabelSelector(match_labels=given)
+            try:
+                selector = compile_selector(given)
+            except SelectorError:
+                continue
+            if not (selector.nothing or selector.empty):
+                yield _Adopter(workload.metadata.namespace, selector)
+
+
+def _expiring(engine: Engine) -> list[str]:
+    """Jobs that have ended in the story for longer than they are kept."""
+    cluster = engine.world.state.cluster
+    found = []
+    for event in engine.world.history.events:
+        if event.verb in ("completed", "failed") and event.object.startswith("Job "):
+            job = cluster.get(Job, event.object.removeprefix("Job "))
+            kept = None if job is None else job.spec.ttl_seconds_after_finished
+            if kept is not None and event.at + kept <= engine.clock.now:
+                found.append(event.object)
+    return found
+
+
+def _released(engine: Engine, before: Cluster) -> list[str]:
+    """Volumes of claims that have gone."""
+    cluster = engine.world.state.cluster
+    made = {event.object for event in engine.world.history.events}
+    found = []
+    for name, volume in cluster.all(PersistentVolume).items():
+        reference = volume.spec.claim_ref
+        if reference is None:
+            continue
+        key = f"{reference.namespace}/{reference.name}"
+        was_there = before.get(PersistentVolumeClaim, key) is not None or f"PersistentVolumeClaim {key}" in made
+        if was_there and cluster.get(PersistentVolumeClaim, key) is None:
+            found.append(f"PersistentVolume {name}")
+    return found
+
+
+def _starting(engine: Engine) -> list[str]:
+    """CronJobs whose time comes."""
+    now = engine.clock.nanoseconds
+    start, end = (now - round(engine.clock.now * SECOND)) // SECOND, now // SECOND
+    return [
+        f"CronJob {key}"
+        for key, each in engine.world.state.cluster.all(CronJob).items()
+        if not each.spec.suspend and end > start and is_due(each.spec.schedule, each.spec.time_zone, start, end)
+    ]
+
+
+def _node_autoscalers(cluster: Cluster) -> list[str]:
+    """Signs of one: its own pods, else what it has written on a node."""
+    for key, pod in cluster.all(Pod).items():
+        labels = pod.metadata.labels
+        if not is_terminal(pod) and any(labels.get(name, "").endswith(_AUTOSCALERS) for name in _APP_LABELS):
+            return [f"Pod {key}"]
+    for name, node in cluster.all(Node).items():
+        if any(
+            key.startswith(_AUTOSCALED) for key in (*node.metadata.labels, *(taint.key for taint in node.spec.taints))
+        ):
+            return [f"Node {name}"]
+    return []
+
+
+def _terminating(cluster: Cluster) -> list[str]:
+    """Namespaces that are being deleted, with pods in them."""
+    going = {key for key, each in cluster.all(Namespace).items() if each.metadata.deletion_timestamp is not None}
+    full = {pod.metadata.namespace for pod in cluster.all(Pod).values()} if going else set()
+    return [f"Namespace {name}" for name in sorted(going & full)]
+
+
+def _uncounted(cluster: Cluster, before: Cluster) -> list[str]:
+    """Budgets that allow nothing, because they cannot be counted here, though the cluster did count them."""
+    return [
+        f"PodDisruptionBudget {key}"
+        for key, budget in cluster.all(PodDisruptionBudget).items()
+        if (known := before.get(PodDisruptionBudget, key)) is not None
+        and known.status is not None
+        and known.status.disruptions_allowed > 0
+        and isinstance(counted_status(budget, pods_selected_by(key, cluster), cluster), SyncFailed)
+    ]

@@ -1,0 +1,100 @@
+"""What happened, with equal things as one line."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from kwhatif.render.detail import Detail
+from kwhatif.render.story import headline, sign
+from kwhatif.render.timeline import timeline, tree
+from kwhatif.story import CommandRow, EventRow, PendingRow, Story, StoryBudgetRow, StoryNodeRow
+
+LONG = "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def event(number: int, actor: str, verb: str, name: str, **more: Any) -> EventRow:
+    more = {"at": 0.0, "because": None, **more}
+    return EventRow(id=number, actor=actor, verb=verb, object=name, **more)
+
+
+def story(*events: EventRow, **more: Any) -> Story:
+    more = {"settled": "settled", "seconds": 0.0, "assumptions": (), "parameters": {}, **more}
+    return Story(events=events, **more)
+
+
+def shown(told: Story, *, explain: bool = False) -> list[str]:
+    console = Console(file=StringIO(), width=300)
+    for part in tree(told) if explain else timeline(told, Detail()):
+        console.print(part)
+    assert isinstance(console.file, StringIO)
+    return [" ".join(line.split()) for line in console.file.getvalue().splitlines() if " s " in line]
+
+
+def refusal(number: int, reason: str = "exceeded quota: team") -> EventRow:
+    name = f"web-{number:05}"
+    detail = f'pods "{name}" is forbidden: {reason}'
+    return event(number, "ReplicaSet shop/web", "was refused", f"Pod shop/{name}", at=float(number), detail=detail)
+
+
+@pytest.mark.parametrize("explain", [False, True])
+def test_refusals_that_differ_only_in_the_name_are_one_line(explain: bool) -> None:
+    told = story(*(refusal(number) for number in range(13)), refusal(13, "exceeded quota: other"))
+    assert shown(told, explain=explain) == [
+        "0 s ReplicaSet shop/web was refused a Pod 13 times, until 12 s: exceeded quota: team",
+        '13 s ReplicaSet shop/web was refused Pod shop/web-00013: pods "web-00013" is forbidden: exceeded quota: other',
+    ]
+
+
+def test_what_happens_to_many_pods_of_a_workload_is_one_line() -> None:
+    events = [
+        event(number, f"kubelet n{number}", "ready", f"Pod shop/web-{number}", workload="Deployment shop/web")
+        for number in range(500)
+    ]
+    assert shown(story(*events)) == ["0 s kubelet reported 500 pods of Deployment shop/web ready"]
+
+
+def test_what_happens_to_many_nodes_is_one_line() -> None:
+    events = [
+        event(number, f"NodeLifecycle n{number}", "tainted", f"Node n{number}", detail="+a:NoExecute")
+        for number in range(6)
+    ]
+    assert shown(story(*events)) == ["0 s NodeLifecycle tainted 6 nodes (n0, n1, n2 and 3 more): +a:NoExecute"]
+
+
+def test_all_that_gain_are_named() -> None:
+    events = [
+        event(number, "scheduler", "preempted", f"Pod a/v-{number}", workload="Job a/v", detail=f"for a/p-{number}")
+        for number in range(2)
+    ]
+    assert shown(story(*events)) == ["0 s scheduler preempted 2 pods of Job a/v for a/p-0, a/p-1"]
+
+
+def test_a_long_message_is_said_once() -> None:
+    waits = [
+        event(number, "scheduler", "unschedulable", f"Pod a/{name}", at=float(number), detail=LONG)
+        for number, name in enumerate("pq")
+    ]
+    assert shown(story(*waits)) == [
+        f"0 s scheduler found no node for Pod a/p: {LONG}",
+        "1 s scheduler found no node for Pod a/q: as at 0 s",
+    ]
+    row = PendingRow(pod="a/q", owner=None, message=LONG, nominated_node=None)
+    assert [line.rpartition(": ")[2] for line in shown(story(*waits, pending=(row,)))] == ["see PENDING"] * 2
+
+
+def test_a_command_that_failed_is_the_verdict() -> None:
+    failed = CommandRow(command="drain a", ok=False, seconds=0.0, why="it cannot")
+    node = StoryNodeRow(node="a", before=(), after=("cordoned",))
+    told = story(commands=(failed,), nodes=(node,))
+    assert headline(told) == "drain a failed: it cannot; settled after 0 s: 1 node different"
+    assert sign(told)[0] == "✘"
+
+
+def test_a_broken_budget_is_not_green() -> None:
+    told = story(budgets=(StoryBudgetRow(budget="a/b", before=1, lowest=0, after=0, overrun=1),))
+    assert (headline(told), sign(told)[0]) == ("settled after 0 s: 1 budget broken", "!")
+    assert sign(story())[0] == "✔"
