@@ -21,8 +21,8 @@ from kwhatif.state.state import State
 
 #: Of so many nodes in all verdicts are kept: with more, signatures that were not asked for longest are forgotten.
 _KEPT_NODES = 500_000
-#: And of at least so many signatures.
-_KEPT = 2
+#: And of at least, and at most, so many signatures.
+_KEPT, _MOST = 2, 1000
 
 
 class Cycles:
@@ -112,6 +112,6 @@ class BatchCache:
         return result
 
     def _forget_some(self) -> None:
-        most = max(_KEPT, _KEPT_NODES // max(len(self._state.nodes), 1))
+        most = min(max(_KEPT, _KEPT_NODES // max(len(self._state.nodes), 1)), _MOST)
         while len(self._batches) > most:
             del self._batches[next(iter(self._batches))]
