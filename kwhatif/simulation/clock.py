@@ -50,15 +50,24 @@ def start_of(cluster: Cluster) -> int:
     """
     if cluster.taken_at:
         return parse_time(cluster.taken_at)
-    times = {node.metadata.creation_timestamp or "" for node in cluster.all(Node).values()}
-    for pod in cluster.all(Pod).values():
-        times.add(pod.metadata.creation_timestamp or "")
-        times.add(pod.status.start_time or "")
-    # As the API server writes them, the latest is the last as a text; parsing all would take its time.
-    plain = max((time for time in times if len(time) == len(_SOME_START) and time.endswith("Z")), default="")
-    odd = {time for time in times if time and (len(time) != len(_SOME_START) or not time.endswith("Z"))}
+    plain, odd = "", set[str]()
+    for time in _times(cluster):
+        # As the API server writes them, the latest is the last as a text; parsing all would take its time.
+        if time and (len(time) != len(_SOME_START) or time[-1] != "Z"):
+            odd.add(time)
+        elif time and time > plain:
+            plain = time
     latest = max(map(parse_time, filter(None, (plain, *odd))), default=None)
     return parse_time(_SOME_START) if latest is None else latest - latest % SECOND + 60 * SECOND
+
+
+def _times(cluster: Cluster) -> Iterator[str | None]:
+    """The times that nodes and pods show."""
+    for node in cluster.all(Node).values():
+        yield node.metadata.creation_timestamp
+    for pod in cluster.all(Pod).values():
+        yield pod.metadata.creation_timestamp
+        yield pod.status.start_time
 
 
 class Agenda(Generic[T]):
