@@ -290,6 +290,13 @@ class AdmissionNotAsked(_Caveat, tag="admission-webhooks", kw_only=True):
     kinds: tuple[tuple[str, int], ...]
 
 
+class AutoscalersNotRead(_Caveat, tag="autoscalers-not-read", kw_only=True):
+    """HorizontalPodAutoscalers are not read from live clusters: one may scale a workload that is there already."""
+
+    #: The workloads, such as `Deployment shop/web`.
+    targets: tuple[str, ...]
+
+
 class AutoscalerNotModelled(_Caveat, tag="autoscaler", kw_only=True):
     """A HorizontalPodAutoscaler scales a workload, which is judged with the replicas that it names, or has."""
 
@@ -622,6 +629,7 @@ Caveat = (
     | ServiceAccountsNotChecked
     | MissingServiceAccounts
     | AdmissionNotAsked
+    | AutoscalersNotRead
     | AutoscalerNotModelled
     | DevicesNotModelled
     | UnknownQuotaScope

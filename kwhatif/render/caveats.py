@@ -11,6 +11,7 @@ from kwhatif.framework.extender import Oddity
 from kwhatif.model.caveat import (
     AdmissionNotAsked,
     AutoscalerNotModelled,
+    AutoscalersNotRead,
     Batching,
     BindingNotDated,
     BudgetComputed,
@@ -249,6 +250,8 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case AdmissionNotAsked(kinds=kinds):
             have = [plural(count, kind, f"{kind[:-1]}ies" if kind[-1] == "y" else "") for kind, count in kinds]
             return f"the cluster has {listed(have)}, which are not asked: they may change pods, or refuse them"
+        case AutoscalersNotRead(targets=targets):
+            return f"whether a HorizontalPodAutoscaler scales {some(list(targets))} is not known: they are not read"
         case AutoscalerNotModelled():
             return _autoscaler(caveat)
         case DevicesNotModelled(features=features):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kwhatif.model.caveat import (
     AdmissionNotAsked,
     AutoscalerNotModelled,
+    AutoscalersNotRead,
     Caveat,
     CollectionFailed,
     DevicesNotModelled,
@@ -95,7 +96,7 @@ def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
                 return False  # the sentence says it
             case NoPriorityClasses():
                 return decision.outcome in ("Preempts", "Unschedulable")
-            case NoWorkloads() | ImagesNotCompared() | AutoscalerNotModelled():
+            case NoWorkloads() | ImagesNotCompared() | AutoscalerNotModelled() | AutoscalersNotRead():
                 return False  # about workloads
         return True
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
 from kwhatif.model.caveat import (
     AutoscalerNotModelled,
+    AutoscalersNotRead,
     Caveat,
     DevicesNotModelled,
     MissingServiceAccounts,
@@ -15,11 +16,13 @@ from kwhatif.model.caveat import (
     UnjudgedKind,
 )
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.sources.kinds import group_of
 from kwhatif.sources.outline import Outline
 from kwhatif.whatif.applied import Applied
 
 _AUTOSCALER = "HorizontalPodAutoscaler"
+_SCALED = (Deployment, StatefulSet, ReplicaSet, ReplicationController)
 _SERVICE_ACCOUNT = "ServiceAccount"
 _TAINT_RULE = "DeviceTaintRule"
 #: Made by the API server in every namespace.
@@ -91,8 +94,14 @@ def in_cluster(caveats: Iterable[Caveat], applied: Iterable[Applied], cluster: C
             scaled.add(caveat.target)
         yield caveat
     by_target = {each.target: each for each in cluster.all(HorizontalPodAutoscaler).values()}
-    for name in dict.fromkeys(each.source.object for each in applied):
-        if name in by_target and name not in scaled:
+    names = [name for name in dict.fromkeys(each.source.object for each in applied) if name not in scaled]
+    if cluster.is_whole:
+        # Live clusters and saved snapshots: autoscalers were not asked for.
+        present = {f"{kind.__name__} {key}" for kind in _SCALED for key in cluster.all(kind)}
+        if targets := tuple(name for name in names if name in present):
+            yield AutoscalersNotRead(targets=targets)
+    for name in names:
+        if name in by_target:
             found = by_target[name]
             low, high = found.spec.min_replicas, found.spec.max_replicas
             yield AutoscalerNotModelled(

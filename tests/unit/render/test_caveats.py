@@ -11,6 +11,7 @@ from kwhatif.model.caveat import (
     CODES,
     AdmissionNotAsked,
     AutoscalerNotModelled,
+    AutoscalersNotRead,
     Batching,
     BindingNotDated,
     BudgetComputed,
@@ -208,6 +209,9 @@ SENTENCES: dict[Caveat, str] = {
     AutoscalerNotModelled(name="a/web", target="Deployment a/web", min_replicas=None, max_replicas=9): (
         "HorizontalPodAutoscaler a/web (1 to 9 replicas) is not modelled: Deployment a/web counts with the replicas"
         " that it names, or has"
+    ),
+    AutoscalersNotRead(targets=("Deployment a/web",)): (
+        "whether a HorizontalPodAutoscaler scales Deployment a/web is not known: they are not read"
     ),
     DevicesNotModelled(features=("DeviceTaintRule", "nodeAllocatableResourceMappings")): (
         "devices have DeviceTaintRule and nodeAllocatableResourceMappings, not modelled: answers about pods that claim"
