@@ -154,6 +154,12 @@ class ImagesNotCompared(_Caveat, tag="images-not-compared", kw_only=True):
     missing: bool = True
 
 
+class FieldsNotCompared(_Caveat, tag="fields-not-compared", kw_only=True):
+    """A workload looks unchanged, but fields that no scheduling rule reads, such as `env`, may have changed."""
+
+    missing: bool = True
+
+
 class VersionNotRead(_Caveat, tag="version-not-read", kw_only=True):
     """Objects of an API version that is not read were left out."""
 
@@ -611,6 +617,7 @@ Caveat = (
     | BudgetNotComputed
     | NoImages
     | ImagesNotCompared
+    | FieldsNotCompared
     | VersionNotRead
     | SomeNamespaces
     | ObjectsTwice

@@ -28,6 +28,7 @@ from kwhatif.model.caveat import (
     ExtenderNotAsked,
     ExtenderOddity,
     FieldIgnored,
+    FieldsNotCompared,
     ImagesNotCompared,
     Lacking,
     LeftOutOfStory,
@@ -196,6 +197,11 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             return (
                 "the input holds no images: a workload of which nothing but the image changes counts as unchanged"
                 " (save snapshots with --images)"
+            )
+        case FieldsNotCompared():
+            return (
+                "of templates only what scheduling reads is compared: a workload in which only env, commands or"
+                " annotations change counts as unchanged, though its pods would be replaced"
             )
         case VersionNotRead(kind=kind, count=count):
             return f"{kind} left out, {plural(count, 'object')}: this version is not read"

@@ -12,6 +12,7 @@ from kwhatif.model.caveat import (
     CollectionFailed,
     DevicesNotModelled,
     ExtenderNotAsked,
+    FieldsNotCompared,
     ImagesNotCompared,
     MissingServiceAccounts,
     NoBudgets,
@@ -96,7 +97,13 @@ def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
                 return False  # the sentence says it
             case NoPriorityClasses():
                 return decision.outcome in ("Preempts", "Unschedulable")
-            case NoWorkloads() | ImagesNotCompared() | AutoscalerNotModelled() | AutoscalersNotRead():
+            case (
+                NoWorkloads()
+                | ImagesNotCompared()
+                | FieldsNotCompared()
+                | AutoscalerNotModelled()
+                | AutoscalersNotRead()
+            ):
                 return False  # about workloads
         return True
 
@@ -111,6 +118,8 @@ def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[
         if caveat.pods:
             return not pods.isdisjoint(caveat.pods)
         match caveat:
+            case FieldsNotCompared():
+                return row.update == "unchanged"
             case NoBudgets():
                 return row.preempting > 0
             case NoPriorityClasses():
@@ -161,6 +170,7 @@ _CONSTANT: Mapping[type, str] = {
     NoDevices: "devices are not known",
     NoImages: "images are not known",
     ImagesNotCompared: "images are not compared",
+    FieldsNotCompared: "only what scheduling reads is compared",
     VersionNotRead: "some objects are of a version that is not read",
     SomeNamespaces: "only some namespaces are known",
     ObjectsTwice: "some objects are there twice",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kwhatif.model.caveat import ImagesNotCompared, ReplicasKept, WorkloadNotInDump
+from kwhatif.model.caveat import FieldsNotCompared, ImagesNotCompared, ReplicasKept, WorkloadNotInDump
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.workload import (
@@ -43,7 +43,10 @@ def plan_update(workload: Workload, cluster: Cluster, rollout: Rollout = "final"
     pods = pods_of(workload, cluster)
     if known is not None:
         update = _without_images(_update(workload, pods, cluster, rollout), known)
-        return update if update.caveat else replace(update, caveat=_kept_replicas(workload, known))
+        caveat = update.caveat or _kept_replicas(workload, known)
+        if caveat is None and update.kind == "unchanged":
+            caveat = FieldsNotCompared()
+        return replace(update, caveat=caveat)
     if not pods:
         return Update("new", added=expand(workload, cluster))
     caveat = WorkloadNotInDump(workload=f"{type(workload).__name__} {key_of(workload)}", count=len(pods))

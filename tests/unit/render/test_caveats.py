@@ -28,6 +28,7 @@ from kwhatif.model.caveat import (
     ExtenderNotAsked,
     ExtenderOddity,
     FieldIgnored,
+    FieldsNotCompared,
     ImagesNotCompared,
     LeftOutOfStory,
     MissingServiceAccounts,
@@ -145,6 +146,10 @@ SENTENCES: dict[Caveat, str] = {
     ImagesNotCompared(): (
         "the input holds no images: a workload of which nothing but the image changes counts as unchanged (save"
         " snapshots with --images)"
+    ),
+    FieldsNotCompared(): (
+        "of templates only what scheduling reads is compared: a workload in which only env, commands or"
+        " annotations change counts as unchanged, though its pods would be replaced"
     ),
     VersionNotRead(kind="policy/v1beta1/PodDisruptionBudget", count=1): (
         "policy/v1beta1/PodDisruptionBudget left out, 1 object: this version is not read"
