@@ -67,7 +67,7 @@ class Deployments:
     def sync(self, key: str, view: View) -> Outcome:
         """See `Controller` (`syncDeployment`)."""
         deployment = view.state.cluster.get(Deployment, key)
-        if deployment is None or deployment.metadata.deletion_timestamp is not None or _selects_all(deployment):
+        if deployment is None or deployment.metadata.deletion_timestamp is not None or _is_left_alone(deployment):
             return NOTHING
         outcome = _Sync(deployment, view).outcome()
         if not any(isinstance(write, Create) for write in outcome.writes):
@@ -211,9 +211,9 @@ def _is_of(owned: ReplicaSet, deployment: Deployment, view: View) -> bool:
     return same
 
 
-def _selects_all(deployment: Deployment) -> bool:
-    """Upstream refuses to touch it."""
-    return deployment.spec.selector in (None, LabelSelector())
+def _is_left_alone(deployment: Deployment) -> bool:
+    """One that selects all pods upstream refuses to touch; one without a template no API server stores."""
+    return deployment.spec.template is None or deployment.spec.selector in (None, LabelSelector())
 
 
 def _age(owned: ReplicaSet) -> tuple[int, str]:

@@ -243,12 +243,17 @@ def test_nothing_changes_where_nothing_has_to() -> None:
     assert len(found.writes) == before
 
 
-def test_one_that_selects_all_or_is_being_deleted_is_left_alone() -> None:
+def test_one_that_selects_all_has_no_template_or_is_being_deleted_is_left_alone() -> None:
     found = World(CONTROLLERS)
     everything = web()
     found.put(replace(everything, spec=replace(everything.spec, selector=LabelSelector())))
     found.put(
         replace(everything, metadata=replace(everything.metadata, name="b", deletion_timestamp="2026-03-01T00:00:00Z"))
+    )
+    found.put(
+        replace(
+            everything, metadata=replace(everything.metadata, name="c"), spec=replace(everything.spec, template=None)
+        )
     )
     assert not found.settle().writes
 
