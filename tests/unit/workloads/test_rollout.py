@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.admission.default_tolerations import add_default_tolerations
-from kwhatif.model.caveat import OrderedPodPending, ReplicasKept, WorkloadNotInDump
+from kwhatif.model.caveat import FieldsNotCompared, OrderedPodPending, ReplicasKept, WorkloadNotInDump
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Container, Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
@@ -191,7 +191,9 @@ def test_of_a_rollout_that_is_under_way_the_next_step_is_taken() -> None:
 def test_what_is_not_in_the_input_is_said() -> None:
     update = plan_update(deployment(), around(*running(4)))
     assert update.caveat == WorkloadNotInDump(workload="Deployment default/web", count=4)
-    assert plan_update(deployment(), around(*FOUR)).caveat is None
+    # Of what scheduling does not read nobody knows whether it has changed.
+    assert plan_update(deployment(), around(*FOUR)).caveat == FieldsNotCompared()
+    assert plan_update(deployment(5), around(*FOUR)).caveat is None
 
 
 @pytest.mark.parametrize(("there", "told"), [(4, True), (1, False), (None, False)])
