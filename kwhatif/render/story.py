@@ -14,7 +14,7 @@ from kwhatif.render.drain import verdict_line, waves_and_blocked
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
 from kwhatif.render.timeline import seconds, timeline, tree
 from kwhatif.report import Report
-from kwhatif.story import CycleRow, PendingRow, Story, StoryNodeRow, StoryWorkloadRow
+from kwhatif.story import CycleRow, GoneRow, PendingRow, Story, StoryNodeRow, StoryWorkloadRow
 
 #: How a pod went, in words.
 HOW = {
@@ -35,7 +35,7 @@ def with_words(report: Report) -> Report:
     story = report.story
     if story is None:
         return report
-    cycle = None if story.cycle is None else replace(story.cycle, remedies=tuple(_remedies(story.cycle)))
+    cycle = None if story.cycle is None else replace(story.cycle, remedies=tuple(_remedies(story.cycle, story.gone)))
     return replace(report, story=replace(story, assumptions=tuple(_assumptions(story)), cycle=cycle))
 
 
@@ -54,10 +54,14 @@ def _assumptions(story: Story) -> Iterator[str]:
     yield "volumes are provisioned and attached, images pulled, pods admitted by their kubelets, without a failure"
 
 
-def _remedies(cycle: CycleRow) -> Iterator[str]:
-    yield "give the pods that are evicted again and again nodes of their own (a pool with a taint, or node affinity)"
-    yield "let the pods that evict them have preemptionPolicy: Never"
-    yield "where a taint is tolerated for a time only: do not tolerate it, or add the taint with effect NoSchedule"
+def _remedies(cycle: CycleRow, gone: Sequence[GoneRow]) -> Iterator[str]:
+    """What ends the loop, by how those that take part in it lose their pods."""
+    how = {row.how for row in gone if (row.owner or f"Pod {row.pod}") in cycle.participants}
+    if "Preempted" in how:
+        yield "give the pods that are evicted again and again their own nodes (a pool with a taint, or node affinity)"
+        yield "let the pods that evict them have preemptionPolicy: Never"
+    if "TaintEviction" in how:
+        yield "the taint is tolerated for a time only: do not tolerate it, or add the taint with effect NoSchedule"
     if cycle.suspected:
         yield "look for two controllers that undo each other's work"
 

@@ -1,0 +1,28 @@
+"""`with_words`: what ends an endless loop."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwhatif.render.story import _remedies
+from kwhatif.story import CycleRow, GoneRow, How
+
+
+def gone(owner: str, how: How) -> GoneRow:
+    return GoneRow(pod="shop/a", owner=owner, initial=True, node="n1", how=how, by="", at=0.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([gone("Deployment shop/web", "Preempted")], ["their own nodes", "preemptionPolicy: Never"]),
+        ([gone("Deployment shop/web", "TaintEviction")], ["effect NoSchedule"]),
+        # Others than those that take part do not count.
+        ([gone("Deployment shop/other", "TaintEviction")], []),
+    ],
+)
+def test_remedies_go_by_how_the_pods_go(rows: list[GoneRow], expected: list[str]) -> None:
+    cycle = CycleRow(start=0.0, period=2.0, participants=("Deployment shop/web",), events=(1, 2), remedies=())
+    found = list(_remedies(cycle, rows))
+    assert len(found) == len(expected)
+    assert all(part in sentence for part, sentence in zip(expected, found, strict=True))
