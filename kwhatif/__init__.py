@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         text,
     )
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
-    from kwhatif.maintenance import drain, outage
+    from kwhatif.maintenance import drain, outage, upgrade
     from kwhatif.report import (
         BudgetRow,
         CandidateRow,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         EvictionRefusedRow,
         FeasibleRow,
         FindingRow,
+        LandingRow,
         MissRow,
         NearNameRow,
         NearRow,
@@ -77,6 +78,9 @@ if TYPE_CHECKING:
         TooLargeRow,
         TouchedRow,
         UnknownNameRow,
+        UpgradeRow,
+        UpgradeRuleRow,
+        UpgradedRow,
         VictimRow,
         WakeUpRow,
         WorkloadRow,
@@ -104,6 +108,7 @@ __all__ = [
     "FateRow",
     "FeasibleRow",
     "FindingRow",
+    "LandingRow",
     "InputError",
     "Inventory",
     "KwhatifError",
@@ -142,6 +147,9 @@ __all__ = [
     "TooLargeRow",
     "TouchedRow",
     "UnknownNameRow",
+    "UpgradeRow",
+    "UpgradeRuleRow",
+    "UpgradedRow",
     "VictimRow",
     "WakeUpRow",
     "WorkloadRow",
@@ -162,12 +170,13 @@ __all__ = [
     "schedule",
     "simulate",
     "text",
+    "upgrade",
 ]
 
 #: Where names live that are not in `kwhatif.api`.
 _HOMES = {
     "kwhatif.errors": ("ClusterUnreadable", "ExitCode", "InputError", "KwhatifError", "PluginFailed", "Problem"),
-    "kwhatif.maintenance": ("drain", "outage"),
+    "kwhatif.maintenance": ("drain", "outage", "upgrade"),
     "kwhatif.report": (
         "BudgetRow",
         "CandidateRow",
@@ -179,6 +188,7 @@ _HOMES = {
         "EvictionRefusedRow",
         "FeasibleRow",
         "FindingRow",
+        "LandingRow",
         "MissRow",
         "NearNameRow",
         "NearRow",
@@ -208,6 +218,9 @@ _HOMES = {
         "TooLargeRow",
         "TouchedRow",
         "UnknownNameRow",
+        "UpgradeRow",
+        "UpgradeRuleRow",
+        "UpgradedRow",
         "VictimRow",
         "WakeUpRow",
         "WorkloadRow",

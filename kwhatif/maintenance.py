@@ -1,4 +1,4 @@
-"""`kwhatif.drain` and `kwhatif.outage`: what follows where nodes go, as a library."""
+"""`kwhatif.drain`, `kwhatif.outage` and `kwhatif.upgrade`: what maintenance brings about, as a library."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from kwhatif.whatif.each import drain_each, outage_each
 from kwhatif.whatif.outage import outage as play_outage
 from kwhatif.whatif.played import named_nodes
 from kwhatif.whatif.session import Session
+from kwhatif.whatif.upgrade import ask_upgrade
 
-__all__ = ["drain", "outage"]
+__all__ = ["drain", "outage", "upgrade"]
 
 
 def drain(  # noqa: PLR0913 - kubectl's own flags
@@ -112,6 +113,22 @@ def outage(
             return worded(outage_each(session, each, parameters, deleted=deleted))
         report = play_outage(session, names, parameters, deleted=deleted)
     return worded(with_words(report))
+
+
+def upgrade(session: Session, *, to: str) -> Report:
+    """What would the scheduler of another release decide otherwise?
+
+    About the pending pods, and about every workload as if its pods started anew, those of the others where they are.
+
+    Args:
+        session: the cluster, asked under the release that it runs.
+        to: the other release, such as "1.37"; older ones can be asked about, too.
+
+    Raises:
+        InputError: that is not a release, or the scheduler's configuration or a feature gate is not one of its own.
+    """
+    with rare_garbage_collection():
+        return worded(ask_upgrade(session, session.at_release(to)))
 
 
 def _parameters(times: Any) -> Parameters:

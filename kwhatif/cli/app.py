@@ -26,6 +26,7 @@ from kwhatif.cli.rbac import rbac
 from kwhatif.cli.schedule import schedule
 from kwhatif.cli.simulate import simulate
 from kwhatif.cli.snapshot import app as snapshot
+from kwhatif.cli.upgrade import upgrade
 from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
 from kwhatif.errors import ExitCode, InputError, KwhatifError, PluginFailed
 from kwhatif.render.safe import safe
@@ -45,7 +46,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help as kubectl's, and in half the time
 )
-for command in (schedule, preempt, gate, simulate, drain, outage, queue, deschedule, rbac, completion):
+for command in (schedule, preempt, gate, simulate, drain, outage, queue, deschedule, upgrade, rbac, completion):
     app.command(cls=Command)(command)
 app.add_typer(snapshot, name="snapshot", help="A cluster in one file: save it, describe it.")
 

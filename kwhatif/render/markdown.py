@@ -20,6 +20,7 @@ from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_se
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
+from kwhatif.render.upgrade import upgrade_parts
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
 from kwhatif.report import Decision, Report, WorkloadRow
@@ -39,6 +40,8 @@ def to_markdown(report: Report) -> str:
         parts = queue_parts(report.queue)
     elif report.deschedule is not None:
         parts = deschedule_parts(report.deschedule)
+    elif report.upgrade is not None:
+        parts = upgrade_parts(report.upgrade)
     else:
         parts = _gate(report) if report.command == "gate" else _decisions(report)
     return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"

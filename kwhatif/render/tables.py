@@ -26,6 +26,7 @@ from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
 from kwhatif.render.story import story_tables
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
+from kwhatif.render.upgrade import upgrade
 from kwhatif.render.verdict import verdict, workload_verdict
 from kwhatif.render.victims import victims_table
 from kwhatif.report import Decision, Report
@@ -56,6 +57,8 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
         return queue(report, report.queue, detail)
     if report.deschedule is not None:
         return deschedule(report.deschedule, detail)
+    if report.upgrade is not None:
+        return upgrade(report.upgrade, detail)
     return (_gate if report.command == "gate" else _judged)(report, detail)
 
 

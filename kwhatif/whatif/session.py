@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from typing import NamedTuple
 
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
@@ -19,6 +20,14 @@ from kwhatif.whatif.unmodelled import huge_amounts, unmodelled_for
 
 #: What was read longer ago than this many seconds is old.
 HOUR = 3600
+
+
+class OtherScheduler(NamedTuple):
+    """The same configuration as another release reads it."""
+
+    profiles: Mapping[str, Profile]
+    info: SchedulerInfo
+    caveats: tuple[Caveat, ...] = ()
 
 
 class Session:
@@ -50,6 +59,8 @@ class Session:
         self.age = age
         self._taken_at = taken_at
         self._sources = tuple(sources)
+        #: The scheduler of another release, by its version; None: nobody knows with which configuration.
+        self.scheduler_at: Callable[[str], OtherScheduler] | None = None
         #: The edits that were made, and the session as it was without them.
         self.changes: tuple[EditRow, ...] = ()
         self.unedited: Session | None = None
@@ -67,6 +78,20 @@ class Session:
         other.changes = (*self.changes, *changes)
         other.caveats = tuple(caveats)
         other.unedited = self.unedited or self
+        return other
+
+    def at_release(self, version: str) -> Session:
+        """The same cluster, asked under another release; the configuration of the scheduler is the same.
+
+        Raises:
+            InputError: that is not a release, or the configuration or a feature gate is not one of its own.
+        """
+        if self.scheduler_at is None:
+            raise TypeError("this session was not made by kwhatif.load() or kwhatif.load_live()")
+        found = self.scheduler_at(version)
+        other = copy(self)
+        other.profiles, other.scheduler = dict(found.profiles), found.info
+        other.caveats = (*self.caveats, *found.caveats)
         return other
 
     @property
