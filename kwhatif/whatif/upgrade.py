@@ -47,6 +47,7 @@ from kwhatif.whatif.decide import decision_of
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.rows import decision_about, decision_about_result, owner_and_workload
 from kwhatif.whatif.session import Session
+from kwhatif.workloads.many import most_pods
 from kwhatif.workloads.rolling.update import Update
 
 _KINDS = (CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet)
@@ -75,6 +76,7 @@ class _Upgrade:
         self._changes = tuple(changes_between(*self._versions))
         self._caveats: dict[Caveat, None] = {}
         self._decisions: list[Decision] = []
+        self._most = most_pods(after.cluster)
 
     def report(self) -> Report:
         question = Question(pending_in="", full=True)
@@ -124,6 +126,7 @@ class _Upgrade:
     def _workloads(self) -> tuple[list[UpgradedRow], int]:
         rows: list[UpgradedRow] = []
         judged = 0
+        self._sessions[1].snapshot.prepare()  # for all forks
         for anew in started_anew(self._sessions[1].cluster):
             found = self._anew(anew)
             judged += found is not None
@@ -133,7 +136,7 @@ class _Upgrade:
     def _anew(self, anew: _Anew) -> list[UpgradedRow] | None:
         """How the first of its pods of each kind lands otherwise; None where there is no pod to ask about."""
         state = self._sessions[1].snapshot.fork()
-        planner = Planner(state.cluster, "end", {})
+        planner = Planner(state.cluster, "end", {}, most=self._most)
         for pod in anew.others:
             planner.usage.release(pod)
         update = planner.plan(anew.applied)
