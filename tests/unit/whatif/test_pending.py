@@ -9,7 +9,9 @@ from kwhatif.queue.wakeup import Flush
 from kwhatif.report import AfterEditsRow, QueuedPodRow
 from kwhatif.whatif.fail_on import fails
 from kwhatif.whatif.session import Session
+from tests import devices
 from tests.builders import NodeBuilder, PodBuilder, affinity_term, cluster, node, pod, selector
+from tests.storage import claim, storage_class, volume
 
 ZONE = "topology.kubernetes.io/zone"
 Object = KubernetesObject | NodeBuilder | PodBuilder
@@ -17,8 +19,15 @@ Object = KubernetesObject | NodeBuilder | PodBuilder
 
 def rejected(name: str, reason: str = "Unschedulable", created: str = "2026-01-01T00:00:00Z") -> PodBuilder:
     """A pod that the scheduler has tried in vain."""
+    return sleeping(pod(name), name, reason, created)
+
+
+def sleeping(
+    pod: PodBuilder, name: str, reason: str = "Unschedulable", created: str = "2026-01-01T00:00:00Z"
+) -> PodBuilder:
+    """The pod under this name, rejected."""
     condition = PodCondition(type="PodScheduled", status="False", reason=reason, last_transition_time=created)
-    return pod(name).meta(creation_timestamp=created, uid=f"uid-{name}").status(conditions=(condition,))
+    return pod.meta(name=name, creation_timestamp=created, uid=f"uid-{name}").status(conditions=(condition,))
 
 
 def rows(*objects: Object, edits: tuple[str, ...] = (), pods: tuple[str, ...] = ()) -> dict[str, QueuedPodRow]:
@@ -188,6 +197,58 @@ def test_victims_of_one_pod_wake_another() -> None:
     )
     assert found["high"].outcome == "Preempts"
     assert found["high"].victims == ("default/low",)
+
+
+def test_a_volume_that_one_pod_takes_wakes_who_waits_for_volumes() -> None:
+    found = after(
+        node("n").allocatable(cpu="1"),
+        storage_class(),
+        volume("disk"),
+        claim("first"),
+        claim("other", storage_class="absent"),
+        rejected("user").cpu("2").claim("first"),
+        rejected("waiting").claim("other"),
+        edits=("set node/n status.allocatable.cpu=3",),
+    )
+    assert found["user"].node == "n"
+    assert [(row.event, row.object, row.plugin) for row in found["waiting"].woken_by] == [
+        ("PersistentVolumeUpdate", "PersistentVolume disk", "VolumeBinding")
+    ]
+    assert found["waiting"].turn == 2
+
+
+def test_a_claim_whose_node_one_pod_selects_wakes_who_shares_it() -> None:
+    found = after(
+        node("n").allocatable(cpu="1"),
+        storage_class(),
+        claim("shared"),
+        claim("other", storage_class="absent"),
+        rejected("user").cpu("2").claim("shared"),
+        rejected("waiting").claim("shared").claim("other"),
+        rejected("stranger").claim("other"),
+        edits=("set node/n status.allocatable.cpu=3",),
+    )
+    assert [(row.event, row.object) for row in found["waiting"].woken_by] == [
+        ("PersistentVolumeClaimUpdate", "PersistentVolumeClaim default/shared")
+    ]
+    assert found["stranger"].fate == "Asleep"
+
+
+def test_devices_that_one_pod_is_given_wake_who_shares_its_claim() -> None:
+    found = after(
+        node("n").allocatable(cpu="1"),
+        devices.device_class(),
+        devices.gpus("n", 1),
+        devices.claim("shared", devices.request("gpu")),
+        devices.claim("other", devices.request("gpu", count=2)),
+        sleeping(devices.asking("shared").cpu("2"), "user"),
+        sleeping(devices.asking("shared", "other"), "waiting"),
+        edits=("set node/n status.allocatable.cpu=3",),
+    )
+    assert found["user"].node == "n"
+    assert ("ResourceClaimUpdate", "ResourceClaim default/shared") in [
+        (row.event.rpartition("/")[2], row.object) for row in found["waiting"].woken_by
+    ]
 
 
 def test_a_pod_that_was_not_tried_is_tried_in_any_case() -> None:
