@@ -89,8 +89,8 @@ def _table(rows: Sequence[QueuedPodRow], detail: Detail) -> RenderableType:
 
 
 def tried(row: QueuedPodRow, now: int) -> str:
-    """`17x, 40s ago`: its attempts, as far as they are known."""
-    return f"{row.attempts}x, {age(row.last_attempt, now)} ago" if row.attempts else ""
+    """`40s (x17)`, as kubectl shows Events: the last attempt that is known, and how many there were."""
+    return f"{age(row.last_attempt, now)} (x{row.attempts})" if row.attempts else ""
 
 
 def history(row: QueuedPodRow, now: int | None = None) -> str:
