@@ -73,6 +73,8 @@ class Cluster:
         #: The same for what all forks started from, up to this generation: whichever makes it, makes it for all.
         self._of_origin: dict[Callable[[Cluster], Any], _Derived] = {}
         self._origin = 0
+        #: What was ever asked of `derived`, here or in a fork.
+        self._asked: dict[Callable[[Cluster], Any], tuple[type, ...]] = {}
         #: Kinds that could not be read; empty for a complete dump. Kind -> why.
         self.unread: dict[str, str] = {}
         #: The moment that this shows, RFC 3339; "" where the input does not say. Nothing here asks a clock.
@@ -158,7 +160,13 @@ class Cluster:
                 if max(generations, default=0) <= self._origin:
                     self._of_origin[build] = remembered
             self._derived[build] = remembered
+            self._asked[build] = kinds
         return cast("V", remembered.value)
+
+    def derive_all(self) -> None:
+        """Make here what any fork of this collection has asked for: later forks only have to keep it up."""
+        for build, kinds in list(self._asked.items()):
+            self.derived(build, *kinds)
 
     # --- the whole -----------------------------------------------------------------------------------
 
@@ -181,7 +189,7 @@ class Cluster:
         other._kinds = {kind: objects.fork() for kind, objects in self._kinds.items()}
         other._generations = self._generations.copy()
         other._derived = self._derived.copy()
-        other._of_origin, other._origin = self._of_origin, self._origin
+        other._of_origin, other._origin, other._asked = self._of_origin, self._origin, self._asked
         other.unread = self.unread.copy()
         other.taken_at = self.taken_at
         other.is_whole = self.is_whole
@@ -196,7 +204,7 @@ class Cluster:
 
     def __getstate__(self) -> dict[str, object]:
         """What is derived is made anew elsewhere."""
-        return self.__dict__ | {"_derived": {}, "_of_origin": {}}
+        return self.__dict__ | {"_derived": {}, "_of_origin": {}, "_asked": {}}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

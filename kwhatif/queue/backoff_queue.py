@@ -25,6 +25,13 @@ class BackoffQueue:
         #: Pods whose attempt ended with an error; never popped early.
         self.pod_error_backoff = Heap(self._by_expiration)
 
+    def fork(self) -> BackoffQueue:
+        """An independent queue with the same content."""
+        other = BackoffQueue(self._initial, self._most)
+        other.pod_backoff.take_over(self.pod_backoff)
+        other.pod_error_backoff.take_over(self.pod_error_backoff)
+        return other
+
     def backoff_time(self, info: QueuedPodInfo) -> int:
         """The start of the second in which the pod's backoff ends; 0 for one that never has to wait."""
         count = info.consecutive_errors_count or info.unschedulable_count
