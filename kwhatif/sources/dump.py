@@ -26,6 +26,7 @@ from kwhatif.sources.problems import Problems
 from kwhatif.sources.progress import Progress, Teller
 from kwhatif.sources.read import open_list
 from kwhatif.sources.registry import Registry
+from kwhatif.sources.templates import forget_templates
 from kwhatif.sources.validate import STORED, validate_batch
 from kwhatif.sources.validate_values import are_times
 
@@ -57,8 +58,10 @@ def collect_dump(
     piped = _read_whole(stdin, problems) if "-" in paths else b""
     foreign, others = _sort_out(paths, piped, problems)
     inputs = find_inputs(others, BytesIO(piped), problems)
+    snapshots: set[str] = set()
     with no_garbage_collection():
         for batch in _batches(inputs, foreign, decoder, problems, collected, Teller(progress)):
+            _forget_what_was_left_out(batch, snapshots)
             registry.add(batch)
             validate_batch(batch, problems, STORED)
     if registry.is_empty and not (problems or decoder.skipped or decoder.outdated):
@@ -78,6 +81,18 @@ def collect_dump(
     for read in cluster.unread.keys() & {kind.__name__ for kind, objects in registry.kinds.items() if objects}:
         del cluster.unread[read]  # one of the dumps cannot hold it, another one does
     return collected
+
+
+def _forget_what_was_left_out(batch: Batch, snapshots: set[str]) -> None:
+    """A saved snapshot holds templates without what scheduling does not read: nobody may take that for all of them.
+
+    `snapshots` are the files that have begun as one.
+    """
+    source = batch.place.origin.source
+    if any(isinstance(obj, SavedSnapshot) for obj in batch.objects):
+        snapshots.add(source)
+    if source in snapshots:
+        forget_templates(batch.objects)
 
 
 def _read_whole(stdin: BinaryIO, problems: Problems) -> bytes:

@@ -50,7 +50,7 @@ def save(collected: Collected, path: str, *, taken_at: str, images: bool = False
 def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymize: bool) -> list[Model]:
     """What is saved: the snapshot's word about itself, then the objects, kind by kind in the API's order."""
     cluster = collected.cluster
-    objects = [redact(obj, images=images) for obj in _sorted(cluster)]
+    objects = [redact(obj, images=images, digests=not anonymize) for obj in _sorted(cluster)]
     caveats = list(collected.caveats)
     if not images and any(map(holds_images, _sorted(cluster))):
         caveats.append(NoImages())
