@@ -42,7 +42,7 @@ def decide(directory: Path, release: str = DEFAULT_RELEASE) -> Json:
             kubernetes_version=release,
         )
         # The oracle decodes as dumps are read: fields that there are not do not matter.
-        report = api.schedule(session, directory / "pod.yaml", validation="ignore")
+        report = api.schedule(session, directory / "pod.yaml", validation="ignore", admission=False)
     except InputError as refused:
         return {"refused": str(refused)}
     (decision,) = json.loads(report.to_json())["decisions"]
@@ -58,6 +58,7 @@ def decide_by_command(directory: Path, release: str = DEFAULT_RELEASE) -> Json:
         "none",
         "--validate",
         "ignore",
+        "--no-admission",
         "--kubernetes-version",
         release,
         *(["--scheduler-config", str(config)] if config.exists() else []),
