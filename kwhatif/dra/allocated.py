@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kwhatif.dra.devices import DeviceId
-from kwhatif.model.amount import stored_nanos
 from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.resource import DeviceRequestAllocationResult, ResourceClaim
 
 #: Nano-units by capacity.
@@ -38,7 +38,7 @@ class AllocatedDevices:
             return
         total = self.shared.setdefault(device, {})
         for name, text in result.consumed_capacity.items():
-            total[name] = total.get(name, 0) + stored_nanos(text)
+            total[name] = total.get(name, 0) + parse_quantity(text)
         if result.consumed_capacity:
             self.consumed.add(device)
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from kwhatif.cel import AttributeValue, CelRuntimeError, DeviceView, Semver
 from kwhatif.matching.node_selector import SelectedNode, any_matches, compile_terms
-from kwhatif.model.amount import stored_nanos
 from kwhatif.model.pod import NodeSelector
+from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.resource_slice import Counter, Device, DeviceAttribute, ResourceSlice
 
 #: Nano-units by set, and in it by counter.
@@ -119,7 +119,7 @@ def device_view(device: PoolDevice, *, shared: bool) -> DeviceView:
         driver=device.id.driver,
         allow_multiple_allocations=shared,
         attributes={name: _value(name, attribute) for name, attribute in model.attributes.items()},
-        capacity={name: stored_nanos(capacity.value) for name, capacity in model.capacity.items()},
+        capacity={name: parse_quantity(capacity.value) for name, capacity in model.capacity.items()},
     )
 
 
@@ -139,4 +139,4 @@ def _value(name: str, attribute: DeviceAttribute) -> AttributeValue:
 
 
 def _nanos(counters: Mapping[str, Counter]) -> dict[str, int]:
-    return {name: stored_nanos(counter.value) for name, counter in counters.items()}
+    return {name: parse_quantity(counter.value) for name, counter in counters.items()}

@@ -10,9 +10,9 @@ import msgspec
 from kwhatif.cel import CelCompileError, CelRuntimeError, compile_device_selector
 from kwhatif.dra.devices import PoolDevice
 from kwhatif.matching.node_selector import SelectedNode
-from kwhatif.model.amount import stored
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Toleration
+from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.resource import (
     ALL,
     EXACT_COUNT,
@@ -135,7 +135,7 @@ def _compile(
             *_selectors(f"claim {claim}", asked.selectors),
         ),
         tolerations=asked.tolerations,
-        capacity={capacity_name: stored(text) for capacity_name, text in capacity.items()},
+        capacity={capacity_name: parse_quantity(text) for capacity_name, text in capacity.items()},
         problem=_problem(asked),
     )
 

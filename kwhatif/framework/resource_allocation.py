@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kwhatif.dra.usage import DeviceUsage
 from kwhatif.matching.device_classes import device_classes_by_resource
-from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource, is_wide, units
+from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource, units
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
 from kwhatif.state.node_info import NodeInfo
@@ -37,11 +37,6 @@ class Entry(NamedTuple):
     requested: int
     weight: int
     usage: Usage
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether what is computed of the request may leave 64 bits (as `NodeInfo.wide`)."""
-        return is_wide(self.requested)
 
 
 def _usage_of(name: str, cluster: Cluster, *, nonzero: bool) -> Usage:

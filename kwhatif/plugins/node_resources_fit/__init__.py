@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cache
@@ -32,7 +31,6 @@ from kwhatif.matching.requests import (
     pod_requests,
     to_resources,
 )
-from kwhatif.model.int64 import wrap
 from kwhatif.model.meta import Model
 from kwhatif.plugins.node_resources_fit import hints
 from kwhatif.state.node_info import NodeInfo
@@ -118,16 +116,12 @@ class _Room(Relaxing, Reprieving, NodeFilter):
 
     def filter(self, node: NodeInfo) -> Status:
         """Room for one more pod, and for each resource it requests; what is not requested is not looked at."""
-        if node.wide:
-            return self._filter_wide(node)
         return self._judge(node, len(node.pods), node.cpu, node.memory, node.ephemeral, node.scalars)
 
     def statuses_with(
         self, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
     ) -> dict[PodInfo, Status]:
         """As the base class says: on the sums alone."""
-        if node.wide:
-            return super().statuses_with(pods, refused, node)
         statuses = dict.fromkeys(refused, SUCCESS)
         number, cpu, memory, ephemeral = len(node.pods), node.cpu, node.memory, node.ephemeral
         scalars: Mapping[str, int] = node.scalars
@@ -163,8 +157,6 @@ class _Room(Relaxing, Reprieving, NodeFilter):
 
     def reprieve_all(self, row: PodRow, node: NodeInfo) -> Reprieved | None:
         """As the base class says: on the sums alone, which is all that `filter` reads of pods."""
-        if node.wide or row.wide:
-            return None
         limits = [_Limit(name, self._asked[name], row.sums(name), left) for name, left in self._left(node)]
         scarce = [limit for limit in limits if limit.sums[-1] > limit.most]
         places = node.allowed_pods - len(node.pods) - 1
@@ -208,22 +200,6 @@ class _Room(Relaxing, Reprieving, NodeFilter):
             if most.scalar(name) > 0 or name not in self._backed:
                 yield name, most.scalar(name) - node.scalars.get(name, 0) - amount
 
-    def _filter_wide(self, node: NodeInfo) -> Status:
-        """The same where what is left may leave 64 bits; QUIRK: (fit.go) it then wraps around."""
-        number = len(node.pods)
-        short = [InsufficientResource(PODS, 1, number, node.allowed_pods)] if number >= node.allowed_pods else []
-        cpu, memory, ephemeral, _ = node.allocatable
-        rows = (
-            (CPU, self._cpu, node.cpu, cpu),
-            (MEMORY, self._memory, node.memory, memory),
-            (EPHEMERAL_STORAGE, self._ephemeral, node.ephemeral, ephemeral),
-            *((name, asked, node.scalars.get(name, 0), node.allocatable.scalar(name)) for name, asked in self._scalars),
-        )
-        for name, requested, used, allocatable in rows:
-            if requested and requested > wrap(allocatable - used) and (allocatable > 0 or name not in self._backed):
-                short.append(InsufficientResource(name, requested, wrap(used), allocatable))
-        return _refusal(short) if short else SUCCESS
-
 
 class _Scope(NamedTuple):
     """Requests with which the same pods can be put back on a node."""
@@ -239,7 +215,7 @@ class _Limit:
 
     __slots__ = ("_asked", "_resource", "lack", "most", "sums")
 
-    def __init__(self, resource: str, asked: int, sums: array[int], left: int) -> None:
+    def __init__(self, resource: str, asked: int, sums: Sequence[int], left: int) -> None:
         self._resource = resource
         self._asked = asked
         #: What the first 0, 1, 2… of them do request.
