@@ -21,6 +21,7 @@ from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.matching.requests import Resources
 from kwhatif.model.caveat import Caveat, PendingAsleep
+from kwhatif.model.cluster import key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.pod import Pod
 from kwhatif.report import Decision
@@ -37,6 +38,7 @@ from kwhatif.whatif.short import in_full
 from kwhatif.whatif.sleeping import asleep
 from kwhatif.workloads.expand import Workload, named
 from kwhatif.workloads.more import copies, more_pods
+from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.restart import unstarted
 
 ZONE = "topology.kubernetes.io/zone"
@@ -103,7 +105,7 @@ class Filling:
             for each, wrong in apply_claims(self._cluster, applied, self._planner.claims)
         ]
         self._sources = [_Source(part, self._pods_of(part.applied)) for part in parts]
-        by_name = any(part.applied.anew for part in parts)
+        by_name = any(part.applied.anew and self._has_pending(part.applied) for part in parts)
         self._pending = self._waiting(applied, by_name=by_name)
         #: What became of pods that were pending already and came first.
         self.earlier: list[Decision] = []
@@ -140,13 +142,20 @@ class Filling:
         for group in more:
             yield from self._planner.admit(new, [group])
 
+    def _has_pending(self, applied: Applied) -> bool:
+        """Whether pods of the workload wait already."""
+        obj = cast("Workload", applied.object)
+        if not self._state.pending or isinstance(obj, Pod):
+            return isinstance(obj, Pod) and key_of(obj) in self._state.pending
+        return any(key_of(pod) in self._state.pending for pod in pods_of(obj, self._cluster))
+
     def _waiting(self, applied: Sequence[Applied], *, by_name: bool) -> list[PodInfo]:
         """The cluster's pending pods that are tried, the first to come last.
 
-        Those that sleep are left out, which a caveat says; of a workload that is asked for by name none does, as
-        `judge` has it.
+        Those that sleep are left out, which a caveat says; none does where pods wait of a workload that is asked for by
+        name, as `judge` has it.
         """
-        session = self._session
+        session, events = self._session, self._cluster.scheduling_events
         ours = [
             info
             for info in self._state.pending.values()
@@ -154,9 +163,9 @@ class Filling:
         ]
         sleeping = () if by_name else list(asleep(ours, session.profiles, session.snapshot, self._cluster, applied))
         if sleeping:
-            self.caveats[PendingAsleep(pods=tuple(info.key for info in in_queue_order(sleeping)))] = None
+            self.caveats[PendingAsleep(pods=tuple(info.key for info in in_queue_order(sleeping, events)))] = None
         keys = {info.key for info in sleeping}
-        return in_queue_order(info for info in ours if info.key not in keys)[::-1]
+        return in_queue_order([info for info in ours if info.key not in keys], events)[::-1]
 
     def _new_set(self) -> list[_Next]:
         """The pods of the next set, those of the highest priority first; none where a workload has no more."""

@@ -280,6 +280,7 @@ ELSEWHERE = (
     "volumes.azureFile.secretNamespace",
     "updateStrategy.rollingUpdate.",
     "strategy.rollingUpdate.partition",
+    "template.kwhatif.dev/",  # what is kept of a template beside its fields
 )
 
 
