@@ -6,7 +6,7 @@ is admitted and placed as `judge` does it, and is on its node before the next on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, cast
 
@@ -213,11 +213,12 @@ class Filling:
                 return self._stopped(denied(candidate, self._cluster), workload, None)
             self._place_earlier(info.priority)
             short: list[Shortage] = []
-            placement = self._placer.place(info, partial(_describe, short), evicts=False)
-            if evicts and self._is_evicting_others(placement.result):
+            goes_on = partial(self._goes_on, evicts)
+            placement = self._placer.place(info, partial(_describe, short, goes_on), evicts=False)
+            if placement.result.outcome == "Preempts" and goes_on(placement.result):
                 placement = self._placer.place(info)
                 self.evicting.append(placement.row)
-            elif placement.result.outcome != "Placed":
+            elif not goes_on(placement.result):
                 decision = replace(placement.row, changes=candidate.changes)
                 return self._stopped(decision, source.part.applied.source.object, short[0] if short else None)
             self._own.add(info.key)
@@ -225,9 +226,11 @@ class Filling:
             del self._next[0]
         return None
 
-    def _is_evicting_others(self, result: ScheduleResult) -> bool:
-        """Whether the pod evicts pods, and none of those that are counted: these would not fit together."""
-        return result.outcome == "Preempts" and self._own.isdisjoint(victim.pod.key for victim in result.victims)
+    def _goes_on(self, evicts: bool, result: ScheduleResult) -> bool:  # noqa: FBT001 - for partial
+        """Whether the pod gets a node; evicting those that are counted is no way: they would not fit together."""
+        if result.outcome == "Preempts":
+            return evicts and self._own.isdisjoint(victim.pod.key for victim in result.victims)
+        return result.outcome == "Placed"
 
     def _place_earlier(self, priority: int) -> None:
         while self._pending and self._pending[-1].priority >= priority:
@@ -283,9 +286,11 @@ def _stand_in(applied: Applied) -> Pod:
     return Pod(metadata=replace(Pod().metadata, name=meta.name or meta.generate_name, namespace=meta.namespace))
 
 
-def _describe(short: list[Shortage], result: ScheduleResult) -> Describe | None:
-    """A pod that fits on no node gets a whole decision, and `short` what all nodes say to it."""
-    if result.outcome == "Placed":
+def _describe(
+    short: list[Shortage], goes_on: Callable[[ScheduleResult], bool], result: ScheduleResult
+) -> Describe | None:
+    """The last pod gets a whole decision, and `short` what all nodes say to it."""
+    if goes_on(result):
         return None
 
     def describe(whole: Attempt) -> Decision:
