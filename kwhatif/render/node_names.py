@@ -49,6 +49,8 @@ def nodes_in(report: Report) -> Iterator[str]:
     if report.upgrade is not None:
         for row in (*report.upgrade.pending, *report.upgrade.workloads):
             yield from (*row.before.nodes, *row.after.nodes)
+    if report.capacity is not None and report.capacity.best is not None:
+        yield from (node for counted in report.capacity.best.counted for node in counted.nodes)
 
 
 def _nodes_of(decision: Decision) -> Iterator[str]:
