@@ -14,6 +14,7 @@ from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, Requ
 from kwhatif.dra.results import allocation_result
 from kwhatif.dra.search import Search
 from kwhatif.dra.taking import Candidate, Taking
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.int64 import wrap
@@ -42,10 +43,11 @@ class InvalidPool(NamedTuple):
 class Allocator:
     """Allocates claims on one node after another; nothing is shared between nodes but what all of them see."""
 
-    def __init__(self, cluster: Cluster, tries: int | None = None) -> None:
+    def __init__(self, cluster: Cluster, tries: int | None = None, gates: Gates = BASE_GATES) -> None:
         """`tries` bounds the effort for one node; None: until all possibilities are exhausted."""
-        self._inventory = inventory(cluster)
-        self._allocated = allocated_devices(cluster)
+        self._inventory = inventory(cluster, gates)
+        self._allocated = allocated_devices(cluster, gates)
+        self._gates = gates
         self._available = AvailableCounters(self._allocated)
         self._tries = tries
 
@@ -58,7 +60,7 @@ class Allocator:
             AllocationError: a claim, its class or the devices are broken, and the whole attempt ends.
         """
         pools = self._inventory.pools(node)
-        taking = Taking(claims, self._allocated, self._available)
+        taking = Taking(claims, self._allocated, self._available, self._gates)
         devices_of: dict[RequestKey, Sequence[Candidate]] = {}
         for claim in claims:
             size = sum([_smallest(request, node, pools, taking, devices_of) for request in claim.requests])
@@ -76,7 +78,7 @@ class Allocator:
         return self._shortage(node, pools, claims[claim_index].requests[request_index])
 
     def _shortage(self, node: SelectedNode, pools: Sequence[Pool], alternatives: Sequence[Request]) -> Shortage:
-        untouched = Taking((), self._allocated, self._available)
+        untouched = Taking((), self._allocated, self._available, self._gates)
         matching = free = 0
         for device in (device for pool in pools for device in pool.devices):
             fitting = [request for request in alternatives if _selects(request, device, node)]
@@ -107,7 +109,7 @@ def _smallest(
     sizes = []
     for request in alternatives:
         if request.problem:
-            raise AllocationError(f"claim {request.claim}, request {request.name}{request.problem}")
+            raise AllocationError(request.problem)
         if request.count is None:
             found = devices_of[request.key] = list(_all_devices(request, node, pools, taking))
             sizes.append(len(found))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import chain
 
 import msgspec
 
 from kwhatif.dra.devices import CounterSets, PoolDevice, Slice
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
@@ -39,15 +41,16 @@ class Pool(msgspec.Struct, frozen=True):
 class Inventory:
     """All slices of a cluster, and what they come to on each node."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, gates: Gates = BASE_GATES) -> None:
         self._local: dict[str, list[Slice]] = {}
         self._common: list[Slice] = []
         self._by_pool: dict[PoolId, list[Slice]] = {}
         self._pools: dict[str, tuple[Pool, ...]] = {}
         for model in cluster.all(ResourceSlice).values():
-            made = Slice(model)
+            made = Slice(model, gates)
             home = self._local.setdefault(made.node_name, []) if made.node_name else self._common
-            (self._common if made.counter_sets else home).append(made)
+            if not made.left_out:
+                (self._common if made.counter_sets else home).append(made)
             self._by_pool.setdefault((made.driver, made.pool), []).append(made)
 
     def slices(self, node: SelectedNode) -> Iterable[Slice]:
@@ -84,9 +87,14 @@ class Inventory:
         return _build(pool_id, slices, [other for other in current if other.name not in here])
 
 
-def inventory(cluster: Cluster) -> Inventory:
+def inventory(cluster: Cluster, gates: Gates = BASE_GATES) -> Inventory:
     """The cluster's devices; remembered as long as neither slices nor nodes change."""
-    return cluster.derived(Inventory, ResourceSlice, Node)
+    return cluster.derived(_inventory_under(frozenset(gates)), ResourceSlice, Node)
+
+
+@cache
+def _inventory_under(gates: frozenset[str]) -> Callable[[Cluster], Inventory]:
+    return lambda cluster: Inventory(cluster, gates)
 
 
 def _add(group: list[Slice], candidate: Slice) -> None:

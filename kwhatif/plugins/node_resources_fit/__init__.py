@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar, NamedTuple
 
 from kwhatif.framework import signers
@@ -20,7 +20,8 @@ from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, compile_ent
 from kwhatif.framework.scoring_strategy import ScoringStrategy, compile_strategy
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SUCCESS, Code, Status, error
-from kwhatif.matching.device_classes import device_classes_by_resource
+from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.matching.device_classes import classes_under
 from kwhatif.matching.requests import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -54,8 +55,10 @@ class NodeResourcesFit:
 
     name: ClassVar[str] = "NodeResourcesFit"
 
-    def __init__(self, args: NodeResourcesFitArgs | None = None) -> None:
+    def __init__(self, args: NodeResourcesFitArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
         self.args = args = args or NodeResourcesFitArgs()
+        self._gates = gates
+        self._classes_of = classes_under(gates)
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self._resources = args.scoring_strategy.resources or DEFAULT_RESOURCES
@@ -65,7 +68,7 @@ class NodeResourcesFit:
         """Compile the pod's request. It waits for a node, so a resize cannot be under way: the spec alone counts."""
         cpu, memory, ephemeral, scalars = to_resources(pod_requests(pod.pod))
         checked = tuple((name, amount) for name, amount in scalars if amount > 0 and not self._ignores(name))
-        classes = device_classes_by_resource(snapshot.cluster) if checked else {}
+        classes = self._classes_of(snapshot.cluster) if checked else {}
         backed = frozenset(name for name, _ in checked if name in classes)
         # QUIRK: (types.go, SetMaxResource) what wrapped around below zero is not asked for.
         return _Room(Resources(max(0, cpu), max(0, memory), max(0, ephemeral), checked), backed)
@@ -82,19 +85,21 @@ class NodeResourcesFit:
         """
         del nodes
         requests = pod_requests(pod.pod, pod_level=False, missing=MISSING_REQUESTS)
-        return self._scorer(compile_entries(self._resources, requests, snapshot.cluster, nonzero=True))
+        return self._scorer(
+            compile_entries(self._resources, requests, snapshot.cluster, nonzero=True, gates=self._gates)
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         """What is compiled of the arguments is compiled again elsewhere."""
-        return type(self), (self.args,)
+        return partial(type(self), gates=self._gates), (self.args,)
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
         """What the pod requests; where devices may stand behind that, it cannot be signed."""
-        return signers.resources(pod.pod, device_classes_by_resource(snapshot.cluster))
+        return signers.resources(pod.pod, self._classes_of(snapshot.cluster))
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """See `hints`."""
-        return hints.events_to_register()
+        return hints.events_to_register(self._gates)
 
     def _ignores(self, name: str) -> bool:
         if not is_extended_resource(name):
