@@ -7,8 +7,8 @@ from functools import cache
 
 from kwhatif.dra.devices import DeviceId
 from kwhatif.gates import BASE_GATES, Gates
-from kwhatif.model.amount import stored_nanos
 from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.resource import DeviceRequestAllocationResult, ResourceClaim
 
 #: Nano-units by capacity.
@@ -43,7 +43,7 @@ class AllocatedDevices:
             return
         total = self.shared.setdefault(device, {})
         for name, text in result.consumed_capacity.items():
-            total[name] = total.get(name, 0) + stored_nanos(text)
+            total[name] = total.get(name, 0) + parse_quantity(text)
         if result.consumed_capacity:
             self.consumed.add(device)
 

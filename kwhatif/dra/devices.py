@@ -9,8 +9,8 @@ from typing import NamedTuple
 from kwhatif.cel import AttributeValue, CelRuntimeError, DeviceView, Semver
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode, any_matches, compile_terms
-from kwhatif.model.amount import stored_nanos
 from kwhatif.model.pod import NodeSelector
+from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.resource_slice import Counter, Device, DeviceAttribute, ResourceSlice
 
 #: Nano-units by set, and in it by counter.
@@ -105,8 +105,6 @@ class Slice:
         #: Counters that the devices of the whole pool share; a slice that has any counts for every node.
         self.counter_sets = tuple((shared.name, _nanos(shared.counters)) for shared in spec.shared_counters)
         self._devices = spec.devices
-        #: Whether nothing of it is used, because the gate for that is off.
-        self.left_out = "DRAPartitionableDevices" not in gates and (self.per_device or bool(self.counter_sets))
 
     @cached_property
     def devices(self) -> tuple[PoolDevice, ...]:
@@ -133,7 +131,7 @@ def device_view(device: PoolDevice, *, shared: bool) -> DeviceView:
         driver=device.id.driver,
         allow_multiple_allocations=shared,
         attributes={name: _value(name, attribute) for name, attribute in model.attributes.items()},
-        capacity={name: stored_nanos(capacity.value) for name, capacity in model.capacity.items()},
+        capacity={name: parse_quantity(capacity.value) for name, capacity in model.capacity.items()},
     )
 
 
@@ -153,4 +151,4 @@ def _value(name: str, attribute: DeviceAttribute) -> AttributeValue:
 
 
 def _nanos(counters: Mapping[str, Counter]) -> dict[str, int]:
-    return {name: stored_nanos(counter.value) for name, counter in counters.items()}
+    return {name: parse_quantity(counter.value) for name, counter in counters.items()}

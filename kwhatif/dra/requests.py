@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from kwhatif.cel import CelCompileError, CelRuntimeError, compile_device_selector
 from kwhatif.dra.devices import PoolDevice
+from kwhatif.dra.rules import AllocatorRules
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
-from kwhatif.model.amount import stored
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Toleration
+from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.resource import (
     ALL,
     EXACT_COUNT,
@@ -111,29 +111,36 @@ class ClaimToAllocate(NamedTuple):
     constraints: tuple[DeviceConstraint, ...]
 
 
-def compile_claim(claim: ResourceClaim, cluster: Cluster, gates: Gates = BASE_GATES) -> ClaimToAllocate:
+def compile_claim(
+    claim: ResourceClaim,
+    cluster: Cluster,
+    gates: Gates = BASE_GATES,
+    rules: AllocatorRules = AllocatorRules(),  # noqa: B008 - it never changes
+) -> ClaimToAllocate:
     """The claim, ready for allocation."""
     key = key_of(claim)
     devices = claim.spec.devices
-    requests = tuple(_alternatives(key, request, cluster, gates) for request in devices.requests)
+    requests = tuple(_alternatives(key, request, _Context(cluster, gates, rules)) for request in devices.requests)
     return ClaimToAllocate(key, requests, devices.constraints)
 
 
-def _alternatives(claim: str, request: DeviceRequest, cluster: Cluster, gates: Gates) -> tuple[Request, ...]:
+class _Context(NamedTuple):
+    cluster: Cluster
+    gates: Gates
+    rules: AllocatorRules
+
+
+def _alternatives(claim: str, request: DeviceRequest, context: _Context) -> tuple[Request, ...]:
     if request.exactly is not None:
-        return (_compile(claim, "", request.name, request.exactly, cluster, gates),)
-    found = tuple(_compile(claim, request.name, sub.name, sub, cluster, gates) for sub in request.first_available)
-    if "DRAPrioritizedList" in gates:
-        return found
-    why = f"claim {claim}, request {request.name}: has subrequests, but the DRAPrioritizedList feature is disabled"
-    return tuple(replace(one, problem=why) for one in found)
+        return (_compile(claim, "", request.name, request.exactly, context),)
+    return tuple(_compile(claim, request.name, sub.name, sub, context) for sub in request.first_available)
 
 
 def _compile(
-    claim: str, parent: str, name: str, asked: ExactDeviceRequest | DeviceSubRequest, cluster: Cluster, gates: Gates
+    claim: str, parent: str, name: str, asked: ExactDeviceRequest | DeviceSubRequest, context: _Context
 ) -> Request:
     class_name = asked.device_class_name
-    found = cluster.get(DeviceClass, class_name)
+    found = context.cluster.get(DeviceClass, class_name)
     class_selectors = found.spec.selectors if found is not None else ()
     capacity = asked.capacity.requests if asked.capacity is not None else {}
     return Request(
@@ -147,8 +154,9 @@ def _compile(
             *_selectors(f"claim {claim}", asked.selectors),
         ),
         tolerations=asked.tolerations,
-        capacity={capacity_name: stored(text) for capacity_name, text in capacity.items()},
-        problem=_problem(f"claim {claim}, request {name}", asked, gates),
+        capacity={capacity_name: parse_quantity(text) for capacity_name, text in capacity.items()},
+        problem=_without_gate(claim, parent, name, asked, context)
+        or _problem(f"claim {claim}, request {name}", asked, context.gates),
     )
 
 
@@ -157,6 +165,15 @@ def _selectors(owner: str, selectors: Sequence[DeviceSelector]) -> list[Selector
         Selector(f"{owner}: selector #{index}", selector.cel.expression if selector.cel is not None else "")
         for index, selector in enumerate(selectors)
     ]
+
+
+def _without_gate(
+    claim: str, parent: str, name: str, asked: ExactDeviceRequest | DeviceSubRequest, context: _Context
+) -> str:
+    if "DRAConsumableCapacity" in context.gates or not context.rules.refuses_capacity or asked.capacity is None:
+        return ""
+    what = "subrequest" if parent else "request"
+    return f"claim {claim}, {what} {name}: has capacity requests, but the DRAConsumableCapacity feature is disabled"
 
 
 def _problem(where: str, asked: ExactDeviceRequest | DeviceSubRequest, gates: Gates) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kwhatif.dra.usage import DeviceUsage
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.device_classes import classes_under
-from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource, is_wide, units
+from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource, units
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
 from kwhatif.state.node_info import NodeInfo
@@ -38,11 +38,6 @@ class Entry(NamedTuple):
     requested: int
     weight: int
     usage: Usage
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether what is computed of the request may leave 64 bits (as `NodeInfo.wide`)."""
-        return is_wide(self.requested)
 
 
 def _usage_of(name: str, cluster: Cluster, gates: Gates, *, nonzero: bool) -> Usage:

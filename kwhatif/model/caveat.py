@@ -328,6 +328,13 @@ class DevicesNotModelled(_Caveat, tag="devices-not-modelled", kw_only=True):
     features: tuple[str, ...]
 
 
+class HugeAmounts(_Caveat, tag="huge-amounts", kw_only=True):
+    """Nodes have, or their pods request, more than 8 PiB of something: upstream's numbers may wrap around there."""
+
+    missing: bool = True
+    nodes: tuple[str, ...]
+
+
 class UnknownQuotaScope(_Caveat, tag="unknown-quota-scope", kw_only=True):
     """A ResourceQuota of a namespace that pods are made in has a scope that is not known: it counts for no pod."""
 
@@ -654,6 +661,7 @@ Caveat = (
     | AutoscalersNotRead
     | AutoscalerNotModelled
     | DevicesNotModelled
+    | HugeAmounts
     | UnknownQuotaScope
     | PluginNotModelled
     | ExtenderNotAsked

@@ -17,7 +17,6 @@ from kwhatif.framework.status import SKIP, Status
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.device_classes import classes_under
 from kwhatif.matching.requests import pod_requests, units
-from kwhatif.model.int64 import divide, from_float, wrap
 from kwhatif.model.meta import Model
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -37,36 +36,30 @@ class _Balance(NodeScorer):
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
-        self._always_wide = any(entry.is_wide for entry in entries)
 
     def score(self, node: NodeInfo) -> int:
         """How much more balanced the node is with the pod than without."""
-        wide = node.wide or self._always_wide
         with_pod: list[float] = []
         without: list[float] = []
         for requested, _, usage in self._entries:
             allocatable, used = usage(node)
             if allocatable:
                 asked = used + requested
-                if wide:
-                    with_pod.append(_fraction(wrap(asked), allocatable))
-                    without.append(_fraction(wrap(used), allocatable))
-                else:  # all of it fits into a float, and a quotient of whole numbers is one of floats
-                    with_pod.append(asked / allocatable if asked < allocatable else 1.0)
-                    without.append(used / allocatable if used < allocatable else 1.0)
-        return self._scored(with_pod, without, wide=wide)
+                # All of it fits into a float, so a quotient of whole numbers is one of floats.
+                with_pod.append(asked / allocatable if asked < allocatable else 1.0)
+                without.append(used / allocatable if used < allocatable else 1.0)
+        return self._scored(with_pod, without)
 
-    def _scored(self, with_pod: list[float], without: list[float], *, wide: bool) -> int:
+    def _scored(self, with_pod: list[float], without: list[float]) -> int:
         half = MAX_NODE_SCORE // 2
-        improvement = half + _balance(with_pod) - _balance(without)
-        return half + (divide(wrap(improvement), 2) if wide else improvement // 2)
+        return half + (half + _balance(with_pod) - _balance(without)) // 2
 
 
 class _BalanceItself(_Balance):
     """0 to 100: how balanced the node is with the pod, whatever it was before (1.35: `balancedResourceScorer`)."""
 
-    def _scored(self, with_pod: list[float], without: list[float], *, wide: bool) -> int:
-        del without, wide
+    def _scored(self, with_pod: list[float], without: list[float]) -> int:
+        del without
         return _balance(with_pod)
 
 
@@ -102,17 +95,8 @@ class BalanceItself(NodeResourcesBalancedAllocation):
     _scorer = _BalanceItself
 
 
-def _fraction(used: int, allocatable: int) -> float:
-    # Go converts both to float64 before it divides; Python's int / int would round once, not three times.
-    fraction = float(used) / float(allocatable)
-    return fraction if fraction <= 1 else 1.0
-
-
 def _balance(fractions: Sequence[float]) -> int:
-    """100 where all resources are used alike; floats in upstream's order of operations.
-
-    QUIRK: (balanced_allocation.go) a sum of requests that wrapped around is negative, and the result without bounds.
-    """
+    """100 where all resources are used alike; floats in upstream's order of operations."""
     count = len(fractions)
     deviation = 0.0
     if count == 2:
@@ -120,8 +104,7 @@ def _balance(fractions: Sequence[float]) -> int:
     elif count > 2:
         mean = _sum(fractions) / count
         deviation = math.sqrt(_sum([(fraction - mean) * (fraction - mean) for fraction in fractions]) / count)
-    balance = (1 - deviation) * MAX_NODE_SCORE
-    return int(balance) if balance >= 0 else from_float(balance)
+    return int((1 - deviation) * MAX_NODE_SCORE)
 
 
 def _sum(terms: Sequence[float]) -> float:

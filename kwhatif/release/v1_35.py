@@ -6,8 +6,11 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
+from kwhatif.dra.devices import BINDING_GATES
+from kwhatif.dra.rules import AllocatorRules
+from kwhatif.gates import Gates
 from kwhatif.plugins.dynamic_resources import DynamicResources
-from kwhatif.plugins.dynamic_resources.claims import Words
+from kwhatif.plugins.dynamic_resources.claims import ClaimRules
 from kwhatif.plugins.image_locality import ImageLocalityOfContainers
 from kwhatif.plugins.node_declared_features import NodeDeclaredFeaturesByName
 from kwhatif.plugins.node_resources_balanced_allocation import BalanceItself
@@ -16,10 +19,22 @@ from kwhatif.release.release import find_release
 _NEXT = find_release(36)
 
 
+#: Until 1.35.
+NOT_OWNER = "was not created for pod {pod} (pod is not owner)"
+#: With any of these sets of gates "experimental" is chosen, else "incubating".
+_EXPERIMENTAL = ({"DRAConsumableCapacity"}, BINDING_GATES)
+
+
+def _allocator_rules(gates: Gates) -> AllocatorRules:
+    if any(needed <= gates for needed in _EXPERIMENTAL):
+        return AllocatorRules()
+    return AllocatorRules(knows_distinct=False, refuses_capacity=False)
+
+
 class DynamicResourcesUntil135(DynamicResources):
     """In the words of 1.35 (`staging/src/k8s.io/dynamic-resource-allocation/resourceclaim/resourceclaim.go`)."""
 
-    words: ClassVar[Words] = Words(not_owner="was not created for pod {pod} (pod is not owner)", timeout_is_error=False)
+    rules: ClassVar[ClaimRules] = ClaimRules(NOT_OWNER, timeout_is_error=False, allocator=_allocator_rules)
 
 
 RELEASE = _NEXT.neighbour(

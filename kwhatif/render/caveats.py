@@ -31,6 +31,7 @@ from kwhatif.model.caveat import (
     FieldIgnored,
     FieldsNotCompared,
     GateNotModelled,
+    HugeAmounts,
     ImagesNotCompared,
     Lacking,
     LeftOutOfStory,
@@ -264,6 +265,8 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             return _autoscaler(caveat)
         case DevicesNotModelled(features=features):
             return f"devices have {listed(features)}, not modelled: answers about pods that claim devices may be wrong"
+        case HugeAmounts(nodes=nodes):
+            return f"{plural(len(nodes), 'node')}: more than 8 PiB of a resource, where 64-bit limits are not modelled"
         case UnknownQuotaScope(quota=quota, scope=scope):
             return f"ResourceQuota {quota} has scope {scope}, which is not known: the quota counts for no pod"
         case PluginNotModelled(plugin=plugin):

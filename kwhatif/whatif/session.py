@@ -17,7 +17,7 @@ from kwhatif.report import Decision, EditRow, Report, SchedulerInfo, SnapshotInf
 from kwhatif.state.state import State
 from kwhatif.whatif.completeness import lacking_for
 from kwhatif.whatif.nominations import keep_queued
-from kwhatif.whatif.unmodelled import unmodelled_for
+from kwhatif.whatif.unmodelled import huge_amounts, unmodelled_for
 
 #: What was read longer ago than this many seconds is old.
 HOUR = 3600
@@ -91,6 +91,7 @@ class Session:
         """What the decisions depend on and this session does not know; `cluster` has what manifests bring."""
         yield from lacking_for(self.cluster, decisions)
         yield from unmodelled_for(cluster, decisions)
+        yield from huge_amounts(self.snapshot.nodes)
 
     def report(self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat]) -> Report:
         """The decisions as a report about this session's cluster; `render.caveats.worded` completes it."""

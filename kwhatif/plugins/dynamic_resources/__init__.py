@@ -18,7 +18,7 @@ from kwhatif.model.duration import parse_duration
 from kwhatif.model.meta import Model
 from kwhatif.model.resource import DeviceClass, DeviceRequest, ResourceClaim
 from kwhatif.plugins.dynamic_resources import hints
-from kwhatif.plugins.dynamic_resources.claims import WORDS, Words, extended_resources, user_claims
+from kwhatif.plugins.dynamic_resources.claims import RULES, ClaimRules, extended_resources, user_claims
 from kwhatif.plugins.dynamic_resources.deallocation import what_is_done
 from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter, Limits
 from kwhatif.plugins.dynamic_resources.scoring import Preference, prefers
@@ -52,8 +52,8 @@ class DynamicResources:
     scores_what_filter_found: ClassVar[bool] = True
     post_filter_kind: ClassVar[PostFilterKind] = PostFilterKind.REPORTS
 
-    #: In the words of the release.
-    words: ClassVar[Words] = WORDS
+    #: What the release does in a way of its own.
+    rules: ClassVar[ClaimRules] = RULES
 
     def __init__(self, args: DynamicResourcesArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
         self.args = args = args or DynamicResourcesArgs()
@@ -64,24 +64,24 @@ class DynamicResources:
 
     def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
         """The pod waits until all its claims exist."""
-        found = user_claims(pod, snapshot.cluster, self.words)
+        found = user_claims(pod, snapshot.cluster, self.rules)
         return found if isinstance(found, Status) else SUCCESS
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Find the claims, and check that what they ask for exists at all."""
         cluster = snapshot.cluster
-        claims = user_claims(pod, cluster, self.words)
+        claims = user_claims(pod, cluster, self.rules)
         if isinstance(claims, Status):
             return claims
-        extended = extended_resources(pod, cluster, self._gates)
+        extended = extended_resources(pod, cluster, self._gates, self.rules)
         if not claims and extended is None:
             return SKIP
         for claim in claims:
-            problem = _problem(claim, cluster) if claim.status.allocation is None else None
+            problem = _problem(claim, cluster, self._gates) if claim.status.allocation is None else None
             if problem is not None:
                 return problem
         limits = Limits(self._tries, self._binding_timeout)
-        return ClaimFilter(pod, claims, extended, snapshot, limits, self._gates, self.words)
+        return ClaimFilter(pod, claims, extended, snapshot, limits, self._gates, self.rules)
 
     def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
@@ -116,8 +116,11 @@ class DynamicResources:
         return Preference(compiled)
 
 
-def _problem(claim: ResourceClaim, cluster: Cluster) -> Status | None:
+def _problem(claim: ResourceClaim, cluster: Cluster, gates: Gates) -> Status | None:
     for request in claim.spec.devices.requests:
+        if request.exactly is None and request.first_available and "DRAPrioritizedList" not in gates:
+            why = "has subrequests, but the DRAPrioritizedList feature is disabled"
+            return unresolvable(f"resource claim {key_of(claim)}, request {request.name}: {why}")
         if request.exactly is None and not request.first_available:
             return unresolvable(f"resource claim {key_of(claim)}, request {request.name}: unknown request type")
         for path, class_name in _classes(request):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kwhatif.dra.extended import extended_resource_requests, is_dra_resource
 from kwhatif.dra.requests import ClaimToAllocate, compile_claim
+from kwhatif.dra.rules import RulesOf, newest_rules
 from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.framework.status import Status, unresolvable
 from kwhatif.gates import BASE_GATES, Gates
@@ -29,23 +30,24 @@ IN_MEMORY_NAME = "<extended-resources>"
 EXTENDED_ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 
 
-class Words(NamedTuple):
-    """What a release says in words of its own."""
+class ClaimRules(NamedTuple):
+    """What a release does, or says, in a way of its own."""
 
     #: What follows the name of a claim that was made for another pod (`IsForPod` in `resourceclaim.go`).
     not_owner: str = "was not created for Pod {pod} (Pod is not owner)"
     #: Whether the whole attempt ends where the search on one node takes too long, or the node is left out.
     timeout_is_error: bool = True
+    allocator: RulesOf = newest_rules
 
 
-WORDS = Words()
+RULES = ClaimRules()
 
 
-def user_claims(pod: PodInfo, cluster: Cluster, words: Words = WORDS) -> tuple[ResourceClaim, ...] | Status:
+def user_claims(pod: PodInfo, cluster: Cluster, rules: ClaimRules = RULES) -> tuple[ResourceClaim, ...] | Status:
     """The claims that the pod names, in its order; or why it cannot be scheduled yet."""
     found = []
     for entry in pod.pod.spec.resource_claims:
-        claim = _claim(pod, entry, cluster, words)
+        claim = _claim(pod, entry, cluster, rules)
         if isinstance(claim, str):
             return unresolvable(claim)
         if claim is not None:
@@ -53,7 +55,7 @@ def user_claims(pod: PodInfo, cluster: Cluster, words: Words = WORDS) -> tuple[R
     return tuple(found)
 
 
-def _claim(pod: PodInfo, entry: PodResourceClaim, cluster: Cluster, words: Words) -> ResourceClaim | str | None:
+def _claim(pod: PodInfo, entry: PodResourceClaim, cluster: Cluster, rules: ClaimRules) -> ResourceClaim | str | None:
     """One claim; a text says what is wrong, and None that none had to be made for this entry."""
     name = entry.resource_claim_name
     generated = name is None
@@ -75,7 +77,7 @@ def _claim(pod: PodInfo, entry: PodResourceClaim, cluster: Cluster, words: Words
     if generated:
         owner = controller_of(claim.metadata)
         if owner is None or owner.uid != pod.uid:
-            return f"ResourceClaim {pod.namespace}/{name} {words.not_owner.format(pod=pod.key)}"
+            return f"ResourceClaim {pod.namespace}/{name} {rules.not_owner.format(pod=pod.key)}"
     return claim
 
 
@@ -89,8 +91,10 @@ class ExtendedResources:
         left_over: ResourceClaim | None,
         cluster: Cluster,
         gates: Gates = BASE_GATES,
+        rules: ClaimRules = RULES,
     ) -> None:
         self._gates = gates
+        self._rules = rules.allocator(gates)
         self._pod = pod
         self._wanted = wanted
         #: The claim of an earlier attempt that failed: it has to go before the pod can be scheduled.
@@ -117,7 +121,7 @@ class ExtendedResources:
         compiled = self._compiled.get(names)
         if compiled is None:
             compiled = self._compiled[names] = compile_claim(
-                self.make_claim(IN_MEMORY_NAME, names), self._cluster, self._gates
+                self.make_claim(IN_MEMORY_NAME, names), self._cluster, self._gates, self._rules
             )
         return compiled
 
@@ -133,7 +137,9 @@ class ExtendedResources:
         return extended_resource_requests(self._pod.pod.spec, classes)
 
 
-def extended_resources(pod: PodInfo, cluster: Cluster, gates: Gates = BASE_GATES) -> ExtendedResources | None:
+def extended_resources(
+    pod: PodInfo, cluster: Cluster, gates: Gates = BASE_GATES, rules: ClaimRules = RULES
+) -> ExtendedResources | None:
     """The pod's extended resources; None when no class stands for any of them."""
     classes = classes_under(gates)(cluster)
     if not classes:
@@ -143,7 +149,7 @@ def extended_resources(pod: PodInfo, cluster: Cluster, gates: Gates = BASE_GATES
     if not any(name in classes for name in wanted):
         return None
     left_over = next((claim for claim in cluster.all(ResourceClaim).values() if _is_for(claim, pod)), None)
-    return ExtendedResources(pod, wanted, left_over, cluster, gates)
+    return ExtendedResources(pod, wanted, left_over, cluster, gates, rules)
 
 
 def _is_for(claim: ResourceClaim, pod: PodInfo) -> bool:

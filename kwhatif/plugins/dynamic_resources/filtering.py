@@ -16,7 +16,7 @@ from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.model.meta import parse_time
 from kwhatif.model.resource import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
 from kwhatif.plugins.dynamic_resources.allocated import AllocatedClaim, Clock
-from kwhatif.plugins.dynamic_resources.claims import WORDS, ExtendedResources, Words
+from kwhatif.plugins.dynamic_resources.claims import RULES, ClaimRules, ExtendedResources
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -47,7 +47,7 @@ class ClaimFilter(NodeFilter):
         snapshot: State,
         limits: Limits,
         gates: Gates = BASE_GATES,
-        words: Words = WORDS,
+        rules: ClaimRules = RULES,
     ) -> None:
         """Compile.
 
@@ -58,9 +58,10 @@ class ClaimFilter(NodeFilter):
             snapshot: the cluster.
             limits: how long things may take.
             gates: the feature gates that are on.
-            words: those of the release.
+            rules: those of the release.
         """
-        self._words = words
+        self._rules = rules
+        of_allocator = rules.allocator(gates)
         self._pod = pod
         self.claims = claims
         self.extended = extended
@@ -71,10 +72,12 @@ class ClaimFilter(NodeFilter):
             if claim.status.allocation is not None
         ]
         cluster = snapshot.cluster
-        self._pending = [compile_claim(claim, cluster, gates) for claim in claims if claim.status.allocation is None]
+        self._pending = [
+            compile_claim(claim, cluster, gates, of_allocator) for claim in claims if claim.status.allocation is None
+        ]
         #: Whether the pod needs devices that it does not have yet.
         self.allocates = bool(self._pending) or extended is not None
-        self._allocator = Allocator(cluster, limits.tries, gates) if self.allocates else None
+        self._allocator = Allocator(cluster, limits.tries, gates, of_allocator) if self.allocates else None
         self._verdicts: dict[str, Status] = {}
         #: What the pending claims, and last that for extended resources, would get, by node.
         self._allocations: dict[str, tuple[AllocationResult, ...]] = {}
@@ -123,7 +126,7 @@ class ClaimFilter(NodeFilter):
             found = allocator.allocate(node, claims)
         except AllocationTimeout as late:
             # Up to 1.35 the node is turned down, and the attempt goes on.
-            return error(f"node {node.name}: {late}") if self._words.timeout_is_error else unresolvable(str(late))
+            return error(f"node {node.name}: {late}") if self._rules.timeout_is_error else unresolvable(str(late))
         except AllocationError as broken:
             return error(str(broken))
         if isinstance(found, Shortage):

@@ -21,7 +21,7 @@ from kwhatif.framework.hints import (
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.device_classes import IMPLICIT_PREFIX, ClassesOf, classes_under
 from kwhatif.matching.pod_resources import pod_resources
-from kwhatif.matching.requests import PODS, Resources, pod_requests, stored_amounts, to_resources
+from kwhatif.matching.requests import PODS, Resources, pod_requests, resource_nanos, to_resources
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
@@ -109,7 +109,7 @@ class _Room:
     """What an empty node has."""
 
     def __init__(self, node: Node) -> None:
-        amounts = stored_amounts(node.status.allocatable)
+        amounts = resource_nanos(node.status.allocatable)
         self.pods = value(amounts.get(PODS, 0))
         self.amounts = to_resources(amounts)
 

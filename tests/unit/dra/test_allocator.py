@@ -241,7 +241,7 @@ def test_a_selector_that_fails_ends_the_attempt(asked: object, text: str) -> Non
 
 def test_a_selector_that_does_not_compile_ends_the_attempt() -> None:
     assert error(mine(request("r", "device.nope")), gpus("n1", 1)).startswith(
-        "claim default/mine: selector #0: CEL compile error: compilation failed: ERROR: <input>:1:7: undefined field"
+        "claim default/mine: selector #0: CEL compile error: compilation failed: undefined field"
     )
 
 

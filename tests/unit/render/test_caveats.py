@@ -31,6 +31,7 @@ from kwhatif.model.caveat import (
     FieldIgnored,
     FieldsNotCompared,
     GateNotModelled,
+    HugeAmounts,
     ImagesNotCompared,
     LeftOutOfStory,
     MissingServiceAccounts,
@@ -217,6 +218,7 @@ SENTENCES: dict[Caveat, str] = {
         "HorizontalPodAutoscaler a/web (1 to 9 replicas) is not modelled: Deployment a/web counts with the replicas"
         " that it names, or has"
     ),
+    HugeAmounts(nodes=("n1", "n2")): ("2 nodes: more than 8 PiB of a resource, where 64-bit limits are not modelled"),
     AutoscalersNotRead(targets=("Deployment a/web",)): (
         "whether a HorizontalPodAutoscaler scales Deployment a/web is not known: they are not read"
     ),

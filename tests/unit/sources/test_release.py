@@ -109,6 +109,8 @@ REFUSED = {
     "DRAResourceClaimDeviceStatus=false": [
         "DRADeviceBindingConditions is enabled, but depends on features that are disabled:"
         " [DRAResourceClaimDeviceStatus]",
+        "DRAResourceClaimGranularStatusAuthorization is enabled, but depends on features that are disabled:"
+        " [DRAResourceClaimDeviceStatus]",
     ],
     "Nope=true,Neither": ["missing bool value for Neither", "unrecognized feature gate: Nope"],
 }
