@@ -415,8 +415,11 @@ class QueuedPodRow(_Row, kw_only=True):
 
     `position` counts from 1, in the order in which the scheduler takes them; null for pods that it does not take.
     `state` is what the dump shows: a pod without a verdict of the scheduler is `Active`. `since` is when the scheduler
-    first rejected it, as its condition says. `outcome`, `node`, `message` and `rejected_by` come of trying it now,
-    after those before it; `wake_ups`, the most likely first, are null where they were not asked for.
+    first rejected it, as its condition says. Events of a dump show how often it was tried in vain, at least
+    (`attempts`), when that is known to have happened last (`lastAttempt`), and until when it has to wait even if it is
+    woken (`backoffEnds`); each is null where it is not known, or over. `outcome`, `node`, `message` and `rejected_by`
+    come of trying it now, after those before it; `wake_ups`, the most likely first, are null where they were not asked
+    for.
     """
 
     position: int | None
@@ -426,6 +429,11 @@ class QueuedPodRow(_Row, kw_only=True):
     created: str | None = None
     state: QueueState
     since: str | None = None
+    attempts: int | None = None
+    last_attempt: str | None = None
+    backoff_ends: str | None = None
+    #: Pods that it has evicted, as Events show.
+    evicted: tuple[str, ...] = ()
     rejected_by: tuple[str, ...] = ()
     outcome: Outcome
     node: str | None = None

@@ -240,7 +240,9 @@ class _Builder:
             scheduler_name=self._name,
             gates=self._gates,
         )
-        return replace(profile, percentage_of_nodes_to_score=percentage or 0)
+        config = self._config
+        backoff = (config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
+        return replace(profile, percentage_of_nodes_to_score=percentage or 0, backoff_seconds=backoff)
 
 
 def _beyond_problems(args: Mapping[str, Any], entry: Entry, path: str) -> Iterator[Issue]:

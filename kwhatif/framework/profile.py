@@ -50,6 +50,8 @@ class Profile(msgspec.Struct, frozen=True):
     percentage_of_nodes_to_score: int = 0
     #: The feature gates that are on.
     gates: Gates = BASE_GATES
+    #: `podInitialBackoffSeconds` and `podMaxBackoffSeconds`, the same for all profiles.
+    backoff_seconds: tuple[int, int] = (1, 10)
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:

@@ -155,9 +155,20 @@ class ImagesNotCompared(_Caveat, tag="images-not-compared", kw_only=True):
 
 
 class FieldsNotCompared(_Caveat, tag="fields-not-compared", kw_only=True):
-    """A workload looks unchanged, but fields that no scheduling rule reads, such as `env`, may have changed."""
+    """A workload looks unchanged, but fields that no scheduling rule reads, such as `env`, may have changed.
+
+    `workload`, such as `Deployment shop/web`: of this one, the cluster has a field that the manifest does not have, and
+    nothing says whether it was applied before; `field` is its path, "" where a snapshot keeps digests only.
+    """
 
     missing: bool = True
+    workload: str = ""
+    field: str = ""
+
+    @property
+    def subject(self) -> str:
+        """The workload."""
+        return self.workload
 
 
 class VersionNotRead(_Caveat, tag="version-not-read", kw_only=True):
@@ -620,7 +631,18 @@ class VolumeProvisioned(_Caveat, tag="volume-provisioned", kw_only=True):
 
 
 class QueueNotSeen(_Caveat, tag="queue-not-seen", kw_only=True):
-    """The scheduler keeps its queue in memory: order and states are taken from what the pods say of themselves."""
+    """The scheduler keeps its queue in memory: order and states are taken from what the pods say of themselves.
+
+    `events`: and from Events, where there are any.
+    """
+
+    events: bool = False
+
+
+class ScheduledMeanwhile(_Caveat, tag="scheduled-meanwhile"):
+    """Events say that these pods were given a node after the pods were listed: they are taken to wait for one."""
+
+    pods: tuple[str, ...]
 
 
 Caveat = (
@@ -701,6 +723,7 @@ Caveat = (
     | ClaimUnbound
     | VolumeProvisioned
     | QueueNotSeen
+    | ScheduledMeanwhile
 )
 
 

@@ -13,7 +13,7 @@ from kwhatif.framework.incremental import NormalizesByRange, ScoresByShape
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.signers import Fragments
-from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
+from kwhatif.framework.status import SUCCESS, Status, error, unresolvable
 from kwhatif.matching.tolerations import PREFER_NO_SCHEDULE, first_untolerated, tolerated
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node, Taint
@@ -69,12 +69,9 @@ class TaintToleration:
     _filter: ClassVar[type[_Tolerates]] = _Tolerates
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
-        """SKIP when the pod tolerates the taints of all nodes."""
-        tolerations = pod.pod.spec.tolerations
-        shapes = snapshot.shapes.representatives
-        if all(first_untolerated(node.spec.taints, tolerations) is None for node in shapes):
-            return SKIP
-        return self._filter(tolerations)
+        """Never SKIP: a node without taints may get one."""
+        del snapshot
+        return self._filter(pod.pod.spec.tolerations)
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Never SKIP: nodes without taints score 100."""

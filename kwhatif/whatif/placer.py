@@ -12,6 +12,7 @@ from kwhatif.batch.cache import Cycles
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.caveat import Batching, Caveat
+from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.disruption import disrupt
 from kwhatif.report import Decision
@@ -34,6 +35,8 @@ class Placement(NamedTuple):
     result: ScheduleResult
     #: Why, where that was wanted; and of a pod that this scheduler leaves alone.
     decision: Decision | None = None
+    #: What it reserves besides room, such as its claims: each object as it was, and as it is now.
+    reserved: tuple[tuple[KubernetesObject | None, KubernetesObject], ...] = ()
 
     @property
     def row(self) -> Decision:
@@ -86,8 +89,7 @@ class Placer:
             decided = describe(result.whole or attempt(self._profiles[name], pod, self.snapshot))
             if result.hinted:
                 decided = replace(decided, ties=result.ties)
-        self._move_on(result)
-        return Placement(result.settled, decided)
+        return Placement(result.settled, decided, self._move_on(result))
 
     def withdraw(self, key: str) -> None:
         """The pod of that key is gone, if there is one."""
@@ -98,18 +100,20 @@ class Placer:
         """A pod that was taken to be gone is there after all."""
         self.snapshot.apply(Upsert(pod.pod))
 
-    def _move_on(self, result: ScheduleResult) -> None:
+    def _move_on(self, result: ScheduleResult) -> tuple[tuple[KubernetesObject | None, KubernetesObject], ...]:
         snapshot, pod, name = self.snapshot, result.pod, result.node
         if name is None:
             # It is judged as if it were pending, and stays so, even where its manifest names a node.
             spec = pod.pod.spec
             waiting = replace(pod.pod, spec=replace(spec, node_name="")) if spec.node_name else pod.pod
             snapshot.apply(Upsert(waiting), Nominate(pod.key, result.nominated or None))
-            return
+            return ()
         victims = result.victims
         if victims:
             snapshot.apply(*(Evict(victim.pod.key, "PreemptionByScheduler") for victim in victims))
             disrupt(snapshot, victims)
         cleared = (Nominate(other.key, None) for other in result.cleared_nominations)
         reserved = result.reserve(snapshot.by_name[name])
+        pairs = tuple((snapshot.cluster.get(type(obj), key_of(obj)), obj) for obj in reserved)
         snapshot.apply(*cleared, Bind(pod.pod, name, reserved))
+        return pairs
