@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from kwhatif.capacity_rows import CapacityRow
 from kwhatif.descheduler.attempt import ExtensionPoint, NodeClass, RefusedBy, Stage, Why
 from kwhatif.framework.evidence import Evidence
 from kwhatif.gates import BASE
@@ -639,6 +640,8 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     queue: QueueRow | None = None
     #: Of the command `deschedule`.
     deschedule: DescheduleRow | None = None
+    #: Of the command `capacity`.
+    capacity: CapacityRow | None = None
     problems: tuple[ProblemRow, ...] = ()
     #: What follows, of commands that play it forward.
     story: Story | None = None
