@@ -16,6 +16,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
@@ -36,7 +37,7 @@ from kwhatif.sources.release import ReleaseOptions, ask_release
 from kwhatif.sources.strict import Validation, parse_validation
 from kwhatif.whatif.compare import compare
 from kwhatif.whatif.judge import Question, judge
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.session import OtherScheduler, Session
 
 if TYPE_CHECKING:
     from kwhatif.sources.plugins import PluginSource
@@ -226,8 +227,21 @@ def _session(
         namespace=loaded.namespace,
         originals=source.originals,
     )
+    session.scheduler_at = partial(_scheduler_at, source)
     teller.tell("snapshot", len(session.snapshot.pods) + len(session.snapshot.nodes), done=True)
     return session
+
+
+def _scheduler_at(source: _SchedulerSource, version: str) -> OtherScheduler:
+    """The scheduler that another release makes of the same configuration and feature gates.
+
+    Raises:
+        InputError: that is not a release, or the configuration or a feature gate is not one of its own.
+    """
+    asked = ask_release(ReleaseOptions(version, source.release.feature_gates), "", (), live=False)
+    scheduler = None if source.config is None else source.config.scheduler(asked.release, source.originals)
+    profiles = scheduler.profiles if scheduler else {DEFAULT_SCHEDULER: asked.release.default_profile()}
+    return OtherScheduler(profiles, asked.info(), (*asked.caveats, *(scheduler.caveats if scheduler else ())))
 
 
 def _age(taken_at: str, now: datetime | None) -> int:

@@ -16,6 +16,7 @@ from kwhatif.render.caveats import worded
 from kwhatif.render.story import with_words
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
+from kwhatif.sources.release import parse_version
 from kwhatif.sources.scenario import parse_parameter
 from kwhatif.stories import Times
 from kwhatif.whatif.drain import drain as play_drain
@@ -127,6 +128,10 @@ def upgrade(session: Session, *, to: str) -> Report:
     Raises:
         InputError: that is not a release, or the scheduler's configuration or a feature gate is not one of its own.
     """
+    try:
+        parse_version(to)
+    except ValueError as wrong:
+        raise InputError([Problem("--to", str(wrong))]) from wrong
     with rare_garbage_collection():
         return worded(ask_upgrade(session, session.at_release(to)))
 

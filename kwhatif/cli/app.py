@@ -47,7 +47,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help as kubectl's, and in half the time
 )
-for command in (schedule, preempt, gate, simulate, drain, outage, queue, capacity, deschedule, upgrade, rbac, completion):
+for command in (
+    schedule,
+    preempt,
+    gate,
+    simulate,
+    drain,
+    outage,
+    queue,
+    capacity,
+    deschedule,
+    upgrade,
+    rbac,
+    completion,
+):
     app.command(cls=Command)(command)
 app.add_typer(snapshot, name="snapshot", help="A cluster in one file: save it, describe it.")
 

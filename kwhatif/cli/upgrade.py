@@ -39,7 +39,7 @@ def upgrade(
 ) -> None:
     """What would the scheduler of another release decide otherwise?
 
-    About pods that are pending, and about where each workload's pods would land if they started anew; and by which rules.
+    About pods that are pending, and about where each workload's pods would land if they started anew.
 
     \b
     Examples:

@@ -13,7 +13,7 @@ from kwhatif.render.detail import Detail
 from kwhatif.render.markdown_text import cell, prose, rows_of
 from kwhatif.render.outcomes import SIGNS, verb
 from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, table, text
-from kwhatif.report import LandingRow, UpgradedRow, UpgradeRow
+from kwhatif.report import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow
 
 #: So many rows are shown, unless it is wide.
 _MOST_ROWS = 100
@@ -62,20 +62,20 @@ def ordered(row: UpgradeRow) -> Sequence[UpgradedRow]:
 def headline(row: UpgradeRow) -> str:
     """`1.37 decides otherwise than 1.35 about 1 of 3 pending pods and 4 of 20 workloads: 4 get other nodes, …`."""
     rows = (*row.pending, *row.workloads)
-    asked = f"{plural(row.pending_judged, 'pending pod')} and {plural(row.workloads_judged, 'workload')}"
+    if row.before == row.after:
+        return f"The rules of {row.before} are asked already: nothing is decided otherwise"
     if not rows:
-        return f"{row.after} decides as {row.before} does about {asked}"
+        pending = f"{plural(row.pending_judged, 'pending pod')} and " if row.pending_judged else ""
+        return f"{row.after} decides as {row.before} does about {pending}{plural(row.workloads_judged, 'workload')}"
     kinds = Counter(row.difference for row in rows)
-    words = {
+    words: dict[UpgradeDifference, tuple[str, str]] = {
         "flipped": ("has another outcome", "have another outcome"),
         "victims": ("evicts other pods", "evict other pods"),
         "moved": ("gets other best nodes", "get other best nodes"),
     }
     said = ", ".join(f"{kinds[kind]:,} {words[kind][kinds[kind] > 1]}" for kind in words if kinds[kind])
-    about = (
-        f"{len(row.pending):,} of {plural(row.pending_judged, 'pending pod')}"
-        f" and {len(row.workloads):,} of {plural(row.workloads_judged, 'workload')}"
-    )
+    pending = f"{len(row.pending):,} of {plural(row.pending_judged, 'pending pod')} and " if row.pending_judged else ""
+    about = f"{pending}{len(row.workloads):,} of {plural(row.workloads_judged, 'workload')}"
     worse = len(row.worse)
     worsened = f"; {worse:,} {'is' if worse == 1 else 'are'} worse off" if worse else ""
     return f"{row.after} decides otherwise than {row.before} about {about}: {said}{worsened}"
@@ -118,8 +118,12 @@ def upgrade_parts(row: UpgradeRow) -> Iterator[str]:
     rows = ordered(row)
     if rows:
         cells = (
-            (cell(each.workload), prose(landing(each.before, each.after)), prose(landing(each.after, each.before)))
-            + (prose(why(each)),)
+            (
+                cell(each.workload),
+                prose(landing(each.before, each.after)),
+                prose(landing(each.after, each.before)),
+                prose(why(each)),
+            )
             for each in rows
         )
         yield from rows_of(("What", f"On {row.before}", f"On {row.after}", "Decided otherwise by"), cells)

@@ -1,7 +1,7 @@
 """`upgrade`: what the scheduler of another release decides otherwise, about what waits and about what starts anew.
 
-Two sessions of one cluster are asked the same: all pending pods, one after another; then every workload as if all of its
-pods, and nobody else's, started anew. Of pods that differ in nothing but their names the first is asked.
+Two sessions of one cluster are asked the same: all pending pods, one after another; then every workload as if all of
+its pods, and nobody else's, started anew. Of pods that differ in nothing but their names the first is asked.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ from kwhatif.report import (
     LandingRow,
     Report,
     SourceRow,
-    UpgradedRow,
     UpgradeDifference,
+    UpgradedRow,
     UpgradeRow,
     UpgradeRuleRow,
 )
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Planner
 from kwhatif.whatif.caveats import caveats_of
@@ -110,7 +111,7 @@ class _Upgrade:
         was, now = _landing(before), _landing(after)
         if was == now:
             return
-        plugins = tuple(sorted(_plugins_that_differ(before, after)))
+        plugins = tuple(sorted(set(_plugins_that_differ(before, after))))
         yield UpgradedRow(
             workload=workload,
             pod=after.pod,
@@ -141,11 +142,11 @@ class _Upgrade:
             planner.usage.release(pod)
         update = planner.plan(anew.applied)
         state.apply(*map(Delete.of, (*update.removed, *anew.others)))
-        rows = []
+        rows: list[UpgradedRow] = []
         for info in self._first_pods(anew, planner, update):
             attempts = [self._attempt(session, info, state) for session in self._sessions]
             self._caveats.update(dict.fromkeys(caveat for each in attempts if each for caveat in caveats_of(each)))
-            results = [each and result_of(each) for each in attempts]
+            results = [None if each is None else result_of(each) for each in attempts]
             self._decisions.append(_short(info, results[1]))
             if attempts[0] is None or attempts[1] is None or _fate(results[0]) == _fate(results[1]):
                 continue
@@ -161,10 +162,10 @@ class _Upgrade:
                 yield PodInfo(candidate.pod)
 
     @staticmethod
-    def _attempt(session: Session, info: PodInfo, state: object) -> Attempt | None:
+    def _attempt(session: Session, info: PodInfo, state: State) -> Attempt | None:
         """None for a pod that is another scheduler's."""
         profile = session.profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
-        return None if profile is None else attempt(profile, info, state)  # type: ignore[arg-type]
+        return None if profile is None else attempt(profile, info, state)
 
 
 def started_anew(cluster: Cluster) -> Iterator[_Anew]:
