@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from kwhatif.capacity_rows import CapacityRow
 from kwhatif.descheduler.attempt import ExtensionPoint, NodeClass, RefusedBy, Stage, Why
 from kwhatif.framework.evidence import Evidence
 from kwhatif.model.caveat import Caveat
@@ -409,8 +410,11 @@ class QueuedPodRow(_Row, kw_only=True):
 
     `position` counts from 1, in the order in which the scheduler takes them; null for pods that it does not take.
     `state` is what the dump shows: a pod without a verdict of the scheduler is `Active`. `since` is when the scheduler
-    first rejected it, as its condition says. `outcome`, `node`, `message` and `rejected_by` come of trying it now,
-    after those before it; `wake_ups`, the most likely first, are null where they were not asked for.
+    first rejected it, as its condition says. Events of a dump show how often it was tried in vain, at least
+    (`attempts`), when that is known to have happened last (`lastAttempt`), and until when it has to wait even if it is
+    woken (`backoffEnds`); each is null where it is not known, or over. `outcome`, `node`, `message` and `rejected_by`
+    come of trying it now, after those before it; `wake_ups`, the most likely first, are null where they were not asked
+    for.
     """
 
     position: int | None
@@ -420,6 +424,11 @@ class QueuedPodRow(_Row, kw_only=True):
     created: str | None = None
     state: QueueState
     since: str | None = None
+    attempts: int | None = None
+    last_attempt: str | None = None
+    backoff_ends: str | None = None
+    #: Pods that it has evicted, as Events show.
+    evicted: tuple[str, ...] = ()
     rejected_by: tuple[str, ...] = ()
     outcome: Outcome
     node: str | None = None
@@ -625,6 +634,8 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     queue: QueueRow | None = None
     #: Of the command `deschedule`.
     deschedule: DescheduleRow | None = None
+    #: Of the command `capacity`.
+    capacity: CapacityRow | None = None
     problems: tuple[ProblemRow, ...] = ()
     #: What follows, of commands that play it forward.
     story: Story | None = None

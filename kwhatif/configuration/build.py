@@ -231,7 +231,9 @@ class _Builder:
             weights(self._sets[Point.SCORE].enabled, self._multi_point),
             scheduler_name=self._name,
         )
-        return replace(profile, percentage_of_nodes_to_score=percentage or 0)
+        config = self._config
+        backoff = (config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
+        return replace(profile, percentage_of_nodes_to_score=percentage or 0, backoff_seconds=backoff)
 
 
 def _beyond_problems(args: Mapping[str, Any], entry: Entry, path: str) -> Iterator[Issue]:

@@ -47,6 +47,8 @@ class Profile(msgspec.Struct, frozen=True):
     extenders: tuple[Extender, ...] = ()
     #: `percentageOfNodesToScore`, 0: adaptive. kwhatif looks at every node; the value decides about a caveat.
     percentage_of_nodes_to_score: int = 0
+    #: `podInitialBackoffSeconds` and `podMaxBackoffSeconds`, the same for all profiles.
+    backoff_seconds: tuple[int, int] = (1, 10)
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:

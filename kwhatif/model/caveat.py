@@ -616,7 +616,18 @@ class VolumeProvisioned(_Caveat, tag="volume-provisioned", kw_only=True):
 
 
 class QueueNotSeen(_Caveat, tag="queue-not-seen", kw_only=True):
-    """The scheduler keeps its queue in memory: order and states are taken from what the pods say of themselves."""
+    """The scheduler keeps its queue in memory: order and states are taken from what the pods say of themselves.
+
+    `events`: and from Events, where there are any.
+    """
+
+    events: bool = False
+
+
+class ScheduledMeanwhile(_Caveat, tag="scheduled-meanwhile"):
+    """Events say that these pods were given a node after the pods were listed: they are taken to wait for one."""
+
+    pods: tuple[str, ...]
 
 
 Caveat = (
@@ -695,6 +706,7 @@ Caveat = (
     | ClaimUnbound
     | VolumeProvisioned
     | QueueNotSeen
+    | ScheduledMeanwhile
 )
 
 

@@ -70,6 +70,7 @@ from kwhatif.model.caveat import (
     ReplicaSetsInferred,
     ReplicasKept,
     Sampling,
+    ScheduledMeanwhile,
     SchedulerConfigLeftOut,
     ServiceAccountsNotChecked,
     SomeNamespaces,
@@ -397,12 +398,25 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
                 f"PersistentVolumeClaim {claim} is bound at once, as StorageClass {storage_class} says: it is assumed"
                 f" that {provisioner} provisions its volume, {reach}"
             )
-        case QueueNotSeen():
-            return (
-                "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of"
-                " their age, and whom it has rejected is taken from the condition PodScheduled"
-            )
+        case QueueNotSeen(events=events):
+            return _queue_not_seen(events=events)
+        case ScheduledMeanwhile(pods=pods):
+            were = "was" if len(pods) == 1 else "were"
+            return f"Events show that {some(list(pods))} {were} given a node after pods were listed: taken as pending"
     assert_never(caveat)
+
+
+def _queue_not_seen(*, events: bool) -> str:
+    if events:
+        return (
+            "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of"
+            " their last attempts that Events show, or else of their age; Events are kept for an hour, and repeated"
+            " ones are written up to half an hour late, so pods may have been tried more often, and later"
+        )
+    return (
+        "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of"
+        " their age, and whom it has rejected is taken from the condition PodScheduled"
+    )
 
 
 #: What a story leaves out.

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from kwhatif.model.caveat import NothingJudged
 from kwhatif.render.amounts import plural, seconds
+from kwhatif.render.capacity import capacity
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.deschedule import deschedule
 from kwhatif.render.detail import MANY, Detail
@@ -56,6 +57,8 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
         return queue(report, report.queue, detail)
     if report.deschedule is not None:
         return deschedule(report.deschedule, detail)
+    if report.capacity is not None:
+        return capacity(report, report.capacity, detail)
     return (_gate if report.command == "gate" else _judged)(report, detail)
 
 

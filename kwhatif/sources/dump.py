@@ -13,6 +13,7 @@ from kwhatif.garbage import no_garbage_collection
 from kwhatif.model.caveat import Caveat, VersionNotRead
 from kwhatif.model.originals import Originals
 from kwhatif.model.saved import SavedSnapshot
+from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.sources.collected import Collected, LoadedCluster
 from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.files import READ_ONCE, STDIN, Given, Input, find_inputs, matches, read_inputs
@@ -181,7 +182,13 @@ def _recall(saved: SavedSnapshot, collected: Collected) -> None:
     collected.server_version = saved.server_version
     collected.namespace = saved.namespace or collected.namespace
     collected.cluster.unread |= saved.unread
+    events = {key: seen for key, seen in saved.scheduling_events.items() if _has_times(seen)}
+    collected.cluster.scheduling_events = {**collected.cluster.scheduling_events, **events}
     # Of several, the latest: no claim can have waited for longer than until then.
     if are_times([saved.taken_at]):
         collected.cluster.taken_at = max(collected.cluster.taken_at, saved.taken_at)
     collected.cluster.is_whole |= saved.whole
+
+
+def _has_times(seen: SchedulingEvents) -> bool:
+    return not seen.last_attempt or are_times([seen.last_attempt])

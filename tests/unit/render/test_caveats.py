@@ -69,6 +69,7 @@ from kwhatif.model.caveat import (
     ReplicaSetsInferred,
     ReplicasKept,
     Sampling,
+    ScheduledMeanwhile,
     SchedulerConfigLeftOut,
     ServiceAccountsNotChecked,
     SomeNamespaces,
@@ -332,6 +333,14 @@ SENTENCES: dict[Caveat, str] = {
     QueueNotSeen(): (
         "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of their"
         " age, and whom it has rejected is taken from the condition PodScheduled"
+    ),
+    QueueNotSeen(events=True): (
+        "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of their"
+        " last attempts that Events show, or else of their age; Events are kept for an hour, and repeated ones are"
+        " written up to half an hour late, so pods may have been tried more often, and later"
+    ),
+    ScheduledMeanwhile(pods=("shop/web",)): (
+        "Events show that shop/web was given a node after pods were listed: taken as pending"
     ),
     VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io"): (
         "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: it is assumed that x.io provisions its"
