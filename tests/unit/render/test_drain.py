@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from kwhatif.render.detail import Detail
-from kwhatif.render.drain import scenarios_table
+from kwhatif.render.scenarios import scenarios_table
 from kwhatif.report import Report
 from kwhatif.story import ScenarioRow, VerdictRow
 
