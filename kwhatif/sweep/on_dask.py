@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from typing import Any
 
 from kwhatif.errors import InputError, Problem, WorkersLost
@@ -53,28 +54,23 @@ class _Work:
 
     def outcomes(self, left: list[list[Scenario]]) -> Iterator[Outcome]:
         """Until all blocks are done."""
-        from distributed import as_completed
+        from distributed import KilledWorker, as_completed
 
         while left:
             self._there = self._client.scatter(self._player, broadcast=True, hash=False)
-            tasks = {
-                self._client.submit(_play, self._there, block, pure=False, retries=_TRIES): block for block in left
-            }
+            tasks = {submit(_play, self._there, block, pure=False): block for block in left}
             left = []
             for task in as_completed(list(tasks)):
-                if task.status == "finished":
-                    yield from task.result()
-                    task.release()
-                else:
-                    left.append(self._again(task, tasks[task]))
+                try:
+                    found: list[Outcome] = task.result()
+                except (CancelledError, KilledWorker):  # lost with a worker, though it may have been done
+                    left.append(self._again(tasks[task]))
+                    continue
+                yield from found
+                task.release()
             self._there.release()
 
-    def _again(self, task: Any, block: list[Scenario]) -> list[Scenario]:
-        from distributed import KilledWorker
-
-        failure = task.exception() if task.status == "error" else None
-        if failure is not None and not isinstance(failure, KilledWorker):
-            raise failure
+    def _again(self, block: list[Scenario]) -> list[Scenario]:
         first = block[0].name
         self._lost[first] = self._lost.get(first, 0) + 1
         if self._lost[first] >= _TRIES:
