@@ -9,6 +9,7 @@ from kwhatif.model.generation import next_generation, resume_after
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.overlay import Overlay
 from kwhatif.model.policy import PriorityClass
+from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.model.workload import Namespace
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
@@ -81,6 +82,8 @@ class Cluster:
         self.taken_at = ""
         #: Whether all else was asked for, so that a kind without objects has none. Of a plain dump nobody knows.
         self.is_whole = True
+        #: What Events say of pods that wait, by key.
+        self.scheduling_events: Mapping[str, SchedulingEvents] = {}
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
             self.add(PriorityClass(metadata=ObjectMeta(name=name), value=value))
         for obj in objects:
@@ -193,6 +196,7 @@ class Cluster:
         other.unread = self.unread.copy()
         other.taken_at = self.taken_at
         other.is_whole = self.is_whole
+        other.scheduling_events = self.scheduling_events
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """Labels of a namespace; one without an object has only its name label, as the API server would set it."""

@@ -14,6 +14,12 @@ def align_to_window(time: int) -> int:
     return time - time % SECOND
 
 
+def backoff_end(failed: int, count: int, initial: int, most: int) -> int:
+    """The start of the second in which the backoff ends, after so many failures, the last of them at `failed`."""
+    shift = count - 1
+    return align_to_window(failed + (most if initial > most >> shift else initial << shift))
+
+
 class BackoffQueue:
     """podBackoffQ and podErrorBackoffQ. All times are nanoseconds."""
 
@@ -38,12 +44,8 @@ class BackoffQueue:
         if not self._most or not count:
             return 0
         if info.backoff_expiration is None:
-            info.backoff_expiration = align_to_window(info.timestamp + self._duration(count))
+            info.backoff_expiration = backoff_end(info.timestamp, count, self._initial, self._most)
         return info.backoff_expiration
-
-    def _duration(self, count: int) -> int:
-        shift = count - 1
-        return self._most if self._initial > self._most >> shift else self._initial << shift
 
     def is_backing_off(self, info: QueuedPodInfo, now: int) -> bool:
         """Whether the pod still has to wait. In the second in which its backoff ends it has."""

@@ -58,7 +58,7 @@ class _Work:
 
         while left:
             self._there = self._client.scatter(self._player, broadcast=True, hash=False)
-            tasks = {submit(_play, self._there, block, pure=False): block for block in left}
+            tasks = {self._client.submit(_play, self._there, block, pure=False): block for block in left}
             left = []
             for task in as_completed(list(tasks)):
                 try:
