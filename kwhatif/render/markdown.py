@@ -11,6 +11,7 @@ from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
+from kwhatif.render.markdown_capacity import capacity_parts
 from kwhatif.render.markdown_deschedule import deschedule_parts
 from kwhatif.render.markdown_queue import queue_parts
 from kwhatif.render.markdown_story import story_parts
@@ -39,6 +40,8 @@ def to_markdown(report: Report) -> str:
         parts = queue_parts(report.queue)
     elif report.deschedule is not None:
         parts = deschedule_parts(report.deschedule)
+    elif report.capacity is not None:
+        parts = capacity_parts(report, report.capacity)
     else:
         parts = _gate(report) if report.command == "gate" else _decisions(report)
     return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"

@@ -10,6 +10,7 @@ from kwhatif.framework.extender import Oddity
 from kwhatif.model.caveat import (
     CODES,
     AdmissionNotAsked,
+    AssumedVersion,
     AutoscalerNotModelled,
     AutoscalersNotRead,
     Batching,
@@ -29,6 +30,7 @@ from kwhatif.model.caveat import (
     ExtenderOddity,
     FieldIgnored,
     FieldsNotCompared,
+    GateNotModelled,
     HugeAmounts,
     ImagesNotCompared,
     LeftOutOfStory,
@@ -267,8 +269,16 @@ SENTENCES: dict[Caveat, str] = {
     ExtenderOddity(extender=URL, verb="preempt", oddity="no victims", nodes=("a",), pods=PODS): (
         f"extender {URL}, asked to preempt for shop/web, left nodes without victims, so they are not candidates: a"
     ),
-    OtherVersion(version="1.35"): (
-        "the cluster's API server is version 1.35: judged by the rules of 1.36, from which its scheduler may differ"
+    OtherVersion(version="1.31", rules="1.33"): (
+        "the cluster is of version 1.31, which is not modelled: judged by the rules of 1.33, from which its scheduler"
+        " may differ"
+    ),
+    AssumedVersion(rules="1.37"): (
+        "nothing says of which version the cluster is: judged by the rules of 1.37, the newest; --kubernetes-version"
+        " says it"
+    ),
+    GateNotModelled(gates=("WatchList", "ComponentFlagz")): (
+        "feature gates that were set and are not modelled change nothing here: WatchList, ComponentFlagz"
     ),
     NodeNameSet(pods=PODS): (
         "shop/web sets spec.nodeName: applied so it never meets the scheduler; judged as if it were pending"
