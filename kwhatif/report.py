@@ -16,15 +16,18 @@ import msgspec
 from kwhatif.capacity_rows import CapacityRow
 from kwhatif.descheduler.attempt import ExtensionPoint, NodeClass, RefusedBy, Stage, Why
 from kwhatif.framework.evidence import Evidence
+from kwhatif.gates import BASE
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.meta import FrozenMeta
 from kwhatif.queue.wakeup import Cause
 from kwhatif.story import ScenarioRow, Story
 
 API_VERSION = "kwhatif.dev/v1"
-KUBERNETES_VERSION = "1.36"
 
 Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored", "Waits"]
+#: How the cluster's version is known: it was given, its API server or a snapshot of it said so, or it is that of the
+#: newest kubelet. `assumed`: nothing says it, and the newest release was taken.
+VersionSource = Literal["asked", "server", "snapshot", "kubelets", "assumed"]
 QueueState = Literal["Active", "BackingOff", "Unschedulable", "Gated", "OtherScheduler", "New"]
 QueueFate = Literal["Woken", "Active", "Asleep", "Gated", "OtherScheduler", "Gone"]
 FindingLevel = Literal["fail", "warn"]
@@ -51,8 +54,11 @@ class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rena
 class SchedulerInfo(_Row):
     """Whose decisions these are."""
 
-    version: str = KUBERNETES_VERSION
+    version: str = f"1.{BASE}"
     profile: str = "default-scheduler"
+    version_source: VersionSource = "asked"
+    #: Feature gates that were set by hand.
+    feature_gates: dict[str, bool] = {}
 
 
 class SnapshotInfo(_Row):

@@ -25,6 +25,7 @@ from kwhatif.render.preemption import candidates_table, story
 from kwhatif.render.qualifiers import qualifier, shared
 from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
+from kwhatif.render.release import release_line
 from kwhatif.render.story import story_tables
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
 from kwhatif.render.verdict import verdict, workload_verdict
@@ -41,6 +42,8 @@ def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
         yield text(line, FAINT)
     first, *others = _answer(report, detail)
     yield first
+    if not detail.quiet:
+        yield text(release_line(report.scheduler), FAINT)
     if detail.names.note:
         yield text(detail.names.note, FAINT)
     yield from others

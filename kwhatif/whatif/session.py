@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
+from msgspec.structs import replace
+
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.caveat import Caveat, StaleSnapshot, UndatedSnapshot, merged
@@ -29,6 +31,7 @@ class Session:
         cluster: Cluster,
         *,
         profiles: Mapping[str, Profile] | None = None,
+        scheduler: SchedulerInfo | None = None,
         sources: Sequence[str] = (),
         caveats: Sequence[Caveat] = (),
         age: int | None = None,
@@ -40,6 +43,8 @@ class Session:
         #: Scheduler name -> profile.
         self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
         keep_queued(self.snapshot, self.profiles)
+        #: Which release is asked, and how that is known.
+        self.scheduler = replace(scheduler or SchedulerInfo(), profile=next(iter(self.profiles)))
         #: Where manifests belong that name no namespace.
         self.namespace = namespace
         #: Where extenders are called: what pods and nodes were read from.
@@ -92,7 +97,7 @@ class Session:
         """The decisions as a report about this session's cluster; `render.caveats.worded` completes it."""
         return Report(
             command=command,
-            scheduler=SchedulerInfo(profile=next(iter(self.profiles))),
+            scheduler=self.scheduler,
             snapshot=SnapshotInfo(
                 sources=self._sources,
                 nodes=len(self.snapshot.nodes),
