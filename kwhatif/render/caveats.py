@@ -390,11 +390,12 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
                 " between them, it ranks the nodes anew, and another one may be taken"
             )
         case PendingAsleep(pods=pods):
-            are, them, they = ("is", "it", "it") if len(pods) == 1 else ("are", "them", "they")
+            are, them, they = ("is", "it", "the pod") if len(pods) == 1 else ("are", "them", "the pods")
             return (
-                f"{plural(len(pods), 'pending pod')} ({some(list(pods))}) {are} left out: the scheduler has found"
-                f" no node for {them}, and waits for an event or five minutes; {they} may then take room"
-                " that is free now"
+                f"{plural(len(pods), 'pending pod')} ({some(list(pods))}) {are} left out: the scheduler has found no"
+                f" node for {them}, and tries {them} again after five minutes, or earlier when an event may help;"
+                f" {they} may then take room that is free now. Whether evictions, rollouts, and claims made for new"
+                " pods are such an event is not judged"
             )
         case OneOfEqualPods(workload=workload, count=count):
             return f"{workload} makes {count} equal pods, of which one is judged alone"
