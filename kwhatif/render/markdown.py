@@ -21,8 +21,8 @@ from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_se
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
-from kwhatif.render.upgrade import upgrade_parts
 from kwhatif.render.scenario_files import scenarios_parts
+from kwhatif.render.upgrade import upgrade_parts
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
 from kwhatif.report import Decision, Report, WorkloadRow
