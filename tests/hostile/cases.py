@@ -91,9 +91,9 @@ _EXPLAIN = ("preempt", "queue", "simulate", "drain", "outage")
 
 
 def _question(dice: Dice, parts: Parts, target: str) -> tuple[list[str], list[str]]:
-    verbs = {"schedule": 2, "preempt": 2, "gate": 2, "simulate": 3, "queue": 2, "drain": 2, "outage": 1}
+    verbs = {"schedule": 2, "preempt": 2, "gate": 2, "simulate": 3, "queue": 2, "drain": 2, "outage": 1, "advise": 1}
     verb = dice.weighted(verbs) if target != "scenario" else "simulate"
-    if target == "manifests" and verb not in ("schedule", "preempt", "gate"):
+    if target == "manifests" and verb not in ("schedule", "preempt", "gate", "advise"):
         verb = "simulate"
     if verb == "queue" or (verb == "preempt" and target == "cluster" and dice.chance(0.4)):
         return [verb], []
