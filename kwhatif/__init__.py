@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         WorkloadRow,
     )
     from kwhatif.sharing import describe, save_snapshot
+    from kwhatif.sizing import capacity
     from kwhatif.stories import simulate
     from kwhatif.whatif.compare import Comparison, DifferenceRow, EndDifferenceRow, FateRow, PodDifferenceRow
     from kwhatif.whatif.inventory import Inventory
@@ -160,6 +161,7 @@ __all__ = [
     "WorkloadRow",
     "__version__",
     "advise",
+    "capacity",
     "compare",
     "deschedule",
     "describe",
@@ -233,6 +235,7 @@ _HOMES = {
         "WorkloadRow",
     ),
     "kwhatif.sharing": ("describe", "save_snapshot"),
+    "kwhatif.sizing": ("capacity",),
     "kwhatif.stories": ("simulate",),
     "kwhatif.whatif.compare": ("Comparison", "DifferenceRow", "EndDifferenceRow", "FateRow", "PodDifferenceRow"),
     "kwhatif.whatif.inventory": ("Inventory",),

@@ -12,6 +12,7 @@ from kwhatif.render.detail import MANY
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
 from kwhatif.render.markdown_advise import advise_parts, smallest_fixes
+from kwhatif.render.markdown_capacity import capacity_parts
 from kwhatif.render.markdown_deschedule import deschedule_parts
 from kwhatif.render.markdown_queue import queue_parts
 from kwhatif.render.markdown_story import story_parts
@@ -42,6 +43,8 @@ def to_markdown(report: Report) -> str:
         parts = deschedule_parts(report.deschedule)
     elif report.advise is not None and report.command == "advise":
         parts = advise_parts(report.advise)
+    elif report.capacity is not None:
+        parts = capacity_parts(report, report.capacity)
     else:
         parts = _gate(report) if report.command == "gate" else _decisions(report)
     return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"

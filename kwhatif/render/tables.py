@@ -12,6 +12,7 @@ from rich.text import Text
 from kwhatif.model.caveat import NothingJudged
 from kwhatif.render.advise import advise
 from kwhatif.render.amounts import plural, seconds
+from kwhatif.render.capacity import capacity
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.deschedule import deschedule
 from kwhatif.render.detail import MANY, Detail
@@ -25,6 +26,7 @@ from kwhatif.render.preemption import candidates_table, story
 from kwhatif.render.qualifiers import qualifier, shared
 from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
+from kwhatif.render.release import release_line
 from kwhatif.render.story import story_tables
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
 from kwhatif.render.verdict import verdict, workload_verdict
@@ -41,6 +43,8 @@ def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
         yield text(line, FAINT)
     first, *others = _answer(report, detail)
     yield first
+    if not detail.quiet:
+        yield text(release_line(report.scheduler), FAINT)
     if detail.names.note:
         yield text(detail.names.note, FAINT)
     yield from others
@@ -59,6 +63,8 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
         return deschedule(report.deschedule, detail)
     if report.advise is not None and report.command == "advise":
         return advise(report, report.advise, detail)
+    if report.capacity is not None:
+        return capacity(report, report.capacity, detail)
     return (_gate if report.command == "gate" else _judged)(report, detail)
 
 

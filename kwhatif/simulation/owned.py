@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.drawers import Drawers
 from kwhatif.model.meta import OwnerReference, controller_of, parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
@@ -21,7 +23,7 @@ class Owned:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._keys: dict[_Place, dict[str, None]] = {}
+        self._keys: Drawers[_Place, dict[str, None]] = Drawers(dict.copy)
         #: Places whose keys are not in order yet.
         self._unsorted: set[_Place] = set()
         #: By key, those that have gone: their pods, which go after them, were their Deployments'.
@@ -32,8 +34,19 @@ class Owned:
                 for obj in objects.values():
                     place = _place(obj)
                     if place is not None:
-                        self._keys.setdefault(place, {})[key_of(obj)] = None
-        self._unsorted.update(self._keys)
+                        self._at(place)[key_of(obj)] = None
+        self._unsorted.update(self._keys.keys())
+
+    def fork(self, cluster: Cluster) -> Owned:
+        """The same of a fork of the cluster."""
+        other = copy(self)
+        other._cluster, other._keys = cluster, self._keys.fork()
+        other._unsorted, other.gone = self._unsorted.copy(), self.gone.copy()
+        return other
+
+    def _at(self, place: _Place) -> dict[str, None]:
+        keys = self._keys.own(place)
+        return self._keys.put(place, {}) if keys is None else keys
 
     def changed(self, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
         """An object has come, changed or gone."""
@@ -44,14 +57,14 @@ class Owned:
         if old == new:
             return
         if old is not None and before is not None:
-            self._keys.get(old, {}).pop(key_of(before), None)
+            self._at(old).pop(key_of(before), None)
         if new is not None and after is not None:
-            self._keys.setdefault(new, {})[key_of(after)] = None
+            self._at(new)[key_of(after)] = None
 
     def count(self, owner: KubernetesObject, kind: type) -> int:
         """How many there are."""
         meta = owner.metadata
-        return len(self._keys.get((type(owner).__name__, meta.namespace, meta.name, kind), ()))
+        return len(self._keys.get((type(owner).__name__, meta.namespace, meta.name, kind)) or ())
 
     def of(self, owner: KubernetesObject, kind: type) -> list[Any]:
         """The objects of that kind that `owner` controls."""
@@ -64,7 +77,7 @@ class Owned:
         if place in self._unsorted:
             self._unsorted.discard(place)
             in_order = sorted(keys, key=lambda key: (_created(objects[key]), key))
-            keys = self._keys[place] = dict.fromkeys(in_order)
+            keys = self._keys.put(place, dict.fromkeys(in_order))
         found = [objects[key] for key in keys]
         return [obj for obj in found if _is(meta.uid, controller_of(obj.metadata))] if meta.uid else found
 

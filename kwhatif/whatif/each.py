@@ -14,6 +14,7 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.story import ScenarioRow, VerdictRow
 from kwhatif.whatif.drain import Drained
 from kwhatif.whatif.outage import Lost
+from kwhatif.whatif.played import SettledCluster
 from kwhatif.whatif.session import Session
 
 _Groups = Mapping[str, tuple[str, ...]]
@@ -21,10 +22,10 @@ _Groups = Mapping[str, tuple[str, ...]]
 
 def drain_each(session: Session, nodes: tuple[str, ...], options: DrainOptions, parameters: Parameters) -> Report:
     """Drain each of the nodes alone."""
+    base = SettledCluster(session, parameters)
 
-    def play(names: tuple[str, ...]) -> VerdictRow | None:
-        played = Drained(session, names, options, parameters)
-        return played.story(played.blocked).verdict
+    def play(names: tuple[str, ...]) -> VerdictRow:
+        return Drained(base, names, options).verdict()
 
     return _report(session, "drain", {name: (name,) for name in nodes}, play)
 
@@ -35,9 +36,10 @@ def outage_each(session: Session, key: str, parameters: Parameters, *, deleted: 
     Raises:
         InputError: no node has the label.
     """
+    base = SettledCluster(session, parameters)
 
-    def play(names: tuple[str, ...]) -> VerdictRow | None:
-        return Lost(session, names, parameters, deleted=deleted).story().verdict
+    def play(names: tuple[str, ...]) -> VerdictRow:
+        return Lost(base, names, deleted=deleted).verdict()
 
     groups: dict[str, tuple[str, ...]] = {}
     for name, node in session.cluster.all(Node).items():
@@ -49,15 +51,11 @@ def outage_each(session: Session, key: str, parameters: Parameters, *, deleted: 
     return _report(session, "outage", groups, play)
 
 
-def _report(
-    session: Session, command: str, groups: _Groups, play: Callable[[tuple[str, ...]], VerdictRow | None]
-) -> Report:
+def _report(session: Session, command: str, groups: _Groups, play: Callable[[tuple[str, ...]], VerdictRow]) -> Report:
     """The worst first; each scenario starts from the same state."""
     rows = []
     for name, nodes in groups.items():
-        verdict = play(nodes)
-        assert verdict is not None, "a drain or an outage has one"
-        rows.append(ScenarioRow(scenario=name, verdict=verdict))
+        rows.append(ScenarioRow(scenario=name, verdict=play(nodes)))
     report = session.report(command, (), (*session.caveats, *session.stale()))
     return replace(report, scenarios=tuple(sorted(rows, key=_trouble)))
 

@@ -7,9 +7,8 @@ from functools import cached_property
 
 from kwhatif.matching.reach import EVERYWHERE, NOWHERE, Labels, Reach, Reachable, selector_reach, topologies_reach
 from kwhatif.matching.volumes import STORAGE
-from kwhatif.model.amount import stored
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.quantity import value
+from kwhatif.model.quantity import parse_quantity, value
 from kwhatif.model.storage import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
 from kwhatif.plugins.volume_binding.objection import Objection, Problem
 
@@ -69,7 +68,7 @@ def _pools(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: C
     driver = cluster.get(CSIDriver, storage_class.provisioner)
     if size is None or driver is None or not driver.spec.storage_capacity:
         return _UNLIMITED
-    wanted = value(stored(size))
+    wanted = value(parse_quantity(size))
     by_class = cluster.derived(_pools_by_class, CSIStorageCapacity)
     return Reachable((reach, room) for reach, room in by_class.get(storage_class.metadata.name, ()) if room >= wanted)
 
@@ -80,6 +79,6 @@ def _pools_by_class(cluster: Cluster) -> Mapping[str, list[tuple[Reach, int]]]:
     for pool in cluster.all(CSIStorageCapacity).values():
         limit = pool.capacity if pool.maximum_volume_size is None else pool.maximum_volume_size
         if limit is not None:
-            entry = (selector_reach(pool.node_topology), value(stored(limit)))
+            entry = (selector_reach(pool.node_topology), value(parse_quantity(limit)))
             pools.setdefault(pool.storage_class_name, []).append(entry)
     return pools

@@ -139,7 +139,7 @@ class Replay:
             if placement.result.node is None:
                 self._fail(info, placement.result)
             else:
-                self._place(info, placement.result)
+                self._place(info, placement)
             self._count_woken()
 
     def _fail(self, info: QueuedPodInfo, result: ScheduleResult) -> None:
@@ -147,12 +147,14 @@ class Replay:
         failed = FailedAttempt(result.rejectors, nominated_node_name=nominated)
         handle_failure(self._queue, info, failed, self._lister)
 
-    def _place(self, info: QueuedPodInfo, result: ScheduleResult) -> None:
-        """Its victims are gone, and it is on its node."""
-        self._placed.append(result)
+    def _place(self, info: QueuedPodInfo, placement: Placement) -> None:
+        """Its victims are gone, its claims are bound (`PreBind`), and then it is on its node."""
+        self._placed.append(placement.result)
         self._queue.done(info.uid)
-        for victim in result.victims:
+        for victim in placement.result.victims:
             self._handlers.handle(victim.pod.pod, None)
+        for old, new in placement.reserved:
+            self._handlers.handle(old, new)
         self._handlers.handle(info.pod_info.pod, self.world.pods[info.key].pod)
 
     # --- what is left --------------------------------------------------------------------------------
