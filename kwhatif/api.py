@@ -211,6 +211,7 @@ def _session(
 ) -> Session:
     nodes = collected.cluster.all(Node).values()
     asked = ask_release(source.release, collected.server_version, nodes, live=collected.live)
+    collected.cluster.gates = asked.release.gates
     scheduler = None if source.config is None else source.config.scheduler(asked.release, source.originals)
     profiles = scheduler.profiles if scheduler else {DEFAULT_SCHEDULER: asked.release.default_profile()}
     loaded = _admitted(collected, progress, strict=strict)

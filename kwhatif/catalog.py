@@ -82,7 +82,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry("VolumeRestrictions", _FILTER, VolumeRestrictions),
     Entry("NodeVolumeLimits", _FILTER, NodeVolumeLimits),
-    Entry("VolumeBinding", (*_FILTER, P.RESERVE, P.PRE_BIND, *_SCORE), VolumeBinding, VolumeBindingArgs),
+    Entry("VolumeBinding", (*_FILTER, P.RESERVE, P.PRE_BIND, *_SCORE), VolumeBinding, VolumeBindingArgs, gated=True),
     Entry("VolumeZone", _FILTER, VolumeZone),
     Entry("PodTopologySpread", (*_FILTER, *_SCORE), PodTopologySpread, PodTopologySpreadArgs, weight=2),
     Entry("InterPodAffinity", (*_FILTER, *_SCORE), InterPodAffinity, InterPodAffinityArgs, weight=2),

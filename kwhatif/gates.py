@@ -25,6 +25,8 @@ _ON_SINCE = {
     "DRASchedulerFilterTimeout": 34,
     "DynamicResourceAllocation": 34,
     "NodeDeclaredFeatures": 36,
+    "PodLevelResources": 34,
+    "StorageCapacityScoring": 37,
 }
 
 #: The gates that some rule asks about.

@@ -70,7 +70,15 @@ class Allocator:
         taking = Taking(claims, self._allocated, self._available, self._gates)
         devices_of: dict[RequestKey, Sequence[Candidate]] = {}
         for claim in claims:
-            size = sum([_smallest(request, node, pools, taking, devices_of) for request in claim.requests])
+            size = 0
+            for request in claim.requests:
+                least = _smallest(request, node, pools, taking, devices_of)
+                if self._rules.counts_request_by_request and least > MAX_DEVICES - size:
+                    raise AllocationError(
+                        f"claim {claim.key}, request {request[0].parent or request[0].name}: adding {least} devices"
+                        f" exceeds the claim limit of {MAX_DEVICES}, with {size} already accounted for"
+                    )
+                size += least
             # QUIRK: (allocator_incubating.go) the sum is an int; one below zero makes upstream panic.
             _check(claim, size, self._rules)
         candidates = [(pool, device) for pool in pools for device in pool.devices]

@@ -36,12 +36,21 @@ class AllocationTimeout(AllocationError):
     """The search on one node took too long."""
 
 
+#: What 1.37 says to those whose expression asks for an attribute that a device lacks (`EnhanceRuntimeError`).
+_ADVICE = (
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional"
+    " fields"
+)
+
+
 class Selector(NamedTuple):
     """A CEL selector, compiled when the first device is asked about."""
 
     #: Whose selector it is: `class gpu: selector #0`.
     where: str
     expression: str
+    #: Whether what is said of a failure names the device.
+    names_device: bool = False
 
     def matches(self, device: PoolDevice) -> bool:
         """Whether the device is selected; the answer is remembered with the device.
@@ -54,7 +63,11 @@ class Selector(NamedTuple):
         except CelCompileError as failure:
             raise AllocationError(f"{self.where}: CEL compile error: {failure.message}") from failure
         except CelRuntimeError as failure:
-            raise AllocationError(f"{self.where}: CEL runtime error: {failure.message}") from failure
+            where, what = self.where, failure.message
+            if self.names_device:
+                where = f"{where} on device {device.id}"
+                what += _ADVICE if "no such key:" in what else ""
+            raise AllocationError(f"{where}: CEL runtime error: {what}") from failure
 
 
 #: Claim and path of a request.
@@ -150,8 +163,8 @@ def _compile(
         count=None if asked.allocation_mode == ALL else asked.count,
         admin=isinstance(asked, ExactDeviceRequest) and asked.admin_access,
         selectors=(
-            *_selectors(f"class {class_name}", class_selectors),
-            *_selectors(f"claim {claim}", asked.selectors),
+            *_selectors(f"class {class_name}", class_selectors, context.rules),
+            *_selectors(f"claim {claim}", asked.selectors, context.rules),
         ),
         tolerations=asked.tolerations,
         capacity={capacity_name: parse_quantity(text) for capacity_name, text in capacity.items()},
@@ -160,9 +173,9 @@ def _compile(
     )
 
 
-def _selectors(owner: str, selectors: Sequence[DeviceSelector]) -> list[Selector]:
+def _selectors(owner: str, selectors: Sequence[DeviceSelector], rules: AllocatorRules) -> list[Selector]:
     return [
-        Selector(f"{owner}: selector #{index}", selector.cel.expression if selector.cel is not None else "")
+        Selector(f"{owner}: selector #{index}", selector.cel.expression if selector.cel else "", rules.names_devices)
         for index, selector in enumerate(selectors)
     ]
 

@@ -21,6 +21,10 @@ class AllocatorRules(NamedTuple):
     refuses_capacity: bool = True
     #: A node without a solution says so where one of its pools is broken.
     reports_invalid_pools: bool = True
+    #: A claim for too many devices names the request that is one too much; else it names their sum.
+    counts_request_by_request: bool = False
+    #: A selector that fails says for which device.
+    names_devices: bool = False
     #: Without the gate for partitions, slices with counters are not looked at.
     leaves_counters_out: bool = True
 

@@ -104,10 +104,23 @@ class ImageLocality:
         ]
         if not worth:
             return _NothingAnywhere()
-        return _ImagesPresent(worth, len(spec.init_containers) + len(spec.containers))
+        return _ImagesPresent(worth, self._count(spec))
+
+    @staticmethod
+    def _count(spec: PodSpec) -> int:
+        """How many images the largest score is for; QUIRK: (image_locality.go) image volumes are not among them."""
+        return len(spec.init_containers) + len(spec.containers)
 
 
 class ImageLocalityOfContainers(ImageLocality):
     """The plugin up to 1.35: image volumes do not count."""
 
     _images = staticmethod(_container_images)
+
+
+class ImageLocalityOfAll(ImageLocality):
+    """The plugin from 1.37 on: image volumes are counted as well."""
+
+    @staticmethod
+    def _count(spec: PodSpec) -> int:
+        return sum(1 for _ in _images(spec))

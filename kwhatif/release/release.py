@@ -14,7 +14,7 @@ from kwhatif.framework.profile import Profile
 from kwhatif.gates import BASE, BASE_GATES, default_gates
 
 #: The minor versions that are modelled, the newest first.
-MINORS = (36, 35, 34)
+MINORS = (37, 36, 35, 34, 33)
 NEWEST = MINORS[0]
 
 

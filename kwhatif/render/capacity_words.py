@@ -18,6 +18,8 @@ Quality = Literal["good", "doubtful", "bad"]
 def headline(row: CapacityRow) -> tuple[Quality, str]:
     """How many fit, in one line."""
     best = row.best
+    if best is None and not row.shapes:
+        return "doubtful", "no pod runs that could be counted: name a manifest"
     if best is None:
         return "good", f"how many more fit of the {plural(len(row.shapes), 'most common kind')} of pods, each alone"
     if row.added_nodes is not None and row.target is not None:
@@ -94,6 +96,8 @@ def stop_sentence(stop: StopRow, fit: FitRow, report: Report, *, last: bool = Fa
     found = [decision for decision in report.decisions if decision.pod == stop.pod]
     decision = found[-1 if last else 0] if found else None
     match stop.outcome:
+        case "Preempts" if last:
+            return f"{about} fits only by evicting pods that are counted"
         case "Preempts":
             return f"{about} fits only by evicting others: {_why(decision, stop)}"
         case "Denied":

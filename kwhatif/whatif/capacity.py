@@ -14,6 +14,7 @@ from kwhatif.edits.edit import AddNodes
 from kwhatif.model.caveat import Caveat
 from kwhatif.report import Decision, Report
 from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.daemons import changes_with_daemons, with_daemons
 from kwhatif.whatif.edited import Given, edit_session
 from kwhatif.whatif.filling import Filling, Fit, Part
 from kwhatif.whatif.rows import queued_row
@@ -57,8 +58,10 @@ def ask_capacity(session: Session, question: CapacityQuestion) -> Report:
     if question.target is not None and row.best is not None:
         row = replace(row, target=_target(question.target, row.best))
     caveats = (*session.caveats, *question.caveats, *filled.filling.left_out(decisions), *session.stale())
+    report = session.report("capacity", decisions, dict.fromkeys(caveats))
     return replace(
-        session.report("capacity", decisions, dict.fromkeys(caveats)),
+        report,
+        changes=changes_with_daemons(report.changes),
         capacity=row,
         queued_before=tuple(map(queued_row, filled.filling.earlier)),
     )
@@ -126,7 +129,7 @@ def _added(session: Session, question: CapacityQuestion, now: _Filled) -> _Added
         nonlocal notes
         if nodes not in asked:
             edited = edit_session(session, [Given("--add-nodes-like", edit_of(nodes, like))])
-            notes = edited.changes[-1].notes
+            notes = with_daemons(edited.changes[-1].notes)
             asked[nodes] = _Filled(edited, question)
         return asked[nodes]
 

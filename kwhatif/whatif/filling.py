@@ -28,6 +28,7 @@ from kwhatif.report import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.candidates import Candidate, Planner
+from kwhatif.whatif.daemons import run_daemons
 from kwhatif.whatif.decide import denied, objections_of, refusal
 from kwhatif.whatif.nearest_miss import nearest_miss
 from kwhatif.whatif.placer import Describe, Placer
@@ -99,6 +100,7 @@ class Filling:
         self._cluster = self._state.cluster
         self.caveats: dict[Caveat, None] = dict.fromkeys(apply_surroundings(self._cluster, applied, admission=True))
         self._planner = Planner(self._cluster, "final", template_paths or {})
+        run_daemons(self._state, (session.unedited or session).snapshot, self._planner)
         self._placer = Placer(session.profiles, self._state)
         self._refused = [
             refusal(each, wrong.message, self._cluster)

@@ -17,6 +17,7 @@ from kwhatif.report import Decision, Report, SourceRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.daemons import changes_with_daemons
 from kwhatif.whatif.filling import Filling, Part
 from kwhatif.whatif.rows import owner_and_workload
 from kwhatif.whatif.session import Session
@@ -52,7 +53,7 @@ def ask_headroom(session: Session, limit: int, template_paths: Mapping[str, Sequ
     report = session.report("capacity", decisions, (*caveats, *session.stale()))
     left_out = found[MOST_SHAPES:]
     row = CapacityRow(limit=limit, shapes=tuple(rows), other_shapes=len(left_out), other_pods=sum(map(len, left_out)))
-    return msgspec.structs.replace(report, capacity=row)
+    return msgspec.structs.replace(report, changes=changes_with_daemons(report.changes), capacity=row)
 
 
 def shapes(state: State) -> list[list[PodInfo]]:

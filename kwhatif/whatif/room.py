@@ -11,6 +11,7 @@ from kwhatif.framework.evidence import Evidence, InsufficientResource
 from kwhatif.framework.status import Verdict
 from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, Resources
 from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 
 
 class Shortage(NamedTuple):
@@ -89,6 +90,12 @@ def _tightest(full: Sequence[tuple[NodeInfo, Verdict]], requests: Mapping[str, i
             nodes=number,
             stranded={key: stranded[name][key] for key in requests if key in stranded[name]},
         )
+
+
+def fits(pod: PodInfo, node: NodeInfo) -> bool:
+    """Whether the node has as much left as the pod requests."""
+    requests = requests_of(pod.resources.requested)
+    return len(node.pods) < node.allowed_pods and all(amount <= _free(node, name) for name, amount in requests.items())
 
 
 def _free(node: NodeInfo, resource: str) -> int:

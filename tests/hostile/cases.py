@@ -106,7 +106,7 @@ def _question(dice: Dice, parts: Parts, target: str) -> tuple[list[str], list[st
     if target == "manifests" and verb not in ("schedule", "preempt", "gate", "capacity", "advise"):
         verb = "simulate"
     if verb == "capacity":
-        return _capacity(dice, parts)
+        return _capacity(dice, parts, target)
     if verb == "queue" or (verb == "preempt" and target == "cluster" and dice.chance(0.4)):
         return [verb], []
     if verb in ("drain", "outage"):
@@ -118,17 +118,17 @@ def _question(dice: Dice, parts: Parts, target: str) -> tuple[list[str], list[st
     return [verb, "{manifests}"], ["manifests"]
 
 
-def _capacity(dice: Dice, parts: Parts) -> tuple[list[str], list[str]]:
+def _capacity(dice: Dice, parts: Parts, target: str) -> tuple[list[str], list[str]]:
     """How many more fit: of the manifests, of a workload by name, or of the cluster's own kinds."""
     nodes = [obj["metadata"]["name"] for obj in parts["cluster"] if obj["kind"] == "Node"]
-    target = ["--target", dice.pick("1", "7", "30")]
-    added = [*target, "--add-nodes-like", dice.one(nodes)] if nodes else target
-    how = dice.pick([], ["--max", "20"], ["--with-preemption", "--max", "20"], target, added)
+    wanted = ["--target", dice.pick("1", "7", "30")]
+    added = [*wanted, "--add-nodes-like", dice.one(nodes)] if nodes else wanted
+    how = dice.pick([], ["--max", "20"], ["--with-preemption", "--max", "20"], wanted, added)
     deployments = [obj["metadata"] for obj in parts["cluster"] if obj["kind"] == "Deployment"]
-    if deployments and dice.chance(0.3):
+    if deployments and target != "manifests" and dice.chance(0.3):
         meta = dice.one(deployments)
         return ["capacity", "like", f"deploy/{meta.get('namespace', 'default')}/{meta['name']}", *how], []
-    if dice.chance(0.15):
+    if target != "manifests" and dice.chance(0.2):
         return ["capacity", "--max", "20"], []
     return ["capacity", dice.pick("{manifests}", "{manifests}", "2*{manifests}"), *how], ["manifests"]
 

@@ -8,11 +8,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kwhatif
 from kwhatif.capacity_rows import FitRow
+from kwhatif.framework.reference import use_reference
 from kwhatif.report import Decision
 from kwhatif.whatif.capacity import fewest
 from tests.differential.dice import Dice
@@ -92,6 +93,25 @@ def test_it_places_as_gate_does(family: str, tmp_path: Path) -> None:
         assert row.preempting.victims == tuple(victim.pod for pod in evicting for victim in pod.victims)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_fast_way_counts_as_the_plain_one(family: str, tmp_path: Path) -> None:
+    case = generate(family, SEED, 50)
+    session = session_of(case, write(case, tmp_path))
+    first = kwhatif.text(json.dumps(workload(case, Dice(case.name), 1)))
+    (tmp_path / "pod.json").write_text(json.dumps(case.pod))
+
+    def count() -> object:
+        second = f"2*{tmp_path / 'pod.json'}"
+        return kwhatif.capacity(session, first, second, limit=4, with_preemption=True, validation="ignore").to_dict()
+
+    quick = count()
+    try:
+        use_reference(on=True)
+        assert count() == quick
+    finally:
+        use_reference(on=False)
+
+
 @pytest.mark.parametrize("family", ["resources", "spread"])
 def test_targets_agree_with_the_count(family: str, tmp_path: Path) -> None:
     for index in range(4):
@@ -125,3 +145,37 @@ def test_the_fewest_nodes_are_the_fewest(gains: list[int], target: int) -> None:
     expected = next((count for count, number in enumerate(sums) if number >= target), None)
     assert found == expected
     assert found is None or {found, max(0, found - 1)} <= tried
+
+
+def bare_node(name: str, cpu: int, memory: int, pods: int) -> Object:
+    amounts = {"cpu": f"{cpu}m", "memory": str(memory), "pods": str(pods)}
+    status = {"allocatable": amounts, "capacity": amounts}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
+
+
+def plain(cpu: int, memory: int) -> Object:
+    requests = {"cpu": f"{cpu}m", "memory": str(memory)}
+    spec = {"containers": [{"name": "a", "image": "i", "resources": {"requests": requests}}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}, "spec": spec}
+
+
+SIZES = st.tuples(st.integers(0, 900), st.integers(0, 900), st.integers(0, 9))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(SIZES, min_size=1, max_size=5), st.integers(1, 300), st.integers(1, 300))
+def test_without_other_rules_each_node_takes_what_it_has_room_for(
+    sizes: list[tuple[int, int, int]], cpu: int, memory: int
+) -> None:
+    nodes = [bare_node(f"n{index}", *size) for index, size in enumerate(sizes)]
+    row = kwhatif.capacity(kwhatif.load(nodes), plain(cpu, memory)).capacity
+    assert row is not None
+    assert row.fit is not None
+    room = {f"n{index}": min(size[0] // cpu, size[1] // memory, size[2]) for index, size in enumerate(sizes)}
+    assert row.fit.counted[0].nodes == {name: number for name, number in room.items() if number}
+    assert row.fit.stop is not None
+    assert sum(tight.nodes for tight in row.fit.stop.tightest) == len(nodes)
+    fewer = kwhatif.capacity(kwhatif.load(nodes[1:] or nodes), plain(cpu, memory)).capacity
+    assert fewer is not None
+    assert fewer.fit is not None
+    assert fewer.fit.sets <= row.fit.sets  # a node more never makes it fewer

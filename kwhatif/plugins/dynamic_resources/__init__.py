@@ -11,7 +11,7 @@ from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.incremental import PostFilterKind
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult
 from kwhatif.framework.signers import Fragments
-from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
+from kwhatif.framework.status import SKIP, SUCCESS, Code, Status, error, unresolvable
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.duration import parse_duration
@@ -95,8 +95,10 @@ class DynamicResources:
             return PostFilterResult(error("not found"))
         compiled = cycle.compiled.get(self.name)
         if not isinstance(compiled, ClaimFilter):
-            return PostFilterResult(unschedulable("no new claims to deallocate"))
-        return PostFilterResult(unschedulable(what_is_done(compiled, cycle)))
+            said = self.rules.no_claims
+        else:
+            said = what_is_done(compiled, cycle) or self.rules.no_help
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, (said,) if said else ()))
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
         """Pods with claims cannot be signed."""

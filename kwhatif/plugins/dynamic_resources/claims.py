@@ -37,6 +37,10 @@ class ClaimRules(NamedTuple):
     not_owner: str = "was not created for Pod {pod} (Pod is not owner)"
     #: Whether the whole attempt ends where the search on one node takes too long, or the node is left out.
     timeout_is_error: bool = True
+    #: What PostFilter says of a pod without claims; "" for nothing.
+    no_claims: str = "no new claims to deallocate"
+    #: What it says where nothing that it could do would help; "" for nothing.
+    no_help: str = "still not schedulable"
     allocator: RulesOf = newest_rules
 
 

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from kwhatif.admission.dropped import without_disabled
 from kwhatif.framework.attempt import attempt
 from kwhatif.framework.plugin import NodeScorer
 from kwhatif.framework.profile import Point
+from kwhatif.framework.status import Code
 from kwhatif.gates import KNOWN, default_gates
+from kwhatif.model.pod import ResourceRequirements
 from kwhatif.model.volume import ImageVolume
 from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
 from kwhatif.sources.release import gates_of
@@ -127,3 +130,70 @@ def test_extended_resources_are_left_to_devices_only_where_the_gate_is_on() -> N
     assert refusals(find_release(35), wanting, within) == [("Insufficient example.com/gpu",)]
     on = find_release(35).with_gates({"DRAExtendedResource": True})
     assert refusals(on, wanting, within) == []
+
+
+def test_until_1_34_alternatives_do_not_score() -> None:
+    claims = find_release(34).entry("DynamicResources")
+    assert Point.SCORE not in claims.points
+    assert claims.weight == 1
+    assert Point.SCORE in find_release(35).entry("DynamicResources").points
+
+
+def test_in_1_33_there_are_no_claims_unless_the_gate_is_on() -> None:
+    assert "DynamicResources" not in filters(find_release(33))
+    assert "DynamicResources" in filters(find_release(33).with_gates({"DynamicResourceAllocation": True}))
+
+
+@pytest.mark.parametrize(
+    ("minor", "reason"), [(34, "node(s) had untolerated taint(s)"), (33, "node(s) had untolerated taint {a: b}")]
+)
+def test_until_1_33_the_reason_names_the_taint(minor: int, reason: str) -> None:
+    within = snapshot(node("n1").taint("a", "b"))
+    assert refusals(find_release(minor), pod(), within) == [(reason,)]
+
+
+@pytest.mark.parametrize(("minor", "code"), [(34, Code.UNRESOLVABLE), (33, Code.UNSCHEDULABLE)])
+def test_until_1_33_eviction_is_tried_where_the_pod_is_too_large(minor: int, code: Code) -> None:
+    cycle = attempt(find_release(minor).default_profile(), pod().cpu("9").info(), snapshot(node("n1"))).cycle
+    assert cycle.verdicts["n1"].status.code is code
+
+
+def test_without_their_gate_pods_have_no_resources_of_their_own() -> None:
+    large = pod().spec(resources=ResourceRequirements(requests={"cpu": "9"})).build()
+    assert without_disabled(large, default_gates(33)).spec.resources is None
+    assert without_disabled(large, default_gates(34)) is large
+    small = pod().build()
+    assert without_disabled(small, default_gates(33)) is small
+
+
+def message(minor: int, candidate: PodBuilder, *objects: Any) -> str:
+    return attempt(find_release(minor).default_profile(), candidate.info(), snapshot(*objects)).message
+
+
+def test_from_1_37_on_it_says_where_eviction_makes_room() -> None:
+    asking_all = pod().cpu("4").priority(1)
+    there = node("n1").allocatable(cpu="4", pods="9"), pod("old").cpu("1").on("n1")
+    said = "0/1 nodes are available: 1 Insufficient cpu."
+    assert message(36, asking_all, *there) == said
+    more = "preemption: found a potential placement for pod on node n1, preempting 1 victims"
+    assert message(37, asking_all, *there) == f"{said} {more}"
+
+
+def test_from_1_37_on_nothing_is_said_of_claims_that_there_are_not() -> None:
+    hopeless = "0/1 nodes are available: 1 Insufficient cpu."
+    after = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+    assert message(36, pod().cpu("99"), node("n1")) == f"{hopeless} no new claims to deallocate, {after}"
+    assert message(37, pod().cpu("99"), node("n1")) == f"{hopeless} {after}"
+
+
+def test_from_1_37_on_the_named_node_is_the_only_one_looked_at() -> None:
+    named = pod().spec(node_name="n1").cpu("99")
+    said = message(37, named, node("n1"), node("n2"))
+    assert said.startswith("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't satisfy plugin(s) [NodeName]")
+    assert "didn't match the requested node name" in message(36, named, node("n1"), node("n2"))
+
+
+@pytest.mark.parametrize(("minor", "expected"), [(36, 59), (37, 29)])
+def test_from_1_37_on_image_volumes_count_as_images(minor: int, expected: int) -> None:
+    within = snapshot(node("a").image(900 * MB, "web:1"), node("b").image(900 * MB, "web:1"), node("c"))
+    assert score(minor, "ImageLocality", pod().volume("v", image=ImageVolume(reference="web:1")), within) == expected

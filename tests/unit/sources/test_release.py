@@ -142,5 +142,5 @@ def test_all_gates_of_a_stage() -> None:
 
 def test_completion_offers_what_is_not_the_default() -> None:
     assert completed_gates("1.36", "DRADeviceTaints") == ["DRADeviceTaints=false"]
-    assert completed_gates(None, "A=true,DRADeviceTaints")[0].startswith("A=true,DRADeviceTaints=")
+    assert completed_gates(None, "A=true,VolumeLimitScal")[0].startswith("A=true,VolumeLimitScaling=")
     assert completed_gates("banana", "DRA") == []

@@ -224,6 +224,24 @@ def test_the_fewest_nodes_are_found_and_tried(target: int, nodes: int, fewer: in
     assert sets(edited, pod(), target=target) == target
 
 
+def test_pods_of_daemon_sets_take_their_room_on_new_nodes() -> None:
+    large = workload("DaemonSet", "large", cpu="9")
+    elsewhere = workload("DaemonSet", "elsewhere")
+    elsewhere["spec"]["template"]["spec"]["nodeSelector"] = {"disk": "ssd"}
+    session = loaded(node("a"), workload("DaemonSet", "agent"), large, elsewhere, running("agent", "a"))
+    report = ask(session, pod(), target=9, add_nodes_like="a")
+    added = row_of(report).added_nodes
+    assert added is not None
+    assert (added.nodes, added.fewer) == (2, 6)
+    assert any(note.startswith("pods of DaemonSets run there, too: default/agent") for note in added.notes)
+    edited = kwhatif.edited(session, "add 2 nodes like a")
+    report = ask(edited, pod())
+    assert row_of(report).fit.sets == 9  # type: ignore[union-attr]
+    assert report.changes[0].notes == added.notes
+    assert [shape.fit.sets for shape in row_of(ask(edited)).shapes] == [9]
+    assert sets(session, [pod(), node("new")]) == 6
+
+
 def test_nodes_that_do_not_help_are_said_so() -> None:
     row = row_of(ask(loaded(node("a", cpu="500m")), pod(), target=3, add_nodes_like="a"))
     assert row.added_nodes is not None
