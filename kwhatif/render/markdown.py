@@ -22,6 +22,7 @@ from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_se
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
+from kwhatif.render.scenario_files import scenarios_parts
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
 from kwhatif.report import Decision, Report, WorkloadRow
@@ -35,7 +36,9 @@ _VERDICTS = {"pass": "✅ The gate passes", "warn": "⚠️ The gate passes, wit
 
 def to_markdown(report: Report) -> str:
     """A heading with the verdict, a table, the findings; everything from manifests and cluster is inert."""
-    if report.story is not None:
+    if report.scenarios:
+        parts = scenarios_parts(report)
+    elif report.story is not None:
         parts = story_parts(report.story)
     elif report.queue is not None:
         parts = queue_parts(report.queue)

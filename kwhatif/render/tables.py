@@ -16,7 +16,6 @@ from kwhatif.render.capacity import capacity
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.deschedule import deschedule
 from kwhatif.render.detail import MANY, Detail
-from kwhatif.render.drain import scenarios_table
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.gate import gate, queued_before
 from kwhatif.render.node_names import NodeNames, nodes_in
@@ -27,6 +26,7 @@ from kwhatif.render.qualifiers import qualifier, shared
 from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
 from kwhatif.render.release import release_line
+from kwhatif.render.scenarios import scenarios_table
 from kwhatif.render.story import story_tables
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
 from kwhatif.render.verdict import verdict, workload_verdict
