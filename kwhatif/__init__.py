@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kwhatif.api import (
         SchedulerOptions,
         Source,
+        advise,
         compare,
         deschedule,
         edited,
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
     from kwhatif.maintenance import drain, outage, upgrade
     from kwhatif.report import (
+        AdviceRow,
+        AdvisedChangeRow,
+        AdvisedRow,
+        AdviseRow,
         BudgetRow,
         CandidateRow,
         ChangeRow,
@@ -49,6 +54,7 @@ if TYPE_CHECKING:
         FeasibleRow,
         FindingRow,
         LandingRow,
+        LeftRow,
         MissRow,
         NearNameRow,
         NearRow,
@@ -57,6 +63,7 @@ if TYPE_CHECKING:
         ObjectionRow,
         ObstacleRow,
         Outcome,
+        PatchRow,
         PolicyRow,
         PreemptionRow,
         PreEnqueueRow,
@@ -93,6 +100,10 @@ if TYPE_CHECKING:
     from kwhatif.whatif.session import Session
 
 __all__ = [
+    "AdviceRow",
+    "AdviseRow",
+    "AdvisedChangeRow",
+    "AdvisedRow",
     "BudgetRow",
     "CandidateRow",
     "ChangeRow",
@@ -113,6 +124,7 @@ __all__ = [
     "Inventory",
     "KwhatifError",
     "LandingRow",
+    "LeftRow",
     "MissRow",
     "NearNameRow",
     "NearRow",
@@ -121,6 +133,7 @@ __all__ = [
     "ObjectionRow",
     "ObstacleRow",
     "Outcome",
+    "PatchRow",
     "PluginFailed",
     "PodDifferenceRow",
     "PolicyRow",
@@ -155,6 +168,7 @@ __all__ = [
     "WakeUpRow",
     "WorkloadRow",
     "__version__",
+    "advise",
     "capacity",
     "compare",
     "deschedule",
@@ -180,6 +194,12 @@ _HOMES = {
     "kwhatif.errors": ("ClusterUnreadable", "ExitCode", "InputError", "KwhatifError", "PluginFailed", "Problem"),
     "kwhatif.maintenance": ("drain", "outage", "upgrade"),
     "kwhatif.report": (
+        "AdviceRow",
+        "AdviseRow",
+        "AdvisedChangeRow",
+        "AdvisedRow",
+        "LeftRow",
+        "PatchRow",
         "BudgetRow",
         "CandidateRow",
         "ChangeRow",

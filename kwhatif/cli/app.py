@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from kwhatif._version import __version__
+from kwhatif.cli.advise import advise
 from kwhatif.cli.capacity import capacity
 from kwhatif.cli.characters import adapt_streams
 from kwhatif.cli.completion import completion
@@ -51,6 +52,7 @@ for command in (
     schedule,
     preempt,
     gate,
+    advise,
     simulate,
     drain,
     outage,
