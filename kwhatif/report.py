@@ -607,7 +607,6 @@ class DescheduleRow(_Row):
         return Counter(row.replacement.landing for row in self.evicted if row.replacement is not None)
 
 
-<<<<<<< HEAD
 class LandingRow(_Row):
     """What becomes of a pod: every node that is equally good for it, and whom it evicts on the first of them."""
 
@@ -668,7 +667,8 @@ def _is_worse(row: UpgradedRow) -> bool:
     if row.after.outcome == "Preempts":
         return row.before.outcome == "Placed" or not set(row.after.victims) <= set(row.before.victims)
     return row.after.outcome != "Placed" and row.before.outcome in ("Placed", "Preempts")
-=======
+
+
 #: What somebody could do, in the manifest (the first ones), in the cluster, or by waiting.
 AdviceKind = Literal[
     "request-less",
@@ -789,7 +789,6 @@ class AdviseRow(_Row):
 
     workloads: tuple[AdvisedRow, ...] = ()
     left_out: int = 0
->>>>>>> main
 
 
 class ProblemRow(_Row):
@@ -826,13 +825,10 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     queue: QueueRow | None = None
     #: Of the command `deschedule`.
     deschedule: DescheduleRow | None = None
-<<<<<<< HEAD
     #: Of the command `upgrade`.
     upgrade: UpgradeRow | None = None
-=======
     #: Of the command `advise`, and of `gate` where it was asked for.
     advise: AdviseRow | None = None
->>>>>>> main
     #: Of the command `capacity`.
     capacity: CapacityRow | None = None
     problems: tuple[ProblemRow, ...] = ()
