@@ -72,6 +72,7 @@ def read_applied(
         originals=originals,
         custom_kinds=custom_kinds,
         validation=validation,
+        minor=cluster.minor,
     )
     objects = (*map(as_applied, read.manifests), *applied)
     caveats = tuple(in_cluster(read.caveats, objects, cluster))

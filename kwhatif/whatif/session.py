@@ -24,6 +24,10 @@ from kwhatif.whatif.unmodelled import huge_amounts, unmodelled_for
 HOUR = 3600
 
 
+def _default_profiles(release: Release) -> Mapping[str, Profile]:
+    return {DEFAULT_SCHEDULER: release.default_profile()}
+
+
 class Session:
     """Everything that answering needs. Questions do not change it."""
 
@@ -46,7 +50,7 @@ class Session:
         self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
         keep_queued(self.snapshot, self.profiles)
         #: What the configuration comes to with another release.
-        self._profiles_of = profiles_of or (lambda release: {DEFAULT_SCHEDULER: release.default_profile()})
+        self._profiles_of = profiles_of or _default_profiles
         #: Which release is asked, and how that is known.
         self.scheduler = replace(scheduler or SchedulerInfo(), profile=next(iter(self.profiles)))
         #: Where manifests belong that name no namespace.
@@ -87,7 +91,7 @@ class Session:
         other = copy(self)
         other.profiles = dict(self._profiles_of(release))
         other.snapshot = self.snapshot.fork()
-        other.snapshot.cluster.gates = release.gates
+        other.snapshot.cluster.minor, other.snapshot.cluster.gates = release.minor, release.gates
         keep_queued(other.snapshot, other.profiles)
         other.scheduler = replace(self.scheduler, version=release.version, version_source="asked")
         other.unedited = None
