@@ -8,10 +8,13 @@ import pytest
 
 from kwhatif.admission.dropped import without_disabled
 from kwhatif.framework.attempt import attempt
+from kwhatif.framework.events import EventResource
+from kwhatif.framework.hints import QueueingHint
 from kwhatif.framework.plugin import NodeScorer
 from kwhatif.framework.profile import Point
 from kwhatif.framework.status import Code, Status
 from kwhatif.gates import KNOWN, default_gates
+from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta
 from kwhatif.model.pod import ResourceRequirements
 from kwhatif.model.storage import (
@@ -30,7 +33,7 @@ from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
 from kwhatif.release.changes import changes
 from kwhatif.sources.release import gates_of
 from kwhatif.state.state import State
-from tests.builders import PodBuilder, node, pod, snapshot
+from tests.builders import PodBuilder, affinity_term, node, pod, snapshot
 from tests.devices import asking, claim, device, device_class, request, slice_
 
 MB = 1024 * 1024
@@ -272,3 +275,31 @@ def test_from_1_37_on_nodes_with_more_storage_left_score_more(minor: int, points
     scorer = made.pre_score(pod().claim("data").info(), within, within.nodes)
     assert found.scores is not None
     assert ({} if isinstance(scorer, Status) else {each.name: scorer.score(each) for each in within.nodes}) == points
+
+
+def hint(minor: int, plugin: str, waiting: PodBuilder, old: PodBuilder | None, new: PodBuilder | None) -> QueueingHint:
+    """What the plugin's hint of that release says of a pod that changed."""
+    made = next(each for each in find_release(minor).default_profile().filter if each.name == plugin)
+    register: Any = made
+    on_pods = next(each for each in register.events_to_register() if each.event.resource is EventResource.POD)
+    before, after = (None if each is None else each.build() for each in (old, new))
+    assert on_pods.queueing_hint is not None
+    return on_pods.queueing_hint(waiting.info(), before, after, Cluster())
+
+
+@pytest.mark.parametrize(("minor", "expected"), [(36, QueueingHint.QUEUE), (35, QueueingHint.QUEUE_SKIP)])
+def test_until_1_35_pods_that_are_only_nominated_wake_nobody(minor: int, expected: QueueingHint) -> None:
+    refusing = (
+        pod("w").labels(app="w").pod_anti_affinity(affinity_term("zone", LabelSelector(match_labels={"app": "other"})))
+    )
+    nominated = pod("o").labels(app="other").nominated("n1")
+    assert hint(minor, "InterPodAffinity", refusing, nominated, None) is expected
+    spreading = pod("w").labels(app="w").spread("zone", LabelSelector(match_labels={"app": "other"}))
+    assert hint(minor, "PodTopologySpread", spreading, nominated, None) is expected
+
+
+@pytest.mark.parametrize(("minor", "expected"), [(36, QueueingHint.QUEUE), (35, QueueingHint.QUEUE_SKIP)])
+def test_until_1_35_what_a_deleted_pod_kept_away_does_not_count(minor: int, expected: QueueingHint) -> None:
+    waiting = pod("w").labels(app="w").pod_affinity(affinity_term("zone", LabelSelector(match_labels={"app": "other"})))
+    keeps_away = pod("o").pod_anti_affinity(affinity_term("zone", LabelSelector(match_labels={"app": "w"}))).on("n1")
+    assert hint(minor, "InterPodAffinity", waiting, keeps_away, None) is expected
