@@ -318,7 +318,9 @@ class Manifests(TypedDict, total=False):
     validation: Validation
 
 
-def _read(session: Session, inputs: Sequence[str], options: Manifests) -> tuple[Asked, Mapping[str, Sequence[str]]]:
+def _read(
+    session: Session, inputs: Sequence[str], options: Manifests, *, stored: bool = False
+) -> tuple[Asked, Mapping[str, Sequence[str]]]:
     paths = parse_template_paths(options.get("template_paths", ()))
     asked = read_applied(
         inputs,
@@ -328,6 +330,7 @@ def _read(session: Session, inputs: Sequence[str], options: Manifests) -> tuple[
         originals=session.originals.candidates if session.originals else None,
         custom_kinds=paths,
         validation=parse_validation(options.get("validation", "strict")),
+        stored=stored,
     )
     return asked, paths
 
@@ -501,7 +504,7 @@ def _answer(
 ) -> Report:
     _check(session, manifests, command)
     inputs = named_inputs(manifests, "manifest")
-    asked, paths = _read(session, inputs, options)
+    asked, paths = _read(session, inputs, options, stored=not admission)
     asked.require_sound()
     question = Question(
         applied=asked.applied,
