@@ -39,7 +39,7 @@ class Asked(NamedTuple):
             raise InputError(self.problems)
 
 
-def read_applied(
+def read_applied(  # noqa: PLR0913 - all that says how manifests are read
     paths: Sequence[str],
     cluster: Cluster,
     *,
