@@ -17,7 +17,7 @@ from kwhatif.render.caveats import worded
 from kwhatif.render.story import with_words
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.sources.release import parse_version
+from kwhatif.sources.release import ReleaseOptions, ask_release, parse_version
 from kwhatif.sources.scenario import parse_parameter
 from kwhatif.sources.sweeps import SweepFile
 from kwhatif.stories import Times
@@ -155,8 +155,12 @@ def upgrade(session: Session, *, to: str) -> Report:
         parse_version(to)
     except ValueError as wrong:
         raise InputError([Problem("--to", str(wrong))]) from wrong
+    options = ReleaseOptions(to, dict(session.scheduler.feature_gates) or None)
     with rare_garbage_collection():
-        return worded(ask_upgrade(session, session.at_release(to)))
+        asked = ask_release(options, "", (), live=False)
+        other = session.for_release(asked.release)
+        other.caveats = (*session.caveats, *asked.caveats)
+        return worded(ask_upgrade(session, other))
 
 
 def _parameters(options: Any) -> Parameters:

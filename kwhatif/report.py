@@ -619,10 +619,11 @@ class UpgradeRuleRow(_Row):
     """A rule of the scheduler that is not the same in both releases."""
 
     name: str
+    #: "" for a gate, which may be about several.
     plugin: str
     #: The first release that has it.
     since: str
-    #: The feature gate that turns it on; "": none does.
+    #: The feature gate that is on by default since then; "": it is a rule.
     gate: str = ""
     text: str = ""
 

@@ -1,64 +1,53 @@
-"""What changed from release to release, in words: the rules by which two schedulers decide otherwise.
-
-`Release` makes the decisions; this table only names its differences for `kwhatif upgrade`. What changes texts alone is
-not in it. Where a gate stands in a row, that it is on by default is what changed (`pkg/features/kube_features.go`).
-"""
+"""What changed from one release to the next, in a few words: rules, and gates that are on by default since then."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
+
+from kwhatif.gates import default_gates
 
 
-class RuleChange(NamedTuple):
-    """A rule of a plugin that kube-scheduler 1.`since` was the first to follow by default."""
+class Change(msgspec.Struct, frozen=True):
+    """One rule, or one gate, that differs between two releases."""
 
+    #: The minor version that has it first.
     since: int
+    #: The plugin that it is about; "" for a gate.
     plugin: str
-    text: str
-    gate: str = ""
-
-    @property
-    def name(self) -> str:
-        """Short: the gate, or the plugin, with the release."""
-        return f"{self.gate or self.plugin} (1.{self.since})"
+    #: What it is, or the name of the gate.
+    what: str
+    #: Upstream's file, below `pkg/scheduler/framework/plugins`.
+    file: str = ""
 
 
-_DRA = "DynamicResources"
-#: The newest first.
-CHANGES = (
-    RuleChange(37, "VolumeBinding", "nodes are scored by the free capacity of their storage", "StorageCapacityScoring"),
-    RuleChange(37, "NodeVolumeLimits", "a node without the CSI driver can turn the pod away", "VolumeLimitScaling"),
-    RuleChange(37, _DRA, "DeviceTaintRules taint devices", "DRADeviceTaintRules"),
-    RuleChange(
+_RULES = (
+    Change(37, "NodeName", "leaves all other nodes out before any filter", "nodename/node_name.go"),
+    Change(37, "ImageLocality", "image volumes count as images", "imagelocality/image_locality.go"),
+    Change(37, "DynamicResources", "says nothing of pods without claims", "dynamicresources/dynamicresources.go"),
+    Change(37, "DefaultPreemption", "says where eviction makes room", "defaultpreemption/default_preemption.go"),
+    Change(
+        37, "DefaultPreemption", "order of victims that have not started", "defaultpreemption/default_preemption.go"
+    ),
+    Change(
         36,
         "NodeResourcesBalancedAllocation",
-        "nodes are scored by how much more evenly they are used with the pod, no longer by how evenly",
+        "scores the improvement, not the balance",
+        "noderesources/balanced_allocation.go",
     ),
-    RuleChange(36, "ImageLocality", "images of image volumes count, too"),
-    RuleChange(36, "NodeDeclaredFeatures", "nodes without features that a pod needs are out", "NodeDeclaredFeatures"),
-    RuleChange(36, _DRA, "devices serve extended resources", "DRAExtendedResource"),
-    RuleChange(36, "NodeResourcesFit", "devices serve extended resources", "DRAExtendedResource"),
-    RuleChange(36, _DRA, "tainted devices are left out", "DRADeviceTaints"),
-    RuleChange(36, _DRA, "devices share counters of their pool", "DRAPartitionableDevices"),
-    RuleChange(36, _DRA, "a device's capacity is shared among requests", "DRAConsumableCapacity"),
-    RuleChange(36, _DRA, "binding waits for conditions of devices", "DRADeviceBindingConditions"),
-    RuleChange(
-        36,
-        "NodeResourcesFit",
-        "resources of a whole pod can be resized in place",
-        "InPlacePodLevelResourcesVerticalScaling",
-    ),
-    RuleChange(35, _DRA, "nodes are scored by which alternative of firstAvailable they offer"),
-    RuleChange(34, _DRA, "ResourceClaims count", "DynamicResourceAllocation"),
-    RuleChange(34, _DRA, "requests can list alternatives", "DRAPrioritizedList"),
-    RuleChange(34, "NodeResourcesFit", "resources of a whole pod count", "PodLevelResources"),
-    RuleChange(34, "NodeResourcesBalancedAllocation", "resources of a whole pod count", "PodLevelResources"),
-    RuleChange(34, "NodeResourcesFit", "eviction is not tried on a node that could never hold the pod"),
+    Change(36, "ImageLocality", "image volumes score", "imagelocality/image_locality.go"),
+    Change(36, "DynamicResources", "a search that takes too long is an error", "dynamicresources/dynamicresources.go"),
+    Change(35, "DynamicResources", "the alternative of a request scores", "dynamicresources/dynamicresources.go"),
+    Change(34, "TaintToleration", "does not name the taint", "tainttoleration/taint_toleration.go"),
+    Change(34, "NodeResourcesFit", "no eviction where the pod is too large for the node", "noderesources/fit.go"),
+    Change(34, "VolumeRestrictions", "other words", "volumerestrictions/volume_restrictions.go"),
 )
 
 
-def changes_between(before: str, after: str) -> Iterator[RuleChange]:
-    """The changes that lie between two releases, such as "1.34" and "1.36", in whichever direction."""
-    low, high = sorted(int(version.split(".")[1]) for version in (before, after))
-    return (change for change in CHANGES if low < change.since <= high)
+def changes(before: int, after: int) -> Iterator[Change]:
+    """What differs between the minor versions, the newest first; `before` may be the newer one."""
+    low, high = sorted((before, after))
+    yield from (rule for rule in _RULES if low < rule.since <= high)
+    for since in range(high, low, -1):
+        yield from (Change(since, "", gate) for gate in sorted(default_gates(since) - default_gates(since - 1)))

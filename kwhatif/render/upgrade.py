@@ -86,8 +86,8 @@ def rule_lines(row: UpgradeRow) -> Iterator[str]:
     used = {name for each in (*row.pending, *row.workloads) for name in each.rules}
     for rule in row.rules:
         if rule.name in used:
-            gate = f", gate {rule.gate}" if rule.gate else ""
-            yield f"{rule.plugin} since {rule.since}{gate}: {rule.text}"
+            what = f"the gate {rule.gate} is on" if rule.gate else f"{rule.plugin}: {rule.text}"
+            yield f"since {rule.since} {what}"
 
 
 def why(row: UpgradedRow) -> str:

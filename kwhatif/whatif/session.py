@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,6 +13,7 @@ from kwhatif.model.caveat import Caveat, StaleSnapshot, UndatedSnapshot, merged
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.originals import SessionOriginals
 from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.release import Release
 from kwhatif.report import Decision, EditRow, Report, SchedulerInfo, SnapshotInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.completeness import lacking_for
@@ -24,12 +24,8 @@ from kwhatif.whatif.unmodelled import huge_amounts, unmodelled_for
 HOUR = 3600
 
 
-class OtherScheduler(NamedTuple):
-    """The same configuration as another release reads it."""
-
-    profiles: Mapping[str, Profile]
-    info: SchedulerInfo
-    caveats: tuple[Caveat, ...] = ()
+def _default_profiles(release: Release) -> Mapping[str, Profile]:
+    return {DEFAULT_SCHEDULER: release.default_profile()}
 
 
 class Session:
@@ -41,6 +37,7 @@ class Session:
         *,
         profiles: Mapping[str, Profile] | None = None,
         scheduler: SchedulerInfo | None = None,
+        profiles_of: Callable[[Release], Mapping[str, Profile]] | None = None,
         sources: Sequence[str] = (),
         caveats: Sequence[Caveat] = (),
         age: int | None = None,
@@ -52,6 +49,8 @@ class Session:
         #: Scheduler name -> profile.
         self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
         keep_queued(self.snapshot, self.profiles)
+        #: What the configuration comes to with another release.
+        self._profiles_of = profiles_of or _default_profiles
         #: Which release is asked, and how that is known.
         self.scheduler = replace(scheduler or SchedulerInfo(), profile=next(iter(self.profiles)))
         #: Where manifests belong that name no namespace.
@@ -64,8 +63,6 @@ class Session:
         self.age = age
         self._taken_at = taken_at
         self._sources = tuple(sources)
-        #: The scheduler of another release, by its version; None: nobody knows with which configuration.
-        self.scheduler_at: Callable[[str], OtherScheduler] | None = None
         #: The edits that were made, and the session as it was without them.
         self.changes: tuple[EditRow, ...] = ()
         self.unedited: Session | None = None
@@ -85,18 +82,19 @@ class Session:
         other.unedited = self.unedited or self
         return other
 
-    def at_release(self, version: str) -> Session:
-        """The same cluster, asked under another release; the configuration of the scheduler is the same.
+    def for_release(self, release: Release) -> Session:
+        """The same cluster and the same configuration, with the scheduler of another release.
 
         Raises:
-            InputError: that is not a release, or the configuration or a feature gate is not one of its own.
+            InputError: that release refuses the configuration.
         """
-        if self.scheduler_at is None:
-            raise TypeError("this session was not made by kwhatif.load() or kwhatif.load_live()")
-        found = self.scheduler_at(version)
         other = copy(self)
-        other.profiles, other.scheduler = dict(found.profiles), found.info
-        other.caveats = (*self.caveats, *found.caveats)
+        other.profiles = dict(self._profiles_of(release))
+        other.snapshot = self.snapshot.fork()
+        other.snapshot.cluster.minor, other.snapshot.cluster.gates = release.minor, release.gates
+        keep_queued(other.snapshot, other.profiles)
+        other.scheduler = replace(self.scheduler, version=release.version, version_source="asked")
+        other.unedited = None
         return other
 
     @property

@@ -27,7 +27,7 @@ from kwhatif.model.workload import (
     ReplicationController,
     StatefulSet,
 )
-from kwhatif.release.changes import RuleChange, changes_between
+from kwhatif.release.changes import Change, changes
 from kwhatif.report import (
     Decision,
     LandingRow,
@@ -40,7 +40,6 @@ from kwhatif.report import (
 )
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Planner
 from kwhatif.whatif.caveats import caveats_of
@@ -49,7 +48,6 @@ from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.rows import decision_about, decision_about_result, owner_and_workload
 from kwhatif.whatif.session import Session
 from kwhatif.workloads.many import most_pods
-from kwhatif.workloads.rolling.update import Update
 
 _KINDS = (CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet)
 #: Whose pods belong to no workload that starts them anew: mirror pods of static ones.
@@ -70,11 +68,19 @@ class _Anew(NamedTuple):
     others: Sequence[Pod] = ()
 
 
+class _Tried(NamedTuple):
+    """One pod that starts anew, under one release; nothing was tried that is refused, or another scheduler's."""
+
+    short: Decision
+    attempt: Attempt | None = None
+    result: ScheduleResult | None = None
+
+
 class _Upgrade:
     def __init__(self, before: Session, after: Session) -> None:
         self._sessions = (before, after)
         self._versions = (before.scheduler.version, after.scheduler.version)
-        self._changes = tuple(changes_between(*self._versions))
+        self._rules = tuple(map(_rule_row, changes(*map(_minor, self._versions))))
         self._caveats: dict[Caveat, None] = {}
         self._decisions: list[Decision] = []
         self._most = most_pods(after.cluster)
@@ -94,7 +100,7 @@ class _Upgrade:
             pending_judged=len(now.others),
             workloads=tuple(workloads),
             workloads_judged=judged,
-            rules=tuple(map(_rule_row, self._changes)),
+            rules=self._rules,
         )
         return replace(after.report("upgrade", now.others, self._caveats), upgrade=row)
 
@@ -119,7 +125,7 @@ class _Upgrade:
             before=was,
             after=now,
             plugins=plugins,
-            rules=tuple(change.name for change in self._changes if change.plugin in plugins),
+            rules=tuple(dict.fromkeys(rule.name for rule in self._rules if _is_of(rule, plugins))),
         )
 
     # --- what starts anew ----------------------------------------------------------------------------
@@ -127,7 +133,8 @@ class _Upgrade:
     def _workloads(self) -> tuple[list[UpgradedRow], int]:
         rows: list[UpgradedRow] = []
         judged = 0
-        self._sessions[1].snapshot.prepare()  # for all forks
+        for session in self._sessions:
+            session.snapshot.prepare()  # for all forks
         for anew in started_anew(self._sessions[1].cluster):
             found = self._anew(anew)
             judged += found is not None
@@ -136,36 +143,36 @@ class _Upgrade:
 
     def _anew(self, anew: _Anew) -> list[UpgradedRow] | None:
         """How the first of its pods of each kind lands otherwise; None where there is no pod to ask about."""
-        state = self._sessions[1].snapshot.fork()
+        rows: list[UpgradedRow] = []
+        asked = False
+        for was, now in zip(*(self._tried(session, anew) for session in self._sessions), strict=False):
+            asked = True
+            self._decisions.append(now.short)
+            if rows or was.attempt is None or now.attempt is None or _fate(was) == _fate(now):
+                continue
+            rows.extend(self._difference(anew.name, decision_of(was.attempt), decision_of(now.attempt)))
+        return rows if asked else None
+
+    def _tried(self, session: Session, anew: _Anew) -> Iterator[_Tried]:
+        state = session.snapshot.fork()
         planner = Planner(state.cluster, "end", {}, most=self._most)
         for pod in anew.others:
             planner.usage.release(pod)
         update = planner.plan(anew.applied)
         state.apply(*map(Delete.of, (*update.removed, *anew.others)))
-        rows: list[UpgradedRow] = []
-        for info in self._first_pods(anew, planner, update):
-            attempts = [self._attempt(session, info, state) for session in self._sessions]
-            self._caveats.update(dict.fromkeys(caveat for each in attempts if each for caveat in caveats_of(each)))
-            results = [None if each is None else result_of(each) for each in attempts]
-            self._decisions.append(_short(info, results[1]))
-            if attempts[0] is None or attempts[1] is None or _fate(results[0]) == _fate(results[1]):
-                continue
-            rows.extend(self._difference(anew.name, decision_of(attempts[0]), decision_of(attempts[1])))
-        return rows[:1] if update.added.groups else None
-
-    def _first_pods(self, anew: _Anew, planner: Planner, update: Update) -> Iterator[PodInfo]:
         for group in update.added.groups:
             candidate = planner.admit_one(anew.applied, group)
+            pod = candidate.pod
+            profile = session.profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
             if candidate.refusal:  # the API server's word, whatever the scheduler's release
-                self._decisions.append(decision_about(candidate.pod, "Denied", message=candidate.refusal))
+                yield _Tried(decision_about(pod, "Denied", message=candidate.refusal))
+            elif profile is None:
+                yield _Tried(decision_about(pod, "Ignored"))
             else:
-                yield PodInfo(candidate.pod)
-
-    @staticmethod
-    def _attempt(session: Session, info: PodInfo, state: State) -> Attempt | None:
-        """None for a pod that is another scheduler's."""
-        profile = session.profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
-        return None if profile is None else attempt(profile, info, state)
+                found = attempt(profile, PodInfo(pod), state)
+                self._caveats.update(dict.fromkeys(caveats_of(found)))
+                result = result_of(found)
+                yield _Tried(decision_about_result(result), found, result)
 
 
 def started_anew(cluster: Cluster) -> Iterator[_Anew]:
@@ -206,15 +213,12 @@ def _applied(obj: KubernetesObject) -> Applied:
 # --- what is different -------------------------------------------------------------------------------
 
 
-def _fate(result: ScheduleResult | None) -> object:
+def _fate(tried: _Tried) -> object:
+    result = tried.result
     if result is None:
         return None
     victims = tuple(victim.pod.key for victim in result.victims)
     return result.outcome, result.ties, victims, result.gated and result.gated.plugin
-
-
-def _short(info: PodInfo, result: ScheduleResult | None) -> Decision:
-    return decision_about(info.pod, "Ignored") if result is None else decision_about_result(result)
 
 
 def _landing(decision: Decision) -> LandingRow:
@@ -244,7 +248,29 @@ def _plugins_that_differ(before: Decision, after: Decision) -> Iterator[str]:
         yield from (plugin for plugin in was.keys() | now.keys() if was.get(plugin, 0) != now.get(plugin, 0))
 
 
-def _rule_row(change: RuleChange) -> UpgradeRuleRow:
-    return UpgradeRuleRow(
-        name=change.name, plugin=change.plugin, since=f"1.{change.since}", gate=change.gate, text=change.text
-    )
+#: Whose verdicts and scores a gate changes; of those that begin with DRA it is DynamicResources.
+_GATE_PLUGINS = {
+    "DRAExtendedResource": ("DynamicResources", "NodeResourcesFit"),
+    "DynamicResourceAllocation": ("DynamicResources", "NodeResourcesFit"),
+    "InPlacePodLevelResourcesVerticalScaling": ("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
+    "NodeDeclaredFeatures": ("NodeDeclaredFeatures",),
+    "PodLevelResources": ("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
+    "StorageCapacityScoring": ("VolumeBinding",),
+    "VolumeLimitScaling": ("NodeVolumeLimits",),
+}
+
+
+def _is_of(rule: UpgradeRuleRow, plugins: Sequence[str]) -> bool:
+    of = (rule.plugin,) if rule.plugin else _GATE_PLUGINS.get(rule.gate, ("DynamicResources",))
+    return not set(of).isdisjoint(plugins)
+
+
+def _minor(version: str) -> int:
+    return int(version.split(".")[1])
+
+
+def _rule_row(change: Change) -> UpgradeRuleRow:
+    since = f"1.{change.since}"
+    if not change.plugin:
+        return UpgradeRuleRow(name=f"{change.what} ({since})", plugin="", since=since, gate=change.what)
+    return UpgradeRuleRow(name=f"{change.plugin} ({since})", plugin=change.plugin, since=since, text=change.what)

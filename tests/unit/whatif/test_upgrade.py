@@ -8,7 +8,6 @@ import pytest
 
 import kwhatif
 from kwhatif.errors import InputError
-from kwhatif.release.changes import CHANGES, changes_between
 from kwhatif.report import LandingRow, Report, UpgradedRow
 from kwhatif.whatif.fail_on import fails
 
@@ -93,12 +92,6 @@ def test_what_is_no_release_is_refused() -> None:
         upgraded(to="next")
 
 
-def test_sessions_made_by_hand_have_no_other_release() -> None:
-    session = kwhatif.Session(kwhatif.load(NODES).cluster)
-    with pytest.raises(TypeError, match=r"kwhatif\.load"):
-        kwhatif.upgrade(session, to="1.36")
-
-
 def landing(outcome: Any, *victims: str) -> LandingRow:
     return LandingRow(outcome=outcome, nodes=("n",), victims=victims)
 
@@ -133,10 +126,3 @@ def replaced(report: Report, row: UpgradedRow) -> Report:
 
     assert report.upgrade is not None
     return replace(report, upgrade=replace(report.upgrade, workloads=(row,)))
-
-
-def test_changes_are_those_between_two_releases() -> None:
-    assert {change.since for change in changes_between("1.34", "1.36")} == {35, 36}
-    assert list(changes_between("1.36", "1.34")) == list(changes_between("1.34", "1.36"))
-    assert list(changes_between("1.35", "1.35")) == []
-    assert [change.since for change in CHANGES] == sorted((change.since for change in CHANGES), reverse=True)
