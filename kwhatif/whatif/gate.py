@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 
 from msgspec.structs import replace
@@ -14,13 +15,21 @@ from kwhatif.model.workload import Namespace
 from kwhatif.policy import judge as policy
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import max_age
-from kwhatif.policy.rules import Judged
+from kwhatif.policy.rules import Fragile, Judged
 from kwhatif.report import Report
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 
 
-def gate(session: Session, question: Question, book: Rulebook, *, today: date, strict: bool = False) -> Report:
+def gate(
+    session: Session,
+    question: Question,
+    book: Rulebook,
+    *,
+    today: date,
+    strict: bool = False,
+    fragile: Sequence[Fragile] = (),
+) -> Report:
     """The answer, and what the policy says to it.
 
     Args:
@@ -29,6 +38,7 @@ def gate(session: Session, question: Question, book: Rulebook, *, today: date, s
         book: the policy.
         today: tells which exceptions of the policy have expired.
         strict: whether missing information is a failure.
+        fragile: what the rule `survives` found.
     """
     answer = judge(session, replace(question, max_age=max_age(book.policy)))
     row = policy.judge(
@@ -39,6 +49,7 @@ def gate(session: Session, question: Question, book: Rulebook, *, today: date, s
         caveats=merged(answer.caveats),
         strict=strict,
         known=_known(session.cluster, answer.cluster),
+        fragile=fragile,
     )
     return replace(answer.report(session, "gate"), policy=row)
 
