@@ -11,6 +11,7 @@ from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
+from kwhatif.render.markdown_advise import advise_parts, smallest_fixes
 from kwhatif.render.markdown_capacity import capacity_parts
 from kwhatif.render.markdown_deschedule import deschedule_parts
 from kwhatif.render.markdown_queue import queue_parts
@@ -43,11 +44,19 @@ def to_markdown(report: Report) -> str:
         parts = queue_parts(report.queue)
     elif report.deschedule is not None:
         parts = deschedule_parts(report.deschedule)
+    elif report.advise is not None and report.command == "advise":
+        parts = advise_parts(report.advise)
     elif report.capacity is not None:
         parts = capacity_parts(report, report.capacity)
     else:
         parts = _gate(report) if report.command == "gate" else _decisions(report)
     return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"
+
+
+def fixes_to_markdown(report: Report) -> str:
+    """What the gate says about the smallest fix, and nothing else."""
+    parts = () if report.advise is None else smallest_fixes(report.advise)
+    return "".join(f"{line}\n" for line in parts).removeprefix("\n")
 
 
 def _edits(report: Report) -> Iterator[str]:
@@ -68,6 +77,7 @@ def _gate(report: Report) -> Iterator[str]:
     if counting:
         yield from ("", "#### Findings", "", *limited(map(_finding, counting), len(counting)))
         yield from _all_evidence((alike[0].decision for alike in counting), report)
+    yield from () if report.advise is None else smallest_fixes(report.advise)
     suppressed = grouped(issue for issue in found if issue.suppressed is not None)
     if suppressed:
         yield from ("", "<details><summary>Suppressed findings</summary>", "")

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.model.caveat import NothingJudged
+from kwhatif.render.advise import advise
 from kwhatif.render.amounts import plural, seconds
 from kwhatif.render.capacity import capacity
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
@@ -60,6 +61,8 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
         return queue(report, report.queue, detail)
     if report.deschedule is not None:
         return deschedule(report.deschedule, detail)
+    if report.advise is not None and report.command == "advise":
+        return advise(report, report.advise, detail)
     if report.capacity is not None:
         return capacity(report, report.capacity, detail)
     return (_gate if report.command == "gate" else _judged)(report, detail)
