@@ -12,8 +12,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kwhatif.framework import scoring_overflow as overflow
+from kwhatif.framework.incremental import SignedScorer
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
-from kwhatif.framework.resource_allocation import Entry, ResourceSpec
+from kwhatif.framework.resource_allocation import Entry, ResourceSpec, entries_signature
 from kwhatif.framework.scoring_overflow import ResourceScore
 from kwhatif.model.meta import Model
 from kwhatif.state.node_info import NodeInfo
@@ -87,13 +88,14 @@ def _on_line(shape: Sequence[UtilizationShapePoint], utilization: int) -> int:
     return last.score * factor
 
 
-class WeightedMean(NodeScorer):
+class WeightedMean(SignedScorer):
     """The weighted mean of the resources' scores, truncated; 0 for a node that has none of them."""
 
     reads = Reads.PODS
 
     def __init__(self, entries: Sequence[Entry], scoring: Scoring) -> None:
         self._entries = entries
+        self.signature = entries_signature(entries)
         self._usual, self._wide = scoring
         self._always_wide = any(entry.is_wide for entry in entries)
 
@@ -103,7 +105,7 @@ class WeightedMean(NodeScorer):
             return self._mean(overflow.terms(self._entries, node, self._wide))
         score_of = self._usual
         total = weights = 0
-        for requested, weight, usage in self._entries:
+        for requested, weight, usage, _ in self._entries:
             allocatable, used = usage(node)
             if allocatable:
                 total += score_of(used + requested, allocatable) * weight
@@ -126,7 +128,7 @@ class WeightedMeanOfPositive(WeightedMean):
             return super().score(node)
         score_of = self._usual
         total = weights = 0
-        for requested, weight, usage in self._entries:
+        for requested, weight, usage, _ in self._entries:
             allocatable, used = usage(node)
             if allocatable and (score := score_of(used + requested, allocatable)) > 0:
                 total += score * weight

@@ -10,8 +10,15 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kwhatif.framework import signers
+from kwhatif.framework.incremental import SignedScorer
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
-from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, Entry, ResourceSpec, compile_entries
+from kwhatif.framework.resource_allocation import (
+    DEFAULT_RESOURCES,
+    Entry,
+    ResourceSpec,
+    compile_entries,
+    entries_signature,
+)
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status
 from kwhatif.matching.device_classes import device_classes_by_resource
@@ -50,13 +57,14 @@ class NodeResourcesBalancedAllocation:
         return signers.resources(pod.pod, device_classes_by_resource(snapshot.cluster))
 
 
-class _Balance(NodeScorer):
+class _Balance(SignedScorer):
     """50 to 100; about 75 where the pod does not change the balance."""
 
     reads = Reads.PODS
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
+        self.signature = entries_signature(entries)
         self._always_wide = any(entry.is_wide for entry in entries)
 
     def score(self, node: NodeInfo) -> int:
@@ -64,7 +72,7 @@ class _Balance(NodeScorer):
         wide = node.wide or self._always_wide
         with_pod: list[float] = []
         without: list[float] = []
-        for requested, _, usage in self._entries:
+        for requested, _, usage, _ in self._entries:
             allocatable, used = usage(node)
             if allocatable:
                 asked = used + requested
