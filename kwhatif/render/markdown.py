@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.model.caveat import NothingJudged
+from kwhatif.render.aftermath import aftermath_lines
 from kwhatif.render.amounts import plural
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY
@@ -33,15 +34,23 @@ _VERDICTS = {"pass": "✅ The gate passes", "warn": "⚠️ The gate passes, wit
 
 def to_markdown(report: Report) -> str:
     """A heading with the verdict, a table, the findings; everything from manifests and cluster is inert."""
-    if report.story is not None:
+    if report.story is not None and not report.is_judged:
         parts = story_parts(report.story)
     elif report.queue is not None:
         parts = queue_parts(report.queue)
     elif report.deschedule is not None:
         parts = deschedule_parts(report.deschedule)
     else:
-        parts = _gate(report) if report.command == "gate" else _decisions(report)
+        parts = _with_aftermath(report, _gate(report) if report.command == "gate" else _decisions(report))
     return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"
+
+
+def _with_aftermath(report: Report, parts: Iterable[str]) -> Iterator[str]:
+    first, *others = parts
+    yield first
+    if report.story is not None:
+        yield from ("", *(f"- {prose(line)}" for line in aftermath_lines(report.story)))
+    yield from others
 
 
 def _edits(report: Report) -> Iterator[str]:

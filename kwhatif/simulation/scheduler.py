@@ -49,7 +49,7 @@ class Scheduler:
         #: A pod that was popped is not asked again whether it may enter the queue.
         cycles = Cycles()
         self._caches = {
-            name: BatchCache(replace(profile, pre_enqueue=()), world.state, cycles)
+            name: BatchCache(replace(profile, pre_enqueue=()), world.state, cycles, scored=False, choose=self._choose)
             for name, profile in profiles.items()
         }
         self.queue = SchedulingQueue(queues, cluster)
@@ -137,6 +137,19 @@ class Scheduler:
         else:
             self._fail(info, result, because)
         return info.uid
+
+    def _choose(self, result: ScheduleResult) -> ScheduleResult:
+        """One of the nodes that are equally good; devices that were found on one of them are kept to."""
+        if not result.tied or result.node is None or result.pod.pod.spec.resource_claims:
+            return result
+        chance = self._world.chance
+        chance.note("nodes" if result.outcome == "Placed" else "evictions")
+        if chance.is_convention:
+            return result
+        node = chance.pick(result.ties)
+        if result.outcome == "Placed":
+            return replace(result, node=node)
+        return result.elsewhere(node) or result
 
     # --- no node -------------------------------------------------------------------------------------
 

@@ -37,9 +37,11 @@ class BudgetStanding(msgspec.Struct):
 
     allowed: int
     lowest: int
-    #: By how many healthy pods it was below what it asks for, at the worst moment, where it was not so at the start.
+    #: By how many healthy pods it was below what it asks for, at the worst moment, where it was not so at the start;
+    #: pods that have not been healthy yet, as of a new workload, do not count.
     overrun: int = 0
     short: int = 0
+    most_healthy: int = 0
 
 
 class Tally:
@@ -58,7 +60,7 @@ class Tally:
         self.before: Mapping[str, Standing] = {name: each.copy() for name, each in self.workloads.items()}
         for key, budget in world.state.cluster.all(PodDisruptionBudget).items():
             allowed, short = _allowed(budget), _short(budget)
-            self.budgets[key] = BudgetStanding(allowed, allowed, 0, short)
+            self.budgets[key] = BudgetStanding(allowed, allowed, 0, short, _healthy(budget))
         self.nodes_before: Mapping[str, Node] = dict(world.state.cluster.all(Node))
         self.budgets_before = {key: each.allowed for key, each in self.budgets.items()}
         world.watchers.append(self._observe)
@@ -74,10 +76,13 @@ class Tally:
 
     def _note(self, budget: PodDisruptionBudget) -> None:
         allowed, short = _allowed(budget), _short(budget)
-        standing = self.budgets.setdefault(key_of(budget), BudgetStanding(allowed, allowed, 0, short))
+        healthy = _healthy(budget)
+        standing = self.budgets.setdefault(key_of(budget), BudgetStanding(allowed, allowed, 0, short, healthy))
         standing.allowed = allowed
         standing.lowest = min(standing.lowest, allowed)
-        standing.overrun = max(standing.overrun, short - standing.short)
+        standing.most_healthy = max(standing.most_healthy, healthy)
+        lost = standing.most_healthy - healthy
+        standing.overrun = max(standing.overrun, min(short - standing.short, lost))
 
     def root(self, pod: Pod) -> str:
         """The workload of the pod; a bare one is its own."""
@@ -121,6 +126,10 @@ class Tally:
 
 def _allowed(budget: PodDisruptionBudget) -> int:
     return budget.status.disruptions_allowed if budget.status else 0
+
+
+def _healthy(budget: PodDisruptionBudget) -> int:
+    return budget.status.current_healthy if budget.status else 0
 
 
 def _short(budget: PodDisruptionBudget) -> int:

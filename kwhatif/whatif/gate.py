@@ -16,6 +16,7 @@ from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import max_age
 from kwhatif.policy.rules import Judged
 from kwhatif.report import Report
+from kwhatif.whatif.aftermath import aftermath
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 
@@ -31,6 +32,8 @@ def gate(session: Session, question: Question, book: Rulebook, *, today: date, s
         strict: whether missing information is a failure.
     """
     answer = judge(session, replace(question, max_age=max_age(book.policy)))
+    story, caveats = aftermath(session, question.applied) if book.policy.aftermath else (None, ())
+    answer.caveats.update(dict.fromkeys(caveats))
     row = policy.judge(
         book,
         [Judged(*each) for each in answer.judged],
@@ -39,8 +42,9 @@ def gate(session: Session, question: Question, book: Rulebook, *, today: date, s
         caveats=merged(answer.caveats),
         strict=strict,
         known=_known(session.cluster, answer.cluster),
+        story=story,
     )
-    return replace(answer.report(session, "gate"), policy=row)
+    return replace(answer.report(session, "gate"), policy=row, story=story)
 
 
 def _known(read: Cluster, applied: Cluster) -> policy.Known:

@@ -25,13 +25,15 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import ReplicaSet
 from kwhatif.report import Report
+from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Change, Delete, Upsert
-from kwhatif.story import CommandRow
+from kwhatif.story import CommandRow, Story
 from kwhatif.whatif.edited import Given
+from kwhatif.whatif.runs import Runs, compared
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.story_caveats import caveats_of_story
 from kwhatif.whatif.story_rows import story_of
@@ -40,21 +42,56 @@ from kwhatif.workloads.missing_sets import missing_replica_sets
 USER = "user"
 
 
-def simulate(session: Session, steps: Sequence[Given], parameters: Parameters, namespace: str = "") -> Report:
+def simulate(
+    session: Session, steps: Sequence[Given], parameters: Parameters, namespace: str = "", runs: Runs | None = None
+) -> Report:
     """Play it forward until nothing happens any more; the session stays as it is.
+
+    Args:
+        session: the cluster.
+        steps: what is done, one after another.
+        parameters: how long things take.
+        namespace: of names without one.
+        runs: how often to play it with other choices, too.
 
     Raises:
         InputError: a step names what is not there when its turn comes, or is refused.
     """
-    playing = _Playing(session, parameters, namespace or session.namespace)
+    playing, story = _play(session, steps, parameters, namespace, Chance())
+    if runs is not None:
+        others = (_play(session, steps, parameters, namespace, Chance(seed))[1] for seed in runs.seeds)
+        story = replace(story, runs=compared(runs, others))
+    caveats = (*session.caveats, *session.stale(), *playing.caveats, *caveats_of_story(playing.engine, session.cluster))
+    report = session.report("simulate", (), caveats)
+    return replace(report, story=story)
+
+
+def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
+    """The story of these steps, and the caveats about it; what the API server refuses is no error, but left out.
+
+    Raises:
+        InputError: a step names what is not there when its turn comes.
+    """
+    playing, story = _play(session, steps, parameters, "", Chance(), lenient=True)
+    return story, (*playing.caveats, *caveats_of_story(playing.engine, session.cluster))
+
+
+def _play(
+    session: Session,
+    steps: Sequence[Given],
+    parameters: Parameters,
+    namespace: str,
+    chance: Chance,
+    *,
+    lenient: bool = False,
+) -> tuple[_Playing, Story]:
+    playing = _Playing(session, parameters, namespace or session.namespace, chance)
+    playing.lenient = lenient
     for step, after in zip_longest(steps, steps[1:]):
         playing.perform(step)
         if not _goes_on_at_once(step.edit, None if after is None else after.edit):
             playing.engine.settle()
-    story = story_of(playing.engine, tuple(playing.commands))
-    caveats = (*session.caveats, *session.stale(), *playing.caveats, *caveats_of_story(playing.engine, session.cluster))
-    report = session.report("simulate", (), caveats)
-    return replace(report, story=story)
+    return playing, story_of(playing.engine, tuple(playing.commands))
 
 
 def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
@@ -67,15 +104,18 @@ def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
 class _Playing:
     """One simulation, step after step."""
 
-    def __init__(self, session: Session, parameters: Parameters, namespace: str) -> None:
+    def __init__(self, session: Session, parameters: Parameters, namespace: str, chance: Chance) -> None:
         state = session.snapshot.fork()
         self.caveats: tuple[Caveat, ...] = ()
+        #: Whether it goes on where the API server refuses an object.
+        self.lenient = False
         inferred = list(missing_replica_sets(state.cluster))
         if inferred:
             state.apply(*map(Upsert, inferred))
             self.caveats = (ReplicaSetsInferred(workloads=tuple(sorted(set(map(_deployment, inferred))))),)
         controllers = all_controllers(parameters.node_monitor_grace_period)
-        self.engine = Engine(state, session.profiles, controllers, Clock(start_of(state.cluster)), parameters)
+        clock = Clock(start_of(state.cluster))
+        self.engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
         self._drains: list[tuple[str, Drain, float]] = []
         self._namespace = namespace
         self.engine.begin()
@@ -124,7 +164,7 @@ class _Playing:
             options = drain_options(edit)
         except Wrong as wrong:
             raise _cannot(step, [wrong]) from wrong
-        drain = Drain(tuple(self._nodes(step, edit.nodes)), options)
+        drain = Drain(tuple(self._nodes(step, edit.nodes)), options, self.engine.world.chance.order)
         self._drains.append((f"drain {' '.join(drain.nodes)}", drain, self.engine.clock.now))
         self.engine.evict(drain)
 
@@ -167,7 +207,7 @@ class _Playing:
                     refusals.append(denied.message)
 
         self.engine.perform(written)
-        if refusals:
+        if refusals and not self.lenient:
             raise InputError([Problem(step.where, refusal) for refusal in refusals])
 
 
