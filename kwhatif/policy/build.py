@@ -11,7 +11,7 @@ from kwhatif.cel import CelCompileError, Program, compile_expression
 from kwhatif.configuration.strict import convert, problems, without_nulls
 from kwhatif.errors import InputError, Problem
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.policy import caveats, fields, rules
+from kwhatif.policy import aftermath, caveats, fields, rules
 from kwhatif.policy.names import all_names, unknown_rule
 from kwhatif.policy.rules import Find, Labels, Rule
 from kwhatif.policy.schema import API_VERSION, KIND, Level, Policy
@@ -166,7 +166,8 @@ def _named(policy: Policy) -> Mapping[str, Sequence[Any]]:
 
 
 def _rule_names(policy: Policy) -> list[str]:
-    return all_names(f"{kind}/{rule.name}" for kind, named in _named(policy).items() for rule in named)
+    given = [f"{kind}/{rule.name}" for kind, named in _named(policy).items() for rule in named]
+    return all_names([*given, *aftermath.NAMES])
 
 
 def _suppressions(policy: Policy) -> Iterator[Issue]:
