@@ -66,7 +66,7 @@ generated: $(READY) ## rewrite what is made from code: schema, output in README 
 bench: $(READY) ## measure, and write docs/performance.md
 	$(BIN)/python -m benchmarks
 
-oracle: ## build the judge: kube-scheduler's own framework (needs Go)
+oracle: ## build the judge: kube-scheduler's own framework (needs Go); RELEASE=1.34 for that of another release
 	@$(MAKE) --no-print-directory -C tests/oracle build
 
 fuzz: $(READY) oracle ## let kwhatif and the judge decide N random cases of each family: make fuzz N=2000

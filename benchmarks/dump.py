@@ -35,6 +35,8 @@ class Shape:
     spread: float = 0.15
     #: Milli-CPU that stay free on every node.
     free_cpu: int = 300
+    #: Whether the pods' ReplicaSets are there, and all pods of one are alike.
+    owned: bool = False
     seed: int = 1
 
     @property
@@ -65,6 +67,8 @@ class Generator:
                 "value": value,
             }
         yield from sorted(pods, key=_place)
+        if shape.owned:
+            yield from sorted((_replica_set(pods, app, shape) for app in range(shape.apps)), key=_place)
         yield from sorted(map(self._budget, range(shape.budgets)), key=_place)
 
     def _time(self) -> str:
@@ -106,18 +110,21 @@ class Generator:
         }
 
     def _pod(self, number: int, used: list[int]) -> Json:
-        shape, pick = self.shape, self.random.random()
+        shape = self.shape
         app = number % shape.apps
+        rng = random.Random(app) if shape.owned else self.random
+        pick = rng.random()
         namespace, name = f"team-{app % 40}", f"app-{app}-7c9f8d6b5-{number:06x}"
-        cpu, memory = self.random.choice((250, 500, 750)), self.random.choice(("256Mi", "512Mi", "1Gi"))
+        cpu, memory = rng.choice((250, 500, 750)), rng.choice(("256Mi", "512Mi", "1Gi"))
         node = number % shape.nodes
         used[node] += cpu
         resources = {"limits": {"memory": memory}, "requests": {"cpu": f"{cpu}m", "memory": memory}}
         labels = {"app": f"app-{app}", "pod-template-hash": "7c9f8d6b5", "team": namespace}
+        level = (app if shape.owned else number) % 2
         spec = _spec(app, resources) | {
             "nodeName": f"node-{node:05d}",
-            "priority": (number % 2) * 100,
-            "priorityClassName": ("low", "medium")[number % 2],
+            "priority": level * 100,
+            "priorityClassName": ("low", "medium")[level],
         }
         selector = {"matchLabels": {"app": f"app-{app}"}}
         term = {"labelSelector": selector, "topologyKey": "kubernetes.io/hostname"}
@@ -126,7 +133,7 @@ class Generator:
             spec["affinity"] = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": weighted}}
         elif pick < shape.preferred_anti_affinity + shape.required_anti_affinity:
             spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-        if self.random.random() < shape.spread:
+        if rng.random() < shape.spread:
             spec["topologySpreadConstraints"] = [
                 {
                     "labelSelector": selector,
@@ -168,6 +175,28 @@ class Generator:
                 "observedGeneration": 1,
             },
         }
+
+
+def _replica_set(pods: list[Json], app: int, shape: Shape) -> Json:
+    """What makes the pods of a workload, every so manyth of all."""
+    replicas = pods[app :: shape.apps]
+    pod = replicas[0]
+    template = {
+        "metadata": {"annotations": pod["metadata"]["annotations"], "labels": pod["metadata"]["labels"]},
+        "spec": {key: value for key, value in pod["spec"].items() if key not in ("nodeName", "priority")},
+    }
+    owner = _owner(app)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": owner["name"], "namespace": pod["metadata"]["namespace"], "uid": owner["uid"]},
+        "spec": {
+            "replicas": len(replicas),
+            "selector": {"matchLabels": {"app": f"app-{app}", "pod-template-hash": "7c9f8d6b5"}},
+            "template": template,
+        },
+        "status": {"replicas": len(replicas), "readyReplicas": len(replicas), "observedGeneration": 0},
+    }
 
 
 def _place(obj: Json) -> tuple[str, str]:

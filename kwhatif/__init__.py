@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         WorkloadRow,
     )
     from kwhatif.sharing import describe, save_snapshot
+    from kwhatif.sizing import capacity
     from kwhatif.stories import simulate
     from kwhatif.whatif.compare import Comparison, DifferenceRow, EndDifferenceRow, FateRow, PodDifferenceRow
     from kwhatif.whatif.inventory import Inventory
@@ -146,6 +147,7 @@ __all__ = [
     "WakeUpRow",
     "WorkloadRow",
     "__version__",
+    "capacity",
     "compare",
     "deschedule",
     "describe",
@@ -213,6 +215,7 @@ _HOMES = {
         "WorkloadRow",
     ),
     "kwhatif.sharing": ("describe", "save_snapshot"),
+    "kwhatif.sizing": ("capacity",),
     "kwhatif.stories": ("simulate",),
     "kwhatif.whatif.compare": ("Comparison", "DifferenceRow", "EndDifferenceRow", "FateRow", "PodDifferenceRow"),
     "kwhatif.whatif.inventory": ("Inventory",),

@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 import msgspec
 
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.model.meta import parse_time
+from kwhatif.model.node import Node
 from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.render.caveats import sentences, worded
 from kwhatif.render.story import with_words
@@ -33,6 +35,7 @@ from kwhatif.sources.collected import Collected, LoadedCluster
 from kwhatif.sources.given import Source, named_input, named_inputs, text
 from kwhatif.sources.named import require_namespace
 from kwhatif.sources.progress import Progress, Teller
+from kwhatif.sources.release import ReleaseOptions, ask_release
 from kwhatif.sources.strict import Validation, parse_validation
 from kwhatif.whatif.aftermath import aftermath as aftermath_of
 from kwhatif.whatif.compare import compare
@@ -41,7 +44,7 @@ from kwhatif.whatif.session import Session
 
 if TYPE_CHECKING:
     from kwhatif.sources.plugins import PluginSource
-    from kwhatif.sources.scheduler import Scheduler
+    from kwhatif.sources.scheduler import SchedulerConfig
     from kwhatif.workloads.rolling.update import Rollout
 
 __all__ = [
@@ -73,6 +76,10 @@ class SchedulerOptions(TypedDict, total=False):
     call_extenders: bool
     #: Plugins that run in every profile: classes, `module:Class`, or names of entry points (see `docs/plugins.md`).
     plugins: Sequence[PluginSource]
+    #: The release of Kubernetes, such as "1.34"; else `$KWHATIF_KUBERNETES_VERSION`, else what the cluster says.
+    kubernetes_version: str | None
+    #: Feature gates set by hand: by name, or as kube-scheduler's option has them: "A=true,B=false".
+    feature_gates: str | Mapping[str, bool] | None
 
 
 def load(
@@ -99,13 +106,13 @@ def load(
         raise TypeError("load() needs a dump; kwhatif.load_live() reads the live cluster")
     from kwhatif.sources.dump import collect_dump
 
-    asked, originals = _read_scheduler(scheduler)
-    stored = None if originals is None else originals.stored
+    source = _scheduler_source(scheduler)
+    stored = None if source.originals is None else source.originals.stored
     with no_garbage_collection():
         collected = collect_dump(
             named_inputs(sources, "dump"), stdin=sys.stdin.buffer, originals=stored, progress=progress
         )
-        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals, now)
+        return _session(collected, source, progress, strict=strict, now=now)
 
 
 def load_live(
@@ -145,22 +152,33 @@ def load_live(
         as_groups=as_groups,
         request_timeout=request_timeout,
     )
-    asked, originals = _read_scheduler(scheduler)
+    source = _scheduler_source(scheduler)
     with no_garbage_collection():
-        collected = read_live(options, progress, None if originals is None else originals.stored)
-        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals, None)
+        collected = read_live(options, progress, None if source.originals is None else source.originals.stored)
+        return _session(collected, source, progress, strict=strict)
 
 
-def _read_scheduler(options: SchedulerOptions) -> tuple[Scheduler | None, SessionOriginals | None]:
-    """The scheduler, unless it is the default one; and where to keep what its extenders are to be sent."""
+class _SchedulerSource(NamedTuple):
+    """What the user says of the scheduler, read as far as it can be without the cluster."""
+
+    release: ReleaseOptions
+    #: None: the default configuration.
+    config: SchedulerConfig | None
+    #: Where to keep what extenders are to be sent.
+    originals: SessionOriginals | None
+
+
+def _scheduler_source(options: SchedulerOptions) -> _SchedulerSource:
+    release = ReleaseOptions(options.get("kubernetes_version"), options.get("feature_gates"))
+    release.check()
     originals = SessionOriginals(Originals(), Originals()) if options.get("call_extenders") else None
     config, plugins = options.get("scheduler_config"), options.get("plugins") or ()
     if config is None and not plugins:
-        return None, None
-    from kwhatif.sources.scheduler import read_scheduler
+        return _SchedulerSource(release, None, originals)
+    from kwhatif.sources.scheduler import read_scheduler_config
 
     path = None if config is None else str(config)
-    return read_scheduler(path, plugins, originals, stdin=sys.stdin.buffer), originals
+    return _SchedulerSource(release, read_scheduler_config(path, plugins, stdin=sys.stdin.buffer), originals)
 
 
 def _admitted(collected: Collected, progress: Progress | None, *, strict: bool) -> LoadedCluster:
@@ -187,23 +205,31 @@ def require_complete(loaded: LoadedCluster) -> None:
 
 
 def _session(
-    loaded: LoadedCluster,
+    collected: Collected,
+    source: _SchedulerSource,
     progress: Progress | None,
-    scheduler: Scheduler | None,
-    originals: SessionOriginals | None,
-    now: datetime | None,
+    *,
+    strict: bool,
+    now: datetime | None = None,
 ) -> Session:
+    nodes = collected.cluster.all(Node).values()
+    asked = ask_release(source.release, collected.server_version, nodes, live=collected.live)
+    collected.cluster.gates = asked.release.gates
+    scheduler = None if source.config is None else source.config.scheduler(asked.release, source.originals)
+    profiles = scheduler.profiles if scheduler else {DEFAULT_SCHEDULER: asked.release.default_profile()}
+    loaded = _admitted(collected, progress, strict=strict)
     teller = Teller(progress)
     taken_at = loaded.taken_at
     session = Session(
         loaded.cluster,
-        profiles=scheduler.profiles if scheduler else None,
+        profiles=profiles,
+        scheduler=asked.info(),
         sources=loaded.sources,
-        caveats=[*loaded.caveats, *(scheduler.caveats if scheduler else ())],
+        caveats=[*loaded.caveats, *asked.caveats, *(scheduler.caveats if scheduler else ())],
         age=0 if loaded.live else _age(taken_at, now) if taken_at else None,
         taken_at=taken_at,
         namespace=loaded.namespace,
-        originals=originals,
+        originals=source.originals,
     )
     teller.tell("snapshot", len(session.snapshot.pods) + len(session.snapshot.nodes), done=True)
     return session

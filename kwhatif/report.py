@@ -13,17 +13,21 @@ from typing import Any, Literal
 
 import msgspec
 
+from kwhatif.capacity_rows import CapacityRow
 from kwhatif.descheduler.attempt import ExtensionPoint, NodeClass, RefusedBy, Stage, Why
 from kwhatif.framework.evidence import Evidence
+from kwhatif.gates import BASE
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.meta import FrozenMeta
 from kwhatif.queue.wakeup import Cause
 from kwhatif.story import ScenarioRow, Story
 
 API_VERSION = "kwhatif.dev/v1"
-KUBERNETES_VERSION = "1.36"
 
 Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored", "Waits"]
+#: How the cluster's version is known: it was given, its API server or a snapshot of it said so, or it is that of the
+#: newest kubelet. `assumed`: nothing says it, and the newest release was taken.
+VersionSource = Literal["asked", "server", "snapshot", "kubelets", "assumed"]
 QueueState = Literal["Active", "BackingOff", "Unschedulable", "Gated", "OtherScheduler", "New"]
 QueueFate = Literal["Woken", "Active", "Asleep", "Gated", "OtherScheduler", "Gone"]
 FindingLevel = Literal["fail", "warn"]
@@ -50,8 +54,11 @@ class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rena
 class SchedulerInfo(_Row):
     """Whose decisions these are."""
 
-    version: str = KUBERNETES_VERSION
+    version: str = f"1.{BASE}"
     profile: str = "default-scheduler"
+    version_source: VersionSource = "asked"
+    #: Feature gates that were set by hand.
+    feature_gates: dict[str, bool] = {}
 
 
 class SnapshotInfo(_Row):
@@ -409,8 +416,11 @@ class QueuedPodRow(_Row, kw_only=True):
 
     `position` counts from 1, in the order in which the scheduler takes them; null for pods that it does not take.
     `state` is what the dump shows: a pod without a verdict of the scheduler is `Active`. `since` is when the scheduler
-    first rejected it, as its condition says. `outcome`, `node`, `message` and `rejected_by` come of trying it now,
-    after those before it; `wake_ups`, the most likely first, are null where they were not asked for.
+    first rejected it, as its condition says. Events of a dump show how often it was tried in vain, at least
+    (`attempts`), when that is known to have happened last (`lastAttempt`), and until when it has to wait even if it is
+    woken (`backoffEnds`); each is null where it is not known, or over. `outcome`, `node`, `message` and `rejected_by`
+    come of trying it now, after those before it; `wake_ups`, the most likely first, are null where they were not asked
+    for.
     """
 
     position: int | None
@@ -420,6 +430,11 @@ class QueuedPodRow(_Row, kw_only=True):
     created: str | None = None
     state: QueueState
     since: str | None = None
+    attempts: int | None = None
+    last_attempt: str | None = None
+    backoff_ends: str | None = None
+    #: Pods that it has evicted, as Events show.
+    evicted: tuple[str, ...] = ()
     rejected_by: tuple[str, ...] = ()
     outcome: Outcome
     node: str | None = None
@@ -625,6 +640,8 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     queue: QueueRow | None = None
     #: Of the command `deschedule`.
     deschedule: DescheduleRow | None = None
+    #: Of the command `capacity`.
+    capacity: CapacityRow | None = None
     problems: tuple[ProblemRow, ...] = ()
     #: What follows, of commands that play it forward.
     story: Story | None = None

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.model.meta import Model
+from kwhatif.model.pod import PodTemplateSpec
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -44,9 +45,14 @@ def _differences(by: str, path: str, before: Any, after: Any) -> Iterator[Change
         yield Change(by, path, _text(before), _text(after))
 
 
+#: Of a pod template, what the API does not have.
+_OURS = frozenset({"digest", "mark", "text"})
+
+
 @cache
 def _fields(kind: type[Model]) -> tuple[tuple[str, str], ...]:
-    return tuple(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
+    fields = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+    return tuple(field for field in fields if not (kind is PodTemplateSpec and field[0] in _OURS))
 
 
 def _text(value: Any) -> str | None:

@@ -17,10 +17,11 @@ from kwhatif.batch.signature import Signature
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.cycle import CycleError
 from kwhatif.framework.guard import GuardedPlugin
-from kwhatif.framework.incremental import Incremental, NormalizesByRange, apply_pod_change
+from kwhatif.framework.incremental import Incremental, NormalizesByRange, apply_node_change, apply_pod_change
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import Scores, score_nodes
 from kwhatif.framework.status import Code
+from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota
 from kwhatif.model.storage import (
@@ -51,7 +52,7 @@ from kwhatif.state.state import State
 
 #: Kinds that a batch keeps up with, and those that no rule of the scheduler reads, or the signature has.
 _FOLLOWED = frozenset((Pod, PodDisruptionBudget))
-_HARMLESS = _FOLLOWED | {PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service}
+_HARMLESS = _FOLLOWED | {Node, PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service}
 _HARMLESS |= {CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet}
 #: Kinds that matter only to pods with volumes.
 _OF_VOLUMES = frozenset((PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment))
@@ -72,7 +73,7 @@ class Batch:
         #: Where the filters were compiled: some look namespaces up there.
         self._origin = whole.cycle.snapshot
         #: All that happened up to this generation of the state is known.
-        self._generation = self._origin.generation
+        self.generation = self._origin.generation
         self._failure = replace(result, whole=None) if result.node is None else None
         self._scores = whole.scores
         self._feasible: FeasibleNodes | None = None
@@ -147,7 +148,7 @@ class Batch:
 
     def _build(self) -> None:
         """Rank what the first attempt found, unless the state has changed since: then that is done while keeping up."""
-        if self._generation != self._cycle.snapshot.generation or self._failure is not None:
+        if self.generation != self._cycle.snapshot.generation or self._failure is not None:
             return
         self._rank_candidates()
         if self._feasible is None and self._scores is not None:
@@ -162,8 +163,8 @@ class Batch:
     def _keep_up(self) -> bool:
         """Be as if everything had been compiled on the state as it is; False where that cannot be."""
         state = self._cycle.snapshot
-        touched = state.since(self._generation)
-        self._generation = state.generation
+        touched = state.since(self.generation)
+        self.generation = state.generation
         if touched is None or not self._is_harmless(touched, state):
             return False
         if self._failure is not None:
@@ -184,7 +185,9 @@ class Batch:
 
     def _is_harmless(self, touched: Touched, state: State) -> bool:
         """Whether all that changed is known to matter in no other way than what follows."""
-        if any(kind not in self._harmless for kind, _ in touched.objects):
+        if touched.reordered or any(kind not in self._harmless for kind, _ in touched.objects):
+            return False
+        if not all(_is_mild(before, after) for before, after in touched.changed_nodes):
             return False
         if self._cycle.pod.pod.spec.volumes and not _only_own_claims(touched, state):
             return False
@@ -196,6 +199,9 @@ class Batch:
         state = self._cycle.snapshot
         names = {name for name in touched.nodes if state.node(name) is not None}
         followers = list(self._followers())
+        for before, after in touched.changed_nodes:
+            if not all(apply_node_change(follower, before, after) for follower in followers):
+                return None
         for pod, node_name, amount in touched.moves:
             if amount > 0 and any(concerns(pod) for concerns in self._cycle.skipped_until):
                 return None
@@ -242,6 +248,13 @@ class Batch:
                 if key in node.labels:
                     by_value.setdefault(node.labels[key], []).append(node.name)
         return by_value.get(value, [])
+
+
+def _is_mild(before: Node, after: Node) -> bool:
+    """Whether only what `Incremental.apply_node_change` is about is another."""
+    spec = replace(before.spec, taints=after.spec.taints, unschedulable=after.spec.unschedulable)
+    status = replace(before.status, conditions=after.status.conditions)
+    return replace(before, spec=spec, status=status) == after
 
 
 def _only_own_claims(touched: Touched, state: State) -> bool:

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from kwhatif.batch.batch import Batch, can_be_kept_up
 from kwhatif.batch.opportunistic import OpportunisticBatch, ScoredNode
 from kwhatif.batch.result import ScheduleResult, gated_result, result_of
-from kwhatif.batch.signature import Signer
+from kwhatif.batch.signature import Signature, Signer
 from kwhatif.framework.attempt import attempt, held_back
 from kwhatif.framework.columns import Columns
+from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.reference import is_reference
 from kwhatif.framework.scoring import Scores
@@ -68,18 +69,31 @@ class BatchCache:
         self._cycles = cycles or Cycles()
         self._mark = object()
         self._signer = Signer(profile)
+        #: Extenders are not called more often than they have to be; of other people's plugins too little is known.
+        self._asks_base = not profile.extenders and not any(isinstance(each, GuardedPlugin) for each in profile.plugins)
         self._opportunistic = OpportunisticBatch(profile, state)
         self._scored, self._choose = scored, choose
         self._columns = Columns()
         #: By signature, the one that was asked for last at the end.
         self._batches: dict[Hashable, Batch] = {}
+        #: The cache that this one was forked from, and the generation of its state then: while that stays, what a first
+        #: attempt comes to is found out there, for all forks.
+        self._base: tuple[BatchCache, int] | None = None
 
-    def fork(self, state: State, cycles: Cycles | None = None) -> BatchCache:
+    def fork(
+        self,
+        state: State,
+        cycles: Cycles | None = None,
+        *,
+        choose: Callable[[ScheduleResult], ScheduleResult] | None = None,
+    ) -> BatchCache:
         """An independent cache for a fork of the state: what is known is shared until it has to change."""
         other = copy(self)
+        other._choose = choose or self._choose
         other._state, other._cycles, other._mark = state, cycles or copy(self._cycles), object()
         other._opportunistic = copy(self._opportunistic)
         other._batches, other._columns = self._batches.copy(), self._columns.fork()
+        other._base = self, self._state.generation
         self._mark = object()
         return other
 
@@ -114,7 +128,7 @@ class BatchCache:
         is_nominated = bool(pod.pod.status.nominated_node_name)
         signature = None if is_reference() else self._signer.sign(pod, self._state)
         if signature is not None:
-            batch = self._batches.pop(signature.key, None)
+            batch = self._batches.pop(signature.key, None) or self._from_base(pod, signature)
             if batch is not None:
                 if batch.owner is not self._mark:
                     batch = batch.fork(self._state, self._mark)
@@ -129,6 +143,34 @@ class BatchCache:
             self._batches[signature.key] = Batch(whole, result, self._mark)
             self._forget_some()
         return result
+
+    def _from_base(self, pod: PodInfo, signature: Signature) -> Batch | None:
+        """What the cache that this one was forked from knows of the signature, or finds out now."""
+        if self._base is None or signature.compiled or pod.claim_names or not self._asks_base:
+            return None
+        base, generation = self._base
+        if base._state.generation != generation:
+            return None
+        there = base._signer.sign(pod, base._state)
+        if there is None or there.key != signature.key:
+            return None
+        return base._known(pod, there)
+
+    def _known(self, pod: PodInfo, signature: Signature) -> Batch | None:
+        """The batch of the signature, up to date; None where there can be none."""
+        batch = self._batches.pop(signature.key, None) or self._from_base(pod, signature)
+        if batch is not None and batch.generation != self._state.generation:
+            batch = batch.fork(self._state, self._mark)
+            if batch.attempt(pod, signature) is None:
+                batch = None
+        if batch is None:
+            whole = attempt(self._profile, pod, self._state)
+            if not can_be_kept_up(whole, signature):
+                return None
+            batch = Batch(whole, result_of(whole), self._mark)
+        self._batches[signature.key] = batch
+        self._forget_some()
+        return batch
 
     def _forget_some(self) -> None:
         most = min(max(_KEPT, _KEPT_NODES // max(len(self._state.nodes), 1)), _MOST)

@@ -46,7 +46,7 @@ class Cache:
         # From now on neither changes a NodeInfo in place that the other may have.
         state.fork()
         nodes = state.cluster.all(Node).values()
-        self._tree, self._shapes = NodeTree(nodes), state.shapes.copy()
+        self._tree, self._shapes = NodeTree(nodes), state.shapes
         for node in nodes:
             self._images.add(node)
         for info in sorted(state.nodes, key=lambda info: info.generation):

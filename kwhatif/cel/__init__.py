@@ -1,7 +1,7 @@
 r"""Kubernetes' CEL: device selectors, and expressions over plain data.
 
 The engine is cel-expr-python, Google's own bindings to cel-cpp. Of the engines on PyPI it is the only one with a type
-checker (whose messages are cel-go's, to the column), optional types, two-variable comprehensions and RE2. It evaluates
+checker, optional types, two-variable comprehensions and RE2. It evaluates
 a selector on a device in some ten microseconds; cel-python takes ten times as long, and like
 common-expression-language, which is as fast, it lacks all of the above.
 
@@ -10,18 +10,16 @@ wrong. Known differences to Kubernetes:
 
 * expressions nested more than 32 levels deep do not compile (cel-go: 250), nor do chains of more than some 30 operators
   `+` or `-`; the bindings pass no option for that to the engine;
+* what the API server would refuse may compile here, and what does not compile says so in the engine's words: no such
+  selector is ever stored;
 * the cost of an evaluation is not counted; instead, 10,000 rounds of all its comprehensions end it, as if it had cost
-  too much. Upstream counts up to `COST_LIMIT`, and the API server refuses what it estimates to cost more (see
-  `DeviceSelector.estimated_cost`); so it takes a long list that the expression makes by itself to notice;
+  too much. Upstream stops at 1,000,000 units, and the API server refuses what it estimates to cost more; so only a
+  long list that the expression makes by itself can show the difference;
 * types such as `net.IP` cannot be named in an expression;
 * `device` bound to another name is not type-checked, and its unknown domains are errors;
 * a version that went through `dyn()`, or a URL, equals nothing, instead of being an error, and NaN is ordered;
-* of operands of `&&` and `||` that are no bools, the types are told with the operator, not each where it stands, if
-  something else is wrong with the expression as well;
 * a raw string that ends with a backslash is refused;
-* `format()` writes `%e` and maps otherwise, and where its arguments are not a literal list, it takes more of them;
-* wrong numbers of arguments of functions in a namespace, such as `sets.contains`, are told in other words, and the
-  pattern `\C` is accepted.
+* `format()` writes `%e` and maps otherwise, and where its arguments are not a literal list, it takes more of them.
 
 Nothing heavy is imported before the first expression is compiled.
 """
@@ -30,13 +28,10 @@ from __future__ import annotations
 
 from kwhatif.cel.device import AttributeValue, DeviceSelector, DeviceView, compile_device_selector
 from kwhatif.cel.errors import CelCompileError, CelError, CelRuntimeError
-from kwhatif.cel.limits import COST_LIMIT, MAX_LENGTH
 from kwhatif.cel.program import Program, compile_expression
 from kwhatif.cel.semver import Semver
 
 __all__ = [
-    "COST_LIMIT",
-    "MAX_LENGTH",
     "AttributeValue",
     "CelCompileError",
     "CelError",

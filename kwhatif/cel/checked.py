@@ -42,9 +42,7 @@ _SCHEMA = {
     "Reference": "string name 1, *string overload_id 3",
     "ReferenceEntry": "int64 key 1, Reference value 2",
     "TypeEntry": "int64 key 1, Type value 2",
-    "PositionEntry": "int64 key 1, int32 value 2",
-    "SourceInfo": "*int32 line_offsets 3, *PositionEntry positions 4",
-    "CheckedExpr": "*ReferenceEntry reference_map 2, *TypeEntry type_map 3, Expr expr 4, SourceInfo source_info 5",
+    "CheckedExpr": "*ReferenceEntry reference_map 2, *TypeEntry type_map 3, Expr expr 4",
 }
 #: `cel.expr.Type.PrimitiveType` and `WellKnownType` by number.
 PRIMITIVES = ("", "bool", "int", "uint", "double", "string", "bytes")
@@ -119,18 +117,6 @@ class Checked:
         """Ids of the overloads that the checker considers possible for a call."""
         found = self.references.get(node.id)
         return [] if found is None else list(found.overload_id)
-
-    def offset(self, node: Node) -> int:
-        """Where `node` is in the source, in characters."""
-        positions = self._message.source_info.positions
-        return next((entry.value for entry in positions if entry.key == node.id), 0)
-
-    def column(self, node: Node) -> tuple[int, int]:
-        """Line and column of `node` in the source, both counted from 1."""
-        offset = self.offset(node)
-        starts = [0, *self._message.source_info.line_offsets]
-        line = sum(start <= offset for start in starts)
-        return line, offset - starts[line - 1] + 1
 
 
 def format_type(found: Type) -> str:

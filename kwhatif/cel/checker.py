@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module, resources
 from typing import Any
 
-from kwhatif.cel import logic, shapes, values
+from kwhatif.cel import values
 from kwhatif.cel.checked import Checked
 from kwhatif.cel.errors import CelCompileError, CelError
 from kwhatif.cel.library.formats import FORMATS
-from kwhatif.cel.messages import located, plain
-from kwhatif.cel.shapes import NO_OVERLOAD, NOTHING
-from kwhatif.cel.validate import Invalid, refuse_shapes
+from kwhatif.cel.messages import plain
+
+#: The longest device selector that the API server accepts, in bytes (`CELSelectorExpressionMaxLength` in
+#: `k8s.io/api/resource/v1/types.go`).
+MAX_LENGTH = 10 * 1024
 
 _NUMBERS = ("INT", "UINT", "DOUBLE")
 
@@ -35,7 +37,7 @@ def cel_type(name: str) -> Any:
     if name.startswith("map("):
         key, _, value = name[4:-1].partition(", ")
         return types.Map(cel_type(key), cel_type(value))
-    if name in values.KUBERNETES_TYPES or name == NOTHING:
+    if name in values.KUBERNETES_TYPES:
         return types.AbstractType(name)
     return types("google.protobuf.Any") if name == "any" else getattr(types, name.upper())
 
@@ -68,89 +70,34 @@ def _configuration() -> Any:
     return engine().NewEnvConfigFromYaml(text)
 
 
-def _in_all_shapes(name: str) -> Any:
-    """A function of that name that nothing fits, see `shapes.py`."""
-    cel = engine()
-    overloads = [
-        cel.Overload(
-            f"{NO_OVERLOAD}{name} {count} {is_member}", cel.Type.DYN, [cel_type(NOTHING)] * count, is_member=is_member
-        )
-        for count in range(6)
-        for is_member in (False, True)
-        if count or not is_member
-    ]
-    return cel.FunctionDecl(name, overloads)
-
-
-def _operand() -> Any:
-    """A function that takes anything, see `logic.py`."""
-    cel = engine()
-    return cel.FunctionDecl(logic.OPERAND, [cel.Overload(logic.OPERAND, cel.Type.DYN, [cel.Type.DYN])])
-
-
 @lru_cache(maxsize=16)
-def checker(variables: tuple[tuple[str, str], ...], in_all_shapes: frozenset[str] = frozenset()) -> Any:
-    """The environment for expressions over these variables, with functions that are there for messages only."""
+def _checker(variables: tuple[tuple[str, str], ...]) -> Any:
+    """The environment for expressions over these variables."""
     cel = engine()
     named_format = cel_type("kubernetes.NamedFormat")
     return cel.NewEnv(
         config=_configuration(),
         extensions=[_merged()],
         functions=[
-            *(
-                cel.FunctionDecl(f"format.{name}", [cel.Overload(f"format.{name}", named_format, [])])
-                for name in FORMATS
-            ),
-            *map(_in_all_shapes, in_all_shapes),
-            _operand(),
+            cel.FunctionDecl(f"format.{name}", [cel.Overload(f"format.{name}", named_format, [])]) for name in FORMATS
         ],
         variables={name: cel_type(type_name) for name, type_name in variables},
     )
 
 
-def compile_checked(expression: str, variables: tuple[tuple[str, str], ...]) -> Checked:
-    """Parse and type-check an expression over variables of these types.
+def check(expression: str, variables: Mapping[str, str]) -> Checked:
+    """Parse and type-check an expression.
+
+    Args:
+        expression: the source.
+        variables: the types of the variables that it may use, by name.
 
     Raises:
-        CelCompileError: with all that the type checker has to say.
+        CelCompileError: in the engine's words, which are not cel-go's: the API server stores no such selector.
     """
+    if len(expression.encode()) > MAX_LENGTH:
+        raise CelCompileError(f"Too long: may not be more than {MAX_LENGTH} bytes")
     try:
-        return Checked(checker(variables).compile(expression).serialize())
+        return Checked(_checker(tuple(variables.items())).compile(expression).serialize())
     except (RuntimeError, ValueError, LookupError) as error:
-        message = plain(str(error))
-    if logic.is_about_logic(message) and (told := _about_logic(expression, variables)):
-        raise CelCompileError(f"compilation failed: {told}")
-    text, names = shapes.renamed(expression, message)
-    checked = None
-    if names:
-        try:
-            checked = Checked(checker(variables, frozenset(names)).compile(text).serialize())
-        except (RuntimeError, ValueError, LookupError) as error:
-            message = plain(str(error))
-    if checked is not None:  # any and dyn fit everywhere in the engine's eyes
-        judge(expression, checked, lambda: refuse_shapes(checked, names))
-    raise CelCompileError(f"compilation failed: {shapes.as_cel_go(text, message, names)}")
-
-
-def _about_logic(expression: str, variables: tuple[tuple[str, str], ...]) -> str:
-    """What is wrong with operands of `&&` and `||`; "" where that is not all that is wrong."""
-    try:
-        checked = Checked(checker(variables).compile(logic.in_functions(expression)).serialize())
-    except (RuntimeError, ValueError, LookupError):
-        return ""
-    return logic.complaints(expression, checked)
-
-
-def judge(expression: str, checked: Checked, check_it: Callable[[], None]) -> None:
-    """Run a check of `validate.py`.
-
-    Raises:
-        CelCompileError: when it finds something, saying where.
-    """
-    try:
-        check_it()
-    except Invalid as invalid:
-        text = str(invalid)
-        if invalid.node is not None:
-            text = f"compilation failed: {located(expression, *checked.column(invalid.node), text)}"
-        raise CelCompileError(text) from None
+        raise CelCompileError(f"compilation failed: {plain(str(error))}") from None

@@ -90,17 +90,14 @@ class DeviceSelector:
     """A compiled selector."""
 
     def __init__(self, expression: str) -> None:
-        from kwhatif.cel import checker, cost, engine, validate
+        from kwhatif.cel import engine
 
         self.expression = expression
         checked = _check(expression)
-        checker.judge(expression, checked, lambda: validate.check_fields(checked, "device", _FIELDS))
         result = checked.type_of(checked.root)
         # `dyn` appears where upstream has `any`: below a `device` that was bound to another name.
         if result not in {"bool", "any", "dyn"}:
             raise CelCompileError(f"must evaluate to bool or the unknown type, not {result}")
-        #: See `cost.py`: above `COST_LIMIT`, Kubernetes might stop an evaluation that kwhatif does not stop.
-        self.estimated_cost = cost.estimate_cost(checked)
         self._variables = tuple(checked.names() & _VARIABLES.keys())
         self._program = engine.load(checked)
 
@@ -136,19 +133,13 @@ def compile_device_selector(expression: str) -> DeviceSelector:
     return DeviceSelector(expression)
 
 
-def _true(has: re.Match[str]) -> str:
-    # As long as what it replaces, to leave the positions in messages as they are.
-    return "true" + re.sub(r"[^\n]", " ", has.group()[4:])
-
-
 def _check(expression: str) -> Checked:
-    from kwhatif.cel import engine
+    from kwhatif.cel import checker
+    from kwhatif.cel.checked import walk
 
-    replaced = _HAS_FIELD.sub(_true, expression)
-    try:
-        return engine.check(replaced, _VARIABLES)
-    except CelCompileError as error:
-        text = error.message
-        for ours, theirs in zip(replaced.split("\n"), expression.split("\n"), strict=True):
-            text = text.replace(f" | {ours}\n", f" | {theirs}\n")
-        raise CelCompileError(text) from None
+    checked = checker.check(_HAS_FIELD.sub("true", expression), _VARIABLES)
+    for node in walk(checked.root):
+        select = node.select_expr
+        if select.operand.ident_expr.name == "device" and select.field not in _FIELDS:
+            raise CelCompileError(f"compilation failed: undefined field '{select.field}'")
+    return checked

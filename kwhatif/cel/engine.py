@@ -12,14 +12,12 @@ from typing import Any, NamedTuple
 
 from kwhatif.cel import values
 from kwhatif.cel.checked import Checked
-from kwhatif.cel.checker import cel_type, checker, compile_checked, engine, judge
+from kwhatif.cel.checker import cel_type, engine
 from kwhatif.cel.errors import CelCompileError, CelRuntimeError
 from kwhatif.cel.library import FUNCTIONS
 from kwhatif.cel.library.function import Function
-from kwhatif.cel.limits import MAX_LENGTH
 from kwhatif.cel.messages import plain, runtime_error
 from kwhatif.cel.rewrite import rewrite
-from kwhatif.cel.validate import Invalid, instantiate, validate
 
 # The bindings have no static types that would help: this is their class.
 Value = Any
@@ -71,42 +69,6 @@ def _adapter(function: Function) -> Callable[..., Any]:
     return adapted
 
 
-def check(expression: str, variables: Mapping[str, str]) -> Checked:
-    """Parse and type-check an expression.
-
-    Args:
-        expression: the source.
-        variables: the types of the variables that it may use, by name.
-
-    Raises:
-        CelCompileError: with all that the type checker has to say.
-    """
-    if len(expression.encode()) > MAX_LENGTH:
-        raise CelCompileError(f"Too long: may not be more than {MAX_LENGTH} bytes")
-    checked = compile_checked(expression, tuple(variables.items()))
-    judge(expression, checked, lambda: validate(checked, _error_of_literal))
-    return checked
-
-
-@lru_cache(maxsize=1024)
-def _error_of_literal(function: str, text: str) -> str:
-    call = "''.matches(text)" if function == "matches" else f"{function}(text)"
-    try:
-        _program(Checked(checker((("text", "string"),)).compile(call).serialize())).evaluate({"text": text})
-    except CelRuntimeError as error:
-        return error.message
-    return ""
-
-
-@lru_cache(maxsize=1024)
-def _error_of_call(expression: str) -> str:
-    try:
-        _program(Checked(checker(()).compile(expression).serialize())).evaluate({})
-    except (CelRuntimeError, CelCompileError) as error:
-        return error.message.removeprefix("program instantiation failed: ")
-    return ""
-
-
 class Program(NamedTuple):
     """An expression that can be evaluated."""
 
@@ -139,16 +101,8 @@ def load(checked: Checked) -> Program:
     """Make a checked expression ready to be evaluated; `checked` is rewritten on the way.
 
     Raises:
-        CelCompileError: when upstream would not make a program of it, or the engine does not.
+        CelCompileError: when the engine does not make a program of it.
     """
-    try:
-        instantiate(checked, _error_of_literal, _error_of_call)
-    except Invalid as invalid:
-        raise CelCompileError(str(invalid)) from None
-    return _program(checked)
-
-
-def _program(checked: Checked) -> Program:
     operators = rewrite(checked)
     try:
         return Program(_runner().deserialize(checked.serialize()), operators)

@@ -147,9 +147,3 @@ def not_a_bool(engine_type: str, value: Any) -> str:
         type_name = found[0]
         conversion = f"type conversion error from '{type_name.rpartition('.')[2]}' to 'bool'"
     return f"CEL result of type {type_name} could not be converted to bool: {conversion}"
-
-
-def located(source: str, line: int, column: int, text: str) -> str:
-    """An error of the type checker, as cel-go prints one."""
-    excerpt = source.split("\n")[line - 1]
-    return f"ERROR: <input>:{line}:{column}: {text}\n | {excerpt}\n | {'.' * (column - 1)}^"

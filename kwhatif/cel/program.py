@@ -14,10 +14,10 @@ class Program:
     """A compiled expression."""
 
     def __init__(self, expression: str, variables: Mapping[str, str], result: str) -> None:
-        from kwhatif.cel import engine
+        from kwhatif.cel import checker, engine
 
         self.expression = expression
-        checked = engine.check(expression, variables)
+        checked = checker.check(expression, variables)
         #: The CEL type of the result as far as it is known without data, such as `bool` or `dyn`.
         self.result_type = checked.type_of(checked.root)
         if result and self.result_type not in {result, "dyn"}:

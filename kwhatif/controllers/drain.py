@@ -8,6 +8,7 @@ Upstream asks for all pods of a node in parallel; here they are asked by namespa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from math import ceil
 
 import msgspec
@@ -76,6 +77,16 @@ class Drain:
         self._begun = 0.0
         self._pods: list[_Asked] | None = None
         self._errors: list[str] = []
+
+    def fork(self) -> Drain:
+        """An independent command that has come as far."""
+        other = copy(self)
+        other.output, other.granted = self.output.copy(), self.granted.copy()
+        other.refusals, other.given_up = self.refusals.copy(), self.given_up.copy()
+        other.failures, other._errors = self.failures.copy(), self._errors.copy()
+        other._left = self._left.copy()
+        other._pods = None if self._pods is None else [copy(pod) for pod in self._pods]
+        return other
 
     @property
     def name(self) -> str:

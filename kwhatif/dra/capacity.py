@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kwhatif.model.amount import stored, stored_nanos
-from kwhatif.model.int64 import wrap
-from kwhatif.model.quantity import NANO, value
+from kwhatif.model.quantity import NANO, parse_quantity, value
 from kwhatif.model.resource_slice import (
     CapacityRequestPolicy,
     CapacityRequestPolicyRange,
@@ -27,7 +25,7 @@ def fits(capacities: Mapping[str, DeviceCapacity], requested: Amounts, used: Amo
         amount = consumption(capacity, requested.get(name))
         if _violates(amount, capacity.request_policy):
             return False
-        if used.get(name, 0) + taken.get(name, 0) + amount > stored_nanos(capacity.value):
+        if used.get(name, 0) + taken.get(name, 0) + amount > parse_quantity(capacity.value):
             return False
     return True
 
@@ -42,12 +40,12 @@ def consumption(capacity: DeviceCapacity, requested: int | None) -> int:
     policy = capacity.request_policy
     if requested is None:
         default = policy.default if policy is not None else None
-        return stored_nanos(capacity.value if default is None else default)
+        return parse_quantity(capacity.value if default is None else default)
     if policy is None:
         return requested
     if policy.valid_range is not None and policy.valid_range.min is not None:
-        return _round_up(requested, policy.valid_range, stored_nanos(policy.valid_range.min))
-    valid = (stored_nanos(text) for text in policy.valid_values)
+        return _round_up(requested, policy.valid_range, parse_quantity(policy.valid_range.min))
+    valid = (parse_quantity(text) for text in policy.valid_values)
     return next((amount for amount in valid if requested <= amount), requested)
 
 
@@ -57,24 +55,24 @@ def _round_up(requested: int, valid_range: CapacityRequestPolicyRange, minimum: 
     if valid_range.step is None:
         return requested
     # Steps are counted in whole units: what is finer is rounded up first.
-    step, start = value(stored(valid_range.step)), value(minimum)
+    step, start = value(parse_quantity(valid_range.step)), value(minimum)
     # QUIRK: (consumable_capacity.go) nothing looks whether 64 bits hold it.
-    steps = -(-wrap(value(requested) - start) // step)
-    return wrap(start + wrap(steps * step)) * NANO
+    steps = -(-(value(requested) - start) // step)
+    return (start + steps * step) * NANO
 
 
 def _violates(amount: int, policy: CapacityRequestPolicy | None) -> bool:
-    if policy is None or (policy.default is not None and amount == stored_nanos(policy.default)):
+    if policy is None or (policy.default is not None and amount == parse_quantity(policy.default)):
         return False
     if policy.valid_range is not None:
         return _out_of_range(amount, policy.valid_range)
-    return bool(policy.valid_values) and all(amount != stored_nanos(text) for text in policy.valid_values)
+    return bool(policy.valid_values) and all(amount != parse_quantity(text) for text in policy.valid_values)
 
 
 def _out_of_range(amount: int, valid_range: CapacityRequestPolicyRange) -> bool:
-    if valid_range.max is not None and amount > stored_nanos(valid_range.max):
+    if valid_range.max is not None and amount > parse_quantity(valid_range.max):
         return True
     if valid_range.step is None or valid_range.min is None:
         return False
-    step, start = value(stored(valid_range.step)), value(stored(valid_range.min))
-    return wrap(value(amount) - start) % step != 0
+    step, start = value(parse_quantity(valid_range.step)), value(parse_quantity(valid_range.min))
+    return (value(amount) - start) % step != 0

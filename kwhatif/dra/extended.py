@@ -9,10 +9,9 @@ from collections.abc import Mapping
 
 from kwhatif.matching.device_classes import IMPLICIT_PREFIX
 from kwhatif.matching.requests import is_extended_resource
-from kwhatif.model.amount import as_scaled
 from kwhatif.model.int64 import fits
 from kwhatif.model.pod import Container, PodSpec
-from kwhatif.model.quantity import NANO
+from kwhatif.model.quantity import NANO, parse_quantity
 from kwhatif.model.resource import EXACT_COUNT, DeviceClass, DeviceRequest, ExactDeviceRequest
 
 
@@ -61,9 +60,8 @@ def _amount(container: Container, resource: str) -> int:
 
     QUIRK: (extendeddynamicresources.go) a fraction of a device asks for nothing, and so does what no int64 holds.
     """
-    asked = as_scaled(container.resources.requests.get(resource, 0))
-    whole, fraction = divmod(asked, NANO)
-    return 0 if fraction or asked.unbounded or not fits(whole) else whole
+    whole, fraction = divmod(parse_quantity(container.resources.requests.get(resource, 0)), NANO)
+    return 0 if fraction or not fits(whole) else whole
 
 
 def _request(index: int, container: Container, resource: str, class_name: str, count: int) -> DeviceRequest:

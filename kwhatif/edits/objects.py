@@ -25,8 +25,10 @@ from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from kwhatif.state.change import Upsert
+from kwhatif.workloads.applied_template import without_text
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.replicas import free_names
+from kwhatif.workloads.rollout import applied_to
 
 _SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
 
@@ -88,6 +90,8 @@ def _changed(reference: Reference, change: Callable[[dict[str, Any]], None], loo
         raise Wrong(f"{reference.text} would not be valid: {wrong}") from wrong
     if key_of(new) != key_of(known):
         raise Wrong("an object cannot be renamed or moved", "delete it, and apply another one")
+    if isinstance(new, Workload) and not isinstance(new, Pod):
+        new = without_text(new, known)
     stored = _stored(new, known, lookup.cluster)
     if stored == known:
         return Resolved((), notes=("nothing changes: it is so already",))
@@ -193,7 +197,7 @@ def apply(edit: Apply, lookup: Lookup) -> Resolved:
             if denied is not None:
                 lookup.mistakes.append(Wrong(denied.message))
             made.append(obj)
-            written.append(default_object(obj))
+            written.append(default_object(applied_to(lookup.cluster, obj)))
         else:
             written.append(updated(default_object(obj), lookup.cluster))
     return Resolved(tuple(map(Upsert, written)), workloads=tuple(made))

@@ -21,6 +21,8 @@ _KEPT = 24
 
 
 class _Column(NamedTuple):
+    #: Whose it is: others copy it before they change it.
+    owner: object
     #: The state's generation for which the scores hold.
     generation: int
     #: Raw scores by node name: of those that were feasible at any time.
@@ -28,6 +30,7 @@ class _Column(NamedTuple):
 
 
 class _Refusals(NamedTuple):
+    owner: object
     generation: int
     #: By node name, what a filter says that objects.
     statuses: dict[str, Status]
@@ -37,6 +40,7 @@ class Columns:
     """For one profile on one state, or on what becomes of it."""
 
     def __init__(self) -> None:
+        self._mark = object()
         #: By plugin and signature.
         self._columns: dict[tuple[str, Hashable], _Column] = {}
         self._refusals: dict[tuple[str, Hashable], _Refusals] = {}
@@ -44,8 +48,8 @@ class Columns:
     def fork(self) -> Columns:
         """An independent copy, for a fork of the state."""
         other = Columns()
-        other._columns = {key: column._replace(scores=column.scores.copy()) for key, column in self._columns.items()}
-        other._refusals = {key: each._replace(statuses=each.statuses.copy()) for key, each in self._refusals.items()}
+        self._mark = object()
+        other._columns, other._refusals = self._columns.copy(), self._refusals.copy()
         return other
 
     def refusals(self, name: str, filter_: NodeFilter, state: State) -> Mapping[str, Status] | None:
@@ -58,7 +62,7 @@ class Columns:
         if known is None or touched is None:
             statuses, nodes = {}, state.nodes
         else:
-            statuses = known.statuses
+            statuses = known.statuses if known.owner is self._mark else known.statuses.copy()
             for node_name in touched.nodes:
                 statuses.pop(node_name, None)
             nodes = [node for node_name in touched.nodes if (node := state.node(node_name)) is not None]
@@ -66,7 +70,7 @@ class Columns:
             status = filter_.filter(node)
             if status.code is not Code.SUCCESS:
                 statuses[node.name] = status
-        self._refusals[key] = _Refusals(state.generation, statuses)
+        self._refusals[key] = _Refusals(self._mark, state.generation, statuses)
         while len(self._refusals) > _KEPT:
             del self._refusals[next(iter(self._refusals))]
         return statuses
@@ -80,10 +84,10 @@ class Columns:
         touched = None if known is None else state.since(known.generation)
         scores: dict[str, int] = {}
         if known is not None and touched is not None:
-            scores = known.scores
+            scores = known.scores if known.owner is self._mark else known.scores.copy()
             for node_name in touched.nodes:
                 scores.pop(node_name, None)
-        self._columns[key] = _Column(state.generation, scores)
+        self._columns[key] = _Column(self._mark, state.generation, scores)
         while len(self._columns) > _KEPT:
             del self._columns[next(iter(self._columns))]
         for node in nodes:

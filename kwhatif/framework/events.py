@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import IntFlag, StrEnum
 from typing import NamedTuple, cast
 
-from kwhatif.matching.requests import pod_requests, stored_amounts
+from kwhatif.matching.requests import pod_requests, resource_nanos
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
@@ -136,7 +136,7 @@ def _uncordoned(old: Node, new: Node) -> bool:
 
 def _allocatable_changed(old: Node, new: Node) -> bool:
     before, after = old.status.allocatable, new.status.allocatable
-    return before != after and stored_amounts(before) != stored_amounts(after)
+    return before != after and resource_nanos(before) != resource_nanos(after)
 
 
 def _conditions(node: Node) -> dict[str, str]:

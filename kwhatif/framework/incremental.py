@@ -15,6 +15,7 @@ from typing import NamedTuple, Self
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.reference import is_reference
 from kwhatif.framework.status import SUCCESS, Status
+from kwhatif.model.node import Node
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.pod_row import PodRow
@@ -120,6 +121,15 @@ class Incremental:
         """
         raise NotImplementedError
 
+    def apply_node_change(self, before: Node, after: Node) -> bool:
+        """A node's taints or conditions are others, or it was cordoned or uncordoned.
+
+        Returns:
+            Whether what is said of other nodes is still what compiling anew would give; False: compile anew.
+        """
+        del before, after
+        return False
+
     def node_class(self, node: NodeInfo) -> Hashable:
         """Nodes of one class get the same verdict, evidence aside, or the same raw score.
 
@@ -222,6 +232,13 @@ def apply_pod_change(
     if plugin.reads < Reads.CLUSTER:
         return NO_DOMAINS
     return plugin.apply_pod_change(pod, node, amount) if isinstance(plugin, Incremental) else None
+
+
+def apply_node_change(plugin: NodeFilter | NodeScorer, before: Node, after: Node) -> bool:
+    """See `Incremental`."""
+    if plugin.reads < Reads.CLUSTER:
+        return True
+    return isinstance(plugin, Incremental) and plugin.apply_node_change(before, after)
 
 
 def node_class(plugin: NodeFilter | NodeScorer, node: NodeInfo) -> Hashable:

@@ -1,21 +1,17 @@
 """Scoring strategies of NodeResourcesFit: how good a node is, given how full its resources would be.
 
 (`pkg/scheduler/framework/plugins/noderesources/{least_allocated,most_allocated,requested_to_capacity_ratio}.go`,
-`plugins/helper/shape_score.go`.) All operands are non-negative, so that `//` is Go's division; where amounts are so
-large that this does not hold, `scoring_overflow` scores the node.
+`plugins/helper/shape_score.go`.) All operands are non-negative, so that `//` is Go's division.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
-from kwhatif.framework import scoring_overflow as overflow
 from kwhatif.framework.incremental import SignedScorer
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.resource_allocation import Entry, ResourceSpec, entries_signature
-from kwhatif.framework.scoring_overflow import ResourceScore
 from kwhatif.model.meta import Model
 from kwhatif.state.node_info import NodeInfo
 
@@ -44,11 +40,8 @@ class ScoringStrategy(Model):
     requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
 
 
-class Scoring(NamedTuple):
-    """How a strategy scores one resource: amounts of the usual size, and such that leave 64 bits."""
-
-    usual: ResourceScore
-    wide: ResourceScore
+#: Score of one resource, from what would be requested of it with the pod and what the node has (never 0).
+ResourceScore = Callable[[int, int], int]
 
 
 def least_allocated(requested: int, allocatable: int) -> int:
@@ -61,17 +54,14 @@ def most_allocated(requested: int, allocatable: int) -> int:
     return requested * MAX_NODE_SCORE // allocatable if requested <= allocatable else MAX_NODE_SCORE
 
 
-def requested_to_capacity_ratio(shape: Sequence[UtilizationShapePoint]) -> Scoring:
+def requested_to_capacity_ratio(shape: Sequence[UtilizationShapePoint]) -> ResourceScore:
     """The score that a broken line gives to the utilization, which is a whole percentage."""
     table = tuple(_on_line(shape, utilization) for utilization in range(101))
 
-    def usual(requested: int, allocatable: int) -> int:
+    def score(requested: int, allocatable: int) -> int:
         return table[requested * 100 // allocatable if requested <= allocatable else 100]
 
-    def wide(requested: int, allocatable: int) -> int:
-        return table[min(max(0, overflow.utilization(requested, allocatable)), 100)]
-
-    return Scoring(usual, wide)
+    return score
 
 
 def _on_line(shape: Sequence[UtilizationShapePoint], utilization: int) -> int:
@@ -93,17 +83,14 @@ class WeightedMean(SignedScorer):
 
     reads = Reads.PODS
 
-    def __init__(self, entries: Sequence[Entry], scoring: Scoring) -> None:
+    def __init__(self, entries: Sequence[Entry], score_of: ResourceScore) -> None:
         self._entries = entries
         self.signature = entries_signature(entries)
-        self._usual, self._wide = scoring
-        self._always_wide = any(entry.is_wide for entry in entries)
+        self._score_of = score_of
 
     def score(self, node: NodeInfo) -> int:
         """The raw score."""
-        if node.wide or self._always_wide:
-            return self._mean(overflow.terms(self._entries, node, self._wide))
-        score_of = self._usual
+        score_of = self._score_of
         total = weights = 0
         for requested, weight, usage, _ in self._entries:
             allocatable, used = usage(node)
@@ -111,9 +98,6 @@ class WeightedMean(SignedScorer):
                 total += score_of(used + requested, allocatable) * weight
                 weights += weight
         return total // weights if weights else 0
-
-    def _mean(self, terms: Sequence[overflow.Term]) -> int:
-        return overflow.mean(terms)
 
 
 class WeightedMeanOfPositive(WeightedMean):
@@ -124,9 +108,7 @@ class WeightedMeanOfPositive(WeightedMean):
 
     def score(self, node: NodeInfo) -> int:
         """The raw score."""
-        if node.wide or self._always_wide:
-            return super().score(node)
-        score_of = self._usual
+        score_of = self._score_of
         total = weights = 0
         for requested, weight, usage, _ in self._entries:
             allocatable, used = usage(node)
@@ -134,10 +116,6 @@ class WeightedMeanOfPositive(WeightedMean):
                 total += score * weight
                 weights += weight
         return _rounded(total, weights)
-
-    def _mean(self, terms: Sequence[overflow.Term]) -> int:
-        positive = [term for term in terms if term.score > 0]
-        return _rounded(sum(term.score * term.weight for term in positive), sum(term.weight for term in positive))
 
 
 def _rounded(total: int, weights: int) -> int:
@@ -156,6 +134,6 @@ def compile_strategy(strategy: ScoringStrategy) -> Callable[[Sequence[Entry]], N
 
 
 _SCORINGS = {
-    "LeastAllocated": Scoring(least_allocated, overflow.least_allocated),
-    "MostAllocated": Scoring(most_allocated, overflow.most_allocated),
+    "LeastAllocated": least_allocated,
+    "MostAllocated": most_allocated,
 }

@@ -10,7 +10,6 @@ from kwhatif.matching.requests import (
     MISSING_REQUESTS,
     Resources,
     is_pod_level_resource,
-    is_wide,
     pod_requests,
     to_resources,
 )
@@ -24,8 +23,6 @@ class PodResources(NamedTuple):
     requested: Resources
     nonzero_cpu: int
     nonzero_memory: int
-    #: Whether some of it is, see `is_wide`.
-    wide: bool
 
 
 def _compute(pod: Pod) -> PodResources:
@@ -35,9 +32,7 @@ def _compute(pod: Pod) -> PodResources:
         missing = {name: nanos for name, nanos in missing.items() if name not in requested}
     nonzero = pod_requests(pod, status_aware=True, missing=missing) if missing else requested
     nonzero_cpu, nonzero_memory = milli_value(nonzero.get(CPU, 0)), value(nonzero.get(MEMORY, 0))
-    resources = to_resources(requested)
-    wide = resources.is_wide or is_wide(nonzero_cpu, nonzero_memory)
-    return PodResources(resources, nonzero_cpu, nonzero_memory, wide)
+    return PodResources(to_resources(requested), nonzero_cpu, nonzero_memory)
 
 
 _by_shape: dict[object, PodResources] = {}

@@ -1,7 +1,7 @@
 """What a pod requests (`staging/src/k8s.io/component-helpers/resource/helpers.go`, `pkg/scheduler/framework/types.go`).
 
 Quantities are summed exactly, in nano-units, and converted once per pod: cpu to milli-CPU, everything else to whole
-units. A sum that 64 bits may not hold is made anew, in the form in which the scheduler makes it (`Scaled`).
+units.
 Objects are expected as the API server stores them (requests defaulted from limits, see `admission`).
 """
 
@@ -12,10 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from kwhatif.model.amount import LARGEST_PLAIN, as_scaled
 from kwhatif.model.pod import Container, ContainerStatus, Pod, PodSpec, pod_condition
-from kwhatif.model.quantity import QuantityText, ceil_to_milli, milli_value, parse_quantity, to_text, value
-from kwhatif.model.scaled import Scaled
+from kwhatif.model.quantity import QuantityText, ceil_to_milli, milli_value, parse_quantity, value
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -27,8 +25,6 @@ HUGEPAGES_PREFIX = "hugepages-"
 MISSING_REQUESTS = {CPU: 100 * 1_000_000, MEMORY: 200 * 1024 * 1024 * 1_000_000_000}
 
 Nanos = dict[str, int]
-#: How a resource list is read.
-Reader = Callable[[Mapping[str, QuantityText] | None], Nanos]
 
 
 class Resources(NamedTuple):
@@ -63,20 +59,6 @@ class Resources(NamedTuple):
         """The names of all resources of which there is some."""
         own = ((CPU, self.cpu), (MEMORY, self.memory), (EPHEMERAL_STORAGE, self.ephemeral), *self.scalars)
         return tuple(name for name, amount in own if amount > 0)
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether an amount is."""
-        return is_wide(self.cpu, self.memory, self.ephemeral, *(amount for _, amount in self.scalars))
-
-
-#: 16 TiB, or as many milli-CPU or devices.
-_WIDE = 2**44
-
-
-def is_wide(*amounts: int) -> bool:
-    """Whether one is negative (it wrapped around), or so large that thousands of them, times 100, leave 64 bits."""
-    return not 0 <= min(amounts) <= max(amounts) < _WIDE
 
 
 _QUALIFIED_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -114,20 +96,6 @@ def resource_nanos(resources: Mapping[str, QuantityText] | None) -> Nanos:
     return {name: ceil_to_milli(parse_quantity(text)) for name, text in resources.items()}
 
 
-def _resource_scaled(resources: Mapping[str, QuantityText] | None) -> Nanos:
-    return {name: as_scaled(text) for name, text in resources.items()} if resources else {}
-
-
-def stored_amounts(resources: Mapping[str, QuantityText] | None) -> Nanos:
-    """A resource list as the scheduler reads it."""
-    plain = resource_nanos(resources)
-    return _resource_scaled(resources) if _is_beyond(plain) else plain
-
-
-def _is_beyond(amounts: Nanos) -> bool:
-    return any(nanos > LARGEST_PLAIN for nanos in amounts.values())
-
-
 def add_into(total: Nanos, other: Mapping[str, int]) -> None:
     """`total += other`, per resource; what is alone stays as it is."""
     for name, nanos in other.items():
@@ -137,19 +105,18 @@ def add_into(total: Nanos, other: Mapping[str, int]) -> None:
 def max_into(total: Nanos, other: Mapping[str, int]) -> None:
     """`total = max(total, other)`, per resource."""
     for name, nanos in other.items():
-        known = total.get(name)
-        if known is None:
+        if name not in total or nanos > total[name]:
             total[name] = nanos
-        elif nanos > known:
-            total[name] = nanos.compared_with(known) if isinstance(nanos, Scaled) else nanos
 
 
-def _granted(pod: Pod, spec: Nanos, actuated: Nanos, allocated: Nanos) -> Nanos:
+def _granted(
+    pod: Pod, spec: Nanos, actuated: Mapping[str, QuantityText], allocated: Mapping[str, QuantityText] | None
+) -> Nanos:
     """The effective requests while a resize is under way: the largest of what is asked, actuated and allocated."""
     pending = pod_condition(pod, "PodResizePending")
     total = {} if pending is not None and pending.reason == "Infeasible" else dict(spec)
-    max_into(total, actuated)
-    max_into(total, allocated)
+    max_into(total, resource_nanos(actuated))
+    max_into(total, resource_nanos(allocated))
     return total
 
 
@@ -177,15 +144,15 @@ def aggregate(spec: PodSpec, amounts: Callable[[Container], Nanos]) -> Nanos:
     return total
 
 
-def _container_requests(pod: Pod, read: Reader, missing: Mapping[str, int] | None, *, status_aware: bool) -> Nanos:
+def _container_requests(pod: Pod, missing: Mapping[str, int] | None, *, status_aware: bool) -> Nanos:
     """`AggregateContainerRequests`: what the containers request together."""
     statuses = _resizable_statuses(pod) if status_aware else {}
 
     def request(container: Container) -> Nanos:
-        nanos = read(container.resources.requests)
+        nanos = resource_nanos(container.resources.requests)
         status = statuses.get(container.name)
         if status is not None and status.resources is not None:
-            nanos = _granted(pod, nanos, read(status.resources.requests), read(status.allocated_resources))
+            nanos = _granted(pod, nanos, status.resources.requests, status.allocated_resources)
         return {**missing, **nanos} if missing else nanos
 
     return aggregate(pod.spec, request)
@@ -212,28 +179,18 @@ def pod_requests(
 
     `missing` (nano-units) stands in for resources that a container does not name; an explicit zero stays.
     """
-    total = _requests(pod, resource_nanos, missing, status_aware=status_aware, pod_level=pod_level)
-    if not _is_beyond(total):
-        return total
-    scaled = {name: as_scaled(to_text(nanos)) for name, nanos in (missing or {}).items()}
-    return _requests(pod, _resource_scaled, scaled, status_aware=status_aware, pod_level=pod_level)
-
-
-def _requests(
-    pod: Pod, read: Reader, missing: Mapping[str, int] | None, *, status_aware: bool, pod_level: bool
-) -> Nanos:
-    total = _container_requests(pod, read, missing, status_aware=status_aware)
+    total = _container_requests(pod, missing, status_aware=status_aware)
     resources = pod.spec.resources
     if pod_level and resources is not None:
-        spec = read(resources.requests)
+        spec = resource_nanos(resources.requests)
         granted = pod.status.resources
         effective = spec
         if status_aware and granted is not None:
-            effective = _granted(pod, spec, read(granted.requests), read(pod.status.allocated_resources))
+            effective = _granted(pod, spec, granted.requests, pod.status.allocated_resources)
         for name in spec:
             if is_pod_level_resource(name):
                 total[name] = effective.get(name, 0)
-    add_into(total, read(pod.spec.overhead))
+    add_into(total, resource_nanos(pod.spec.overhead))
     return total
 
 

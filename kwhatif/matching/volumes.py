@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from kwhatif.matching.reach import Reach, affinity_reach
-from kwhatif.model.amount import stored
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.model.quantity import QuantityText, ceil_to_milli
+from kwhatif.model.quantity import QuantityText, ceil_to_milli, parse_quantity
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.model.volume import Volume
 
@@ -98,7 +97,7 @@ def capacity_of(volume: PersistentVolume) -> int:
 
 
 def _storage(amounts: Mapping[str, QuantityText]) -> int:
-    return ceil_to_milli(stored(amounts.get(STORAGE, 0)))  # rounded as the API server stores amounts
+    return ceil_to_milli(parse_quantity(amounts.get(STORAGE, 0)))  # rounded as the API server stores amounts
 
 
 def is_fully_bound(claim: PersistentVolumeClaim) -> bool:

@@ -11,18 +11,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Self
 
-from kwhatif.model.int64 import MAX_INT64
-from kwhatif.model.quantity import MICRO_PER_MILLI, NANO, QuantityText, ceil_to_milli, parse_quantity
-from kwhatif.model.scaled import NANO_SCALE, Scaled
+from kwhatif.model.quantity import NANO, QuantityText, ceil_to_milli, parse_quantity
 
 _DECIMAL, _BINARY, _EXPONENT = "decimal", "binary", "exponent"
 _DECIMAL_SUFFIXES = {-9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 _POWERS = {suffix: power for power, suffix in _DECIMAL_SUFFIXES.items()}
 _MILLI = -3
-#: As many decimal digits as an int64 holds for sure (`maxInt64Factors`).
-_INT64_DIGITS = 18
-#: Nano-units that fit into an int64 even as thousandths.
-LARGEST_PLAIN = MAX_INT64 * MICRO_PER_MILLI
 _BINARY_SUFFIXES = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
@@ -114,40 +108,3 @@ def _decimal_text(nanos: int, *, exponent: bool) -> str:
         return f"{nanos}e{power}" if power else str(nanos)
     # QUIRK: (suffix.go) there is no suffix beyond exa, and none is written: 1000E becomes 1.
     return f"{nanos}{_DECIMAL_SUFFIXES.get(power, '')}"
-
-
-def stored(quantity: QuantityText) -> int:
-    """The quantity as the scheduler reads it from the API server: plain nano-units, or `Scaled` if it may not fit.
-
-    Raises:
-        ValueError: the text is no quantity.
-    """
-    nanos = parse_quantity(quantity)
-    return nanos if abs(nanos) <= LARGEST_PLAIN else as_scaled(quantity)
-
-
-def stored_nanos(quantity: QuantityText) -> int:
-    """The same as plain nano-units, of whatever size."""
-    return int(stored(quantity))
-
-
-@lru_cache(maxsize=4096)
-def as_scaled(quantity: QuantityText) -> Scaled:
-    """The quantity in the form that the scheduler holds it in, once it was written and read by the API server.
-
-    Follows `ParseQuantity`: up to 18 digits are an int64, unless a binary suffix makes it (nearly) too large.
-    """
-    amount = parse_amount(quantity)
-    match = _PARTS.fullmatch(str(amount))
-    assert match is not None
-    digits, decimals, suffix = match.groups(default="")
-    sign = -1 if amount < 0 else 1
-    length = len(digits or "0") + len(decimals)
-    if suffix in _BINARY_SUFFIXES[1:]:
-        power = 10 * _BINARY_SUFFIXES.index(suffix)
-        if 15 - length - power * 3 // 10 - 1 >= 0:
-            return Scaled(sign * int(digits) << power, 0)
-    elif length <= _INT64_DIGITS:
-        power = _POWERS[suffix] if suffix in _POWERS else int(suffix[1:])
-        return Scaled(sign * int(digits + decimals or "0"), power - len(decimals))
-    return Scaled(parse_quantity(str(amount)), NANO_SCALE, unbounded=True)

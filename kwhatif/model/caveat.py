@@ -155,9 +155,20 @@ class ImagesNotCompared(_Caveat, tag="images-not-compared", kw_only=True):
 
 
 class FieldsNotCompared(_Caveat, tag="fields-not-compared", kw_only=True):
-    """A workload looks unchanged, but fields that no scheduling rule reads, such as `env`, may have changed."""
+    """A workload looks unchanged, but fields that no scheduling rule reads, such as `env`, may have changed.
+
+    `workload`, such as `Deployment shop/web`: of this one, the cluster has a field that the manifest does not have, and
+    nothing says whether it was applied before; `field` is its path, "" where a snapshot keeps digests only.
+    """
 
     missing: bool = True
+    workload: str = ""
+    field: str = ""
+
+    @property
+    def subject(self) -> str:
+        """The workload."""
+        return self.workload
 
 
 class VersionNotRead(_Caveat, tag="version-not-read", kw_only=True):
@@ -328,6 +339,13 @@ class DevicesNotModelled(_Caveat, tag="devices-not-modelled", kw_only=True):
     features: tuple[str, ...]
 
 
+class HugeAmounts(_Caveat, tag="huge-amounts", kw_only=True):
+    """Nodes have, or their pods request, more than 8 PiB of something: upstream's numbers may wrap around there."""
+
+    missing: bool = True
+    nodes: tuple[str, ...]
+
+
 class UnknownQuotaScope(_Caveat, tag="unknown-quota-scope", kw_only=True):
     """A ResourceQuota of a namespace that pods are made in has a scope that is not known: it counts for no pod."""
 
@@ -372,9 +390,24 @@ class ExtenderOddity(_Caveat, tag="extender-oddity", kw_only=True):
 
 
 class OtherVersion(_Caveat, tag="other-version", kw_only=True):
-    """The API server is of another version than the rules."""
+    """The cluster is of a version that is not modelled: the rules are those of the nearest one that is."""
 
     version: str
+    rules: str = ""
+
+
+class AssumedVersion(_Caveat, tag="assumed-version", kw_only=True):
+    """Nothing in the input says of which version the cluster is: the rules are those of the newest one."""
+
+    rules: str
+
+
+class GateNotModelled(_Caveat, tag="gate-not-modelled", kw_only=True):
+    """Feature gates were set by hand that no rule here asks about."""
+
+    gates: tuple[str, ...]
+
+    warns: ClassVar[bool | None] = True
 
 
 class NodeNameSet(_Caveat, tag="node-name-set", kw_only=True):
@@ -598,7 +631,18 @@ class VolumeProvisioned(_Caveat, tag="volume-provisioned", kw_only=True):
 
 
 class QueueNotSeen(_Caveat, tag="queue-not-seen", kw_only=True):
-    """The scheduler keeps its queue in memory: order and states are taken from what the pods say of themselves."""
+    """The scheduler keeps its queue in memory: order and states are taken from what the pods say of themselves.
+
+    `events`: and from Events, where there are any.
+    """
+
+    events: bool = False
+
+
+class ScheduledMeanwhile(_Caveat, tag="scheduled-meanwhile"):
+    """Events say that these pods were given a node after the pods were listed: they are taken to wait for one."""
+
+    pods: tuple[str, ...]
 
 
 Caveat = (
@@ -639,12 +683,15 @@ Caveat = (
     | AutoscalersNotRead
     | AutoscalerNotModelled
     | DevicesNotModelled
+    | HugeAmounts
     | UnknownQuotaScope
     | PluginNotModelled
     | ExtenderNotAsked
     | ExtenderBinds
     | ExtenderOddity
     | OtherVersion
+    | AssumedVersion
+    | GateNotModelled
     | NodeNameSet
     | Sampling
     | PreemptionSampling
@@ -676,6 +723,7 @@ Caveat = (
     | ClaimUnbound
     | VolumeProvisioned
     | QueueNotSeen
+    | ScheduledMeanwhile
 )
 
 

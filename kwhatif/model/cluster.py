@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.model.generation import next_generation, resume_after
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.overlay import Overlay
 from kwhatif.model.policy import PriorityClass
+from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.model.workload import Namespace
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
@@ -73,12 +75,18 @@ class Cluster:
         #: The same for what all forks started from, up to this generation: whichever makes it, makes it for all.
         self._of_origin: dict[Callable[[Cluster], Any], _Derived] = {}
         self._origin = 0
+        #: What was ever asked of `derived`, here or in a fork.
+        self._asked: dict[Callable[[Cluster], Any], tuple[type, ...]] = {}
         #: Kinds that could not be read; empty for a complete dump. Kind -> why.
         self.unread: dict[str, str] = {}
         #: The moment that this shows, RFC 3339; "" where the input does not say. Nothing here asks a clock.
         self.taken_at = ""
         #: Whether all else was asked for, so that a kind without objects has none. Of a plain dump nobody knows.
         self.is_whole = True
+        #: The feature gates that are on.
+        self.gates: Gates = BASE_GATES
+        #: What Events say of pods that wait, by key.
+        self.scheduling_events: Mapping[str, SchedulingEvents] = {}
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
             self.add(PriorityClass(metadata=ObjectMeta(name=name), value=value))
         for obj in objects:
@@ -158,7 +166,13 @@ class Cluster:
                 if max(generations, default=0) <= self._origin:
                     self._of_origin[build] = remembered
             self._derived[build] = remembered
+            self._asked[build] = kinds
         return cast("V", remembered.value)
+
+    def derive_all(self) -> None:
+        """Make here what any fork of this collection has asked for: later forks only have to keep it up."""
+        for build, kinds in list(self._asked.items()):
+            self.derived(build, *kinds)
 
     # --- the whole -----------------------------------------------------------------------------------
 
@@ -181,10 +195,12 @@ class Cluster:
         other._kinds = {kind: objects.fork() for kind, objects in self._kinds.items()}
         other._generations = self._generations.copy()
         other._derived = self._derived.copy()
-        other._of_origin, other._origin = self._of_origin, self._origin
+        other._of_origin, other._origin, other._asked = self._of_origin, self._origin, self._asked
         other.unread = self.unread.copy()
         other.taken_at = self.taken_at
         other.is_whole = self.is_whole
+        other.gates = self.gates
+        other.scheduling_events = self.scheduling_events
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """Labels of a namespace; one without an object has only its name label, as the API server would set it."""
@@ -196,7 +212,7 @@ class Cluster:
 
     def __getstate__(self) -> dict[str, object]:
         """What is derived is made anew elsewhere."""
-        return self.__dict__ | {"_derived": {}, "_of_origin": {}}
+        return self.__dict__ | {"_derived": {}, "_of_origin": {}, "_asked": {}}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

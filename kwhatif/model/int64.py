@@ -17,12 +17,6 @@ def fits(number: int) -> bool:
     return MIN_INT64 <= number <= MAX_INT64
 
 
-def divide(dividend: int, divisor: int) -> int:
-    """Go's division of two int64: truncated toward zero, where Python's `//` rounds down."""
-    quotient = abs(dividend) // abs(divisor)
-    return wrap(quotient if (dividend < 0) == (divisor < 0) else -quotient)
-
-
 def from_float(number: float) -> int:
     """A float64 as int64, truncated; what is out of range becomes the smallest, as on amd64."""
     return int(number) if -(2.0**63) <= number < 2.0**63 else MIN_INT64

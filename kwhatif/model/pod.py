@@ -318,11 +318,36 @@ class Pod(Model, tag_field="kind", tag="Pod"):
     status: PodStatus = PodStatus()
 
 
+class TemplateText(Model):
+    """A pod template as it was read, with what the model does not have: JSON, parsed only where two are compared."""
+
+    json: str = ""
+    #: What was applied before, by which apply finds out what a manifest no longer has: the template within
+    #: `kubectl.kubernetes.io/last-applied-configuration`, or kubectl's `managedFields` of it; both "": not known.
+    applied: str = ""
+    managed: str = ""
+
+
+class TemplateDigest(Model):
+    """What a snapshot keeps of a template instead: digests, by which another template can be compared with it."""
+
+    salt: str = ""
+    #: The digest of each field's path -> that of its value; and of each list whose entries have keys -> those.
+    fields: dict[str, str] = {}
+    orders: dict[str, tuple[str, ...]] = {}
+    #: The paths that were applied before; None: not known.
+    applied: tuple[str, ...] | None = None
+
+
 class PodTemplateSpec(Model):
     """`spec.template` of a workload."""
 
     metadata: PodMeta = PodMeta()
     spec: PodSpec = PodSpec()
+    text: TemplateText | None = field(name="kwhatif.dev/text", default=None)
+    digest: TemplateDigest | None = field(name="kwhatif.dev/digest", default=None)
+    #: Of one that differs from that of the cluster in nothing that the model has: what tells the two apart.
+    mark: str = field(name="kwhatif.dev/mark", default="")
 
 
 PreemptionPolicy = Literal["PreemptLowerPriority", "Never"]

@@ -3,6 +3,9 @@
 Follows `staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go`: anything finer than one nano-unit is rounded
 away from zero, and a value with a binary suffix is capped at ±(2^63-1) units. Sums and comparisons are then plain
 integer arithmetic; conversion to units or milli-units happens last, as upstream does it.
+
+What 64 bits cannot hold a hundred times counts as `MOST_UNITS`: upstream's products and sums wrap around there, which
+is not modelled (the report has a caveat from `LARGEST_EXACT` on).
 """
 
 from __future__ import annotations
@@ -10,14 +13,17 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from kwhatif.model.int64 import MAX_INT64, fits, wrap
-from kwhatif.model.scaled import Scaled
+from kwhatif.model.int64 import MAX_INT64
 
 #: A quantity as it stands in JSON or YAML: `"500m"`, `"1Gi"`, `2`, `0.5`.
 QuantityText = str | int | float
 
 NANO = 1_000_000_000
 MICRO_PER_MILLI = 1_000_000
+#: Whole numbers up to here are exact as floats, too: 8 PiB, or as many milli-CPU or devices.
+LARGEST_EXACT = 2**53
+#: 64 PiB, or as many milli-CPU or devices: no larger amount is reckoned with.
+MOST_UNITS = 2**56
 
 _SYNTAX = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]{1,9})")
@@ -70,25 +76,22 @@ def _exponent(suffix: str) -> int:
 
 def value(nanos: int) -> int:
     """Whole units, rounded away from zero (`Quantity.Value()`)."""
-    return _as_int64(nanos, NANO, 0)
+    return _rounded_up(nanos, NANO)
 
 
 def milli_value(nanos: int) -> int:
     """Thousandths, rounded away from zero (`Quantity.MilliValue()`)."""
-    return _as_int64(nanos, MICRO_PER_MILLI, -3)
+    return _rounded_up(nanos, MICRO_PER_MILLI)
 
 
-def _as_int64(nanos: int, unit: int, scale: int) -> int:
-    magnitude = -(-abs(nanos) // unit)
-    number = magnitude if nanos >= 0 else -magnitude
-    if fits(number):
-        return number
-    return nanos.to_int64(scale) if isinstance(nanos, Scaled) else wrap(number)
+def _rounded_up(nanos: int, unit: int) -> int:
+    magnitude = min(-(-abs(nanos) // unit), MOST_UNITS)
+    return magnitude if nanos >= 0 else -magnitude
 
 
 def ceil_to_milli(nanos: int) -> int:
     """Nano-units rounded to whole milli-units, as API defaulting stores resource lists."""
-    # Not bound to 64 bits as `milli_value` is: upstream rounds within the quantity, whatever its scale.
+    # Not bound as `milli_value` is: upstream rounds within the quantity, whatever its scale.
     rounded = -(-abs(nanos) // MICRO_PER_MILLI) * MICRO_PER_MILLI
     return rounded if nanos >= 0 else -rounded
 

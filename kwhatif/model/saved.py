@@ -9,6 +9,7 @@ import msgspec
 
 from kwhatif.model.caveat import Caveat, Remembered
 from kwhatif.model.meta import Model, ObjectMeta
+from kwhatif.model.scheduling_events import SchedulingEvents
 
 SAVED_API_VERSION = "kwhatif.dev/v1"
 
@@ -29,6 +30,8 @@ class SavedSnapshot(Model, tag_field="kind", tag="SavedSnapshot"):
     #: About how the cluster was read.
     caveats: tuple[dict[str, Any], ...] = ()
     anonymized: bool = False
+    #: `Cluster.scheduling_events`.
+    scheduling_events: dict[str, SchedulingEvents] = {}
 
     def recalled(self) -> Iterator[Caveat]:
         """The caveats; what another version wrote in words, or under a code that is not known, as it stands."""

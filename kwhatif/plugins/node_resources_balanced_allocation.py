@@ -1,6 +1,6 @@
 """NodeResourcesBalancedAllocation: prefers nodes whose resources the pod makes more evenly used.
 
-(`pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go`.)
+(`pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go`.) Up to 1.35: nodes that it leaves evenly used.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from kwhatif.framework.resource_allocation import (
 )
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status
-from kwhatif.matching.device_classes import device_classes_by_resource
+from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.matching.device_classes import classes_under
 from kwhatif.matching.requests import pod_requests, units
-from kwhatif.model.int64 import divide, from_float, wrap
 from kwhatif.model.meta import Model
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -36,27 +36,6 @@ class NodeResourcesBalancedAllocationArgs(Model):
     resources: tuple[ResourceSpec, ...] = ()
 
 
-class NodeResourcesBalancedAllocation:
-    """See the module."""
-
-    name: ClassVar[str] = "NodeResourcesBalancedAllocation"
-
-    def __init__(self, args: NodeResourcesBalancedAllocationArgs | None = None) -> None:
-        self._resources = (args.resources if args else ()) or DEFAULT_RESOURCES
-
-    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
-        """Compile the pod's request; a pod that requests none of the resources balances nothing."""
-        del nodes
-        requests = pod_requests(pod.pod, status_aware=True)
-        if not any(units(resource.name, requests.get(resource.name, 0)) for resource in self._resources):
-            return SKIP
-        return _Balance(compile_entries(self._resources, requests, snapshot.cluster, nonzero=False))
-
-    def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
-        """What the pod requests; where devices may stand behind that, it cannot be signed."""
-        return signers.resources(pod.pod, device_classes_by_resource(snapshot.cluster))
-
-
 class _Balance(SignedScorer):
     """50 to 100; about 75 where the pod does not change the balance."""
 
@@ -65,39 +44,67 @@ class _Balance(SignedScorer):
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
         self.signature = entries_signature(entries)
-        self._always_wide = any(entry.is_wide for entry in entries)
 
     def score(self, node: NodeInfo) -> int:
         """How much more balanced the node is with the pod than without."""
-        wide = node.wide or self._always_wide
         with_pod: list[float] = []
         without: list[float] = []
         for requested, _, usage, _ in self._entries:
             allocatable, used = usage(node)
             if allocatable:
                 asked = used + requested
-                if wide:
-                    with_pod.append(_fraction(wrap(asked), allocatable))
-                    without.append(_fraction(wrap(used), allocatable))
-                else:  # all of it fits into a float, and a quotient of whole numbers is one of floats
-                    with_pod.append(asked / allocatable if asked < allocatable else 1.0)
-                    without.append(used / allocatable if used < allocatable else 1.0)
+                # All of it fits into a float, so a quotient of whole numbers is one of floats.
+                with_pod.append(asked / allocatable if asked < allocatable else 1.0)
+                without.append(used / allocatable if used < allocatable else 1.0)
+        return self._scored(with_pod, without)
+
+    def _scored(self, with_pod: list[float], without: list[float]) -> int:
         half = MAX_NODE_SCORE // 2
-        improvement = half + _balance(with_pod) - _balance(without)
-        return half + (divide(wrap(improvement), 2) if wide else improvement // 2)
+        return half + (half + _balance(with_pod) - _balance(without)) // 2
 
 
-def _fraction(used: int, allocatable: int) -> float:
-    # Go converts both to float64 before it divides; Python's int / int would round once, not three times.
-    fraction = float(used) / float(allocatable)
-    return fraction if fraction <= 1 else 1.0
+class _BalanceItself(_Balance):
+    """0 to 100: how balanced the node is with the pod, whatever it was before (1.35: `balancedResourceScorer`)."""
+
+    def _scored(self, with_pod: list[float], without: list[float]) -> int:
+        del without
+        return _balance(with_pod)
+
+
+class NodeResourcesBalancedAllocation:
+    """See the module."""
+
+    name: ClassVar[str] = "NodeResourcesBalancedAllocation"
+
+    _scorer: ClassVar[type[_Balance]] = _Balance
+
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
+        self._gates = gates
+        self._resources = (args.resources if args else ()) or DEFAULT_RESOURCES
+
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """Compile the pod's request; a pod that requests none of the resources balances nothing."""
+        del nodes
+        requests = pod_requests(pod.pod, status_aware=True)
+        if not any(units(resource.name, requests.get(resource.name, 0)) for resource in self._resources):
+            return SKIP
+        return self._scorer(
+            compile_entries(self._resources, requests, snapshot.cluster, nonzero=False, gates=self._gates)
+        )
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
+        """What the pod requests; where devices may stand behind that, it cannot be signed."""
+        return signers.resources(pod.pod, classes_under(self._gates)(snapshot.cluster))
+
+
+class BalanceItself(NodeResourcesBalancedAllocation):
+    """The plugin up to 1.35."""
+
+    _scorer = _BalanceItself
 
 
 def _balance(fractions: Sequence[float]) -> int:
-    """100 where all resources are used alike; floats in upstream's order of operations.
-
-    QUIRK: (balanced_allocation.go) a sum of requests that wrapped around is negative, and the result without bounds.
-    """
+    """100 where all resources are used alike; floats in upstream's order of operations."""
     count = len(fractions)
     deviation = 0.0
     if count == 2:
@@ -105,8 +112,7 @@ def _balance(fractions: Sequence[float]) -> int:
     elif count > 2:
         mean = _sum(fractions) / count
         deviation = math.sqrt(_sum([(fraction - mean) * (fraction - mean) for fraction in fractions]) / count)
-    balance = (1 - deviation) * MAX_NODE_SCORE
-    return int(balance) if balance >= 0 else from_float(balance)
+    return int((1 - deviation) * MAX_NODE_SCORE)
 
 
 def _sum(terms: Sequence[float]) -> float:

@@ -36,9 +36,8 @@ class NodeUnschedulable:
     name: ClassVar[str] = "NodeUnschedulable"
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
-        """SKIP when no node is cordoned or the pod does not mind."""
-        if not any(node.spec.unschedulable for node in snapshot.shapes.representatives):
-            return SKIP
+        """SKIP for a pod that tolerates the taint."""
+        del snapshot
         if tolerated(UNSCHEDULABLE_TAINT, pod.pod.spec.tolerations):
             return SKIP
         return _NotCordoned()

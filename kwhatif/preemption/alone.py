@@ -57,7 +57,7 @@ class Alone:
             settle: what follows from what came of putting its pods back.
         """
         node = without.whole
-        if node.wide or self._cycle.nominated_on(node):
+        if self._cycle.nominated_on(node):
             return None
         answer = self._answer(without)
         for name, plugin in self._cycle.filters:

@@ -55,7 +55,6 @@ class Trial:
             is_relaxing(plugin)
             and plugin.reads is Reads.PODS
             and not self._crowded
-            and not self._before.wide
             and plugin.filter(self._before) is SUCCESS
         )
 

@@ -35,6 +35,13 @@ class ActiveQueue:
         self._events: deque[tuple[int, InFlightEvent]] = deque()
         self._number = 0
 
+    def fork(self) -> ActiveQueue:
+        """An independent queue with the same content."""
+        other = ActiveQueue()
+        other.queue.take_over(self.queue)
+        other._in_flight, other._events, other._number = self._in_flight.copy(), self._events.copy(), self._number
+        return other
+
     @property
     def in_flight(self) -> Iterable[str]:
         """UIDs of the pods that were popped, and are not done."""

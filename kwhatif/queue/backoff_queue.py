@@ -14,6 +14,12 @@ def align_to_window(time: int) -> int:
     return time - time % SECOND
 
 
+def backoff_end(failed: int, count: int, initial: int, most: int) -> int:
+    """The start of the second in which the backoff ends, after so many failures, the last of them at `failed`."""
+    shift = count - 1
+    return align_to_window(failed + (most if initial > most >> shift else initial << shift))
+
+
 class BackoffQueue:
     """podBackoffQ and podErrorBackoffQ. All times are nanoseconds."""
 
@@ -25,18 +31,21 @@ class BackoffQueue:
         #: Pods whose attempt ended with an error; never popped early.
         self.pod_error_backoff = Heap(self._by_expiration)
 
+    def fork(self) -> BackoffQueue:
+        """An independent queue with the same content."""
+        other = BackoffQueue(self._initial, self._most)
+        other.pod_backoff.take_over(self.pod_backoff)
+        other.pod_error_backoff.take_over(self.pod_error_backoff)
+        return other
+
     def backoff_time(self, info: QueuedPodInfo) -> int:
         """The start of the second in which the pod's backoff ends; 0 for one that never has to wait."""
         count = info.consecutive_errors_count or info.unschedulable_count
         if not self._most or not count:
             return 0
         if info.backoff_expiration is None:
-            info.backoff_expiration = align_to_window(info.timestamp + self._duration(count))
+            info.backoff_expiration = backoff_end(info.timestamp, count, self._initial, self._most)
         return info.backoff_expiration
-
-    def _duration(self, count: int) -> int:
-        shift = count - 1
-        return self._most if self._initial > self._most >> shift else self._initial << shift
 
     def is_backing_off(self, info: QueuedPodInfo, now: int) -> bool:
         """Whether the pod still has to wait. In the second in which its backoff ends it has."""

@@ -23,6 +23,12 @@ class Heap:
         self._entries: dict[str, _Entry] = {}
         self._number = 0
 
+    def take_over(self, other: Heap) -> None:
+        """Begin with the content of another heap of the same order: the records are independent."""
+        self._number = other._number
+        self._entries = {key: (order, number, info.fork()) for key, (order, number, info) in other._entries.items()}
+        self._heap = sorted(self._entries.values())
+
     def __len__(self) -> int:
         return len(self._entries)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -63,6 +64,12 @@ class QueueingHints:
         self._by_plugin: dict[str, set[ClusterEvent]] = {}
         for entry in (entry for entries in registrations.values() for entry in entries):
             self._by_plugin.setdefault(entry.plugin, set()).add(entry.event)
+
+    def fork(self, cluster: Cluster) -> QueueingHints:
+        """The same that look things up in another cluster; what is remembered does not depend on it."""
+        other = copy(self)
+        other._cluster = cluster
+        return other
 
     def is_of_interest(self, event: ClusterEvent) -> bool:
         """Whether anybody can make something of the event; what is of no interest is dropped at once."""

@@ -29,6 +29,13 @@ class Nominator:
         #: UID -> node.
         self._nodes: dict[str, str] = {}
 
+    def fork(self, lister: PodLister) -> Nominator:
+        """An independent one with the same nominations."""
+        other = Nominator(lister)
+        other._pods = {node: refs.copy() for node, refs in self._pods.items()}
+        other._nodes = self._nodes.copy()
+        return other
+
     @property
     def nominated(self) -> Mapping[str, Sequence[PodRef]]:
         """Node -> pods nominated to it, the oldest nomination first; nodes without any are left out."""

@@ -28,6 +28,12 @@ class QueueParts:
         #: Is shown every pod that an event brings back.
         self.woken: Callable[[QueuedPodInfo], None] | None = None
 
+    def _fork_parts(self, other: QueueParts, cluster: Cluster) -> None:
+        other.now = self.now
+        other.active, other.backoff = self.active.fork(), self.backoff.fork()
+        other.unschedulable = self.unschedulable.fork()
+        other.nominator = self.nominator.fork(pod_lister(cluster))
+
     def get(self, key: str) -> QueuedPodInfo | None:
         """The record of the pod with that key, if it waits in any part of the queue."""
         return self.active.queue.get(key) or self.backoff.get(key) or self.unschedulable.get(key)

@@ -19,6 +19,12 @@ class Preempting:
         #: UID of the preemptor -> key of its last victim, "" until that one's turn has come.
         self._last_victims: dict[str, str] = {}
 
+    def fork(self, lister: Callable[[str], Pod | None]) -> Preempting:
+        """An independent one that knows the same."""
+        other = Preempting(lister)
+        other._last_victims = self._last_victims.copy()
+        return other
+
     def start(self, uid: str) -> None:
         """The pod's preemption has begun: from now on it is not tried."""
         self._last_victims[uid] = ""

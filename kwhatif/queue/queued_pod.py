@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import msgspec
 
 from kwhatif.model.pod import Pod
@@ -42,6 +44,13 @@ class QueuedPodInfo(msgspec.Struct, eq=False):
     #: The PreEnqueue plugin that keeps it out of activeQ and backoffQ, "" if none does.
     gating_plugin: str = ""
     _template: bytes | None = None
+
+    def fork(self) -> QueuedPodInfo:
+        """An independent record."""
+        other = copy(self)
+        other.unschedulable_plugins = self.unschedulable_plugins.copy()
+        other.pending_plugins = self.pending_plugins.copy()
+        return other
 
     def update(self, pod_info: PodInfo) -> None:
         """The pod's object has changed."""

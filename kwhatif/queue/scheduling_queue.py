@@ -7,6 +7,7 @@ pod groups and asynchronous API calls are off. Times are nanoseconds since the e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import Protocol
 
 from kwhatif.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, ClusterEvent, pod_events
@@ -46,6 +47,17 @@ class SchedulingQueue(QueueParts):
         self._hints = QueueingHints({name: profile.registrations for name, profile in profiles.items()}, cluster)
         self._max_in_unschedulable_pods = options.max_in_unschedulable_pods
         self._witness = witness
+
+    def fork(self, profiles: Mapping[str, QueueProfile], cluster: Cluster) -> SchedulingQueue:
+        """An independent queue in which the same pods wait; `profiles` and `cluster` are those of a fork.
+
+        Nobody is shown what happens in it.
+        """
+        other = copy(self)
+        self._fork_parts(other, cluster)
+        other._profiles, other._hints = profiles, self._hints.fork(cluster)
+        other.woken = other._witness = None
+        return other
 
     # --- pods come, change and go -------------------------------------------------------------------------
 

@@ -116,6 +116,16 @@ class UnschedulablePods:
         self._places: dict[str, tuple[Cause, bytes]] = {}
         self._groups: dict[Cause, Group] = {}
 
+    def fork(self) -> UnschedulablePods:
+        """An independent pool with the same content, in the same order."""
+        other = UnschedulablePods()
+        forks = other._pods = {key: info.fork() for key, info in self._pods.items()}
+        other._places = self._places.copy()
+        for cause, group in self._groups.items():
+            other._groups[cause] = mine = Group()
+            mine.templates = {template: {key: forks[key] for key in pods} for template, pods in group.templates.items()}
+        return other
+
     def __len__(self) -> int:
         return len(self._pods)
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kwhatif.framework.extender import Oddity
 from kwhatif.model.caveat import (
     AdmissionNotAsked,
+    AssumedVersion,
     AutoscalerNotModelled,
     AutoscalersNotRead,
     Batching,
@@ -29,6 +30,8 @@ from kwhatif.model.caveat import (
     ExtenderOddity,
     FieldIgnored,
     FieldsNotCompared,
+    GateNotModelled,
+    HugeAmounts,
     ImagesNotCompared,
     Lacking,
     LeftOutOfStory,
@@ -69,6 +72,7 @@ from kwhatif.model.caveat import (
     ReplicaSetsInferred,
     ReplicasKept,
     Sampling,
+    ScheduledMeanwhile,
     SchedulerConfigLeftOut,
     ServiceAccountsNotChecked,
     SomeNamespaces,
@@ -89,7 +93,7 @@ from kwhatif.model.caveat import (
 )
 from kwhatif.policy.words import listed
 from kwhatif.render.amounts import duration, plural, some
-from kwhatif.report import KUBERNETES_VERSION, FindingRow, Report
+from kwhatif.report import FindingRow, Report
 from kwhatif.sources.resources import by_group
 from kwhatif.sources.unbuilt import BUILD
 from kwhatif.whatif.inventory import Inventory
@@ -189,20 +193,14 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case BudgetComputed() | BudgetNotComputed():
             return _budget(caveat)
         case NoImages():
-            return (
-                "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and a"
-                " workload of which only images change counts as unchanged"
-            )
+            return "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken"
         case ImagesNotCompared():
             return (
                 "the input holds no images: a workload of which nothing but the image changes counts as unchanged"
                 " (save snapshots with --images)"
             )
         case FieldsNotCompared():
-            return (
-                "of templates only what scheduling reads is compared: a workload in which only env, commands or"
-                " annotations change counts as unchanged, though its pods would be replaced"
-            )
+            return _not_compared(caveat)
         case VersionNotRead(kind=kind, count=count):
             return f"{kind} left out, {plural(count, 'object')}: this version is not read"
         case SomeNamespaces():
@@ -262,6 +260,8 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             return _autoscaler(caveat)
         case DevicesNotModelled(features=features):
             return f"devices have {listed(features)}, not modelled: answers about pods that claim devices may be wrong"
+        case HugeAmounts(nodes=nodes):
+            return f"{plural(len(nodes), 'node')}: more than 8 PiB of a resource, where 64-bit limits are not modelled"
         case UnknownQuotaScope(quota=quota, scope=scope):
             return f"ResourceQuota {quota} has scope {scope}, which is not known: the quota counts for no pod"
         case PluginNotModelled(plugin=plugin):
@@ -274,11 +274,18 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case ExtenderOddity():
             asked = f"extender {caveat.extender}, asked to {caveat.verb} for {some(list(caveat.pods))}"
             return f"{asked}, {_deed(caveat, Oddity(caveat.oddity))}"
-        case OtherVersion(version=version):
+        case OtherVersion(version=version, rules=rules):
             return (
-                f"the cluster's API server is version {version}: judged by the rules of {KUBERNETES_VERSION}, from"
+                f"the cluster is of version {version}, which is not modelled: judged by the rules of {rules}, from"
                 " which its scheduler may differ"
             )
+        case AssumedVersion(rules=rules):
+            return (
+                f"nothing says of which version the cluster is: judged by the rules of {rules}, the newest;"
+                " --kubernetes-version says it"
+            )
+        case GateNotModelled(gates=gates):
+            return f"feature gates that were set and are not modelled change nothing here: {some(list(gates))}"
         case NodeNameSet(pods=pods):
             if len(pods) == 1:
                 return (
@@ -383,11 +390,12 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
                 " between them, it ranks the nodes anew, and another one may be taken"
             )
         case PendingAsleep(pods=pods):
-            are, them, they = ("is", "it", "it") if len(pods) == 1 else ("are", "them", "they")
+            are, them, they = ("is", "it", "the pod") if len(pods) == 1 else ("are", "them", "the pods")
             return (
-                f"{plural(len(pods), 'pending pod')} ({some(list(pods))}) {are} left out: the scheduler has found"
-                f" no node for {them}, and waits for an event or five minutes; {they} may then take room"
-                " that is free now"
+                f"{plural(len(pods), 'pending pod')} ({some(list(pods))}) {are} left out: the scheduler has found no"
+                f" node for {them}, and tries {them} again after five minutes, or earlier when an event may help;"
+                f" {they} may then take room that is free now. Whether evictions, rollouts, and claims made for new"
+                " pods are such an event is not judged"
             )
         case OneOfEqualPods(workload=workload, count=count):
             return f"{workload} makes {count} equal pods, of which one is judged alone"
@@ -399,12 +407,25 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
                 f"PersistentVolumeClaim {claim} is bound at once, as StorageClass {storage_class} says: it is assumed"
                 f" that {provisioner} provisions its volume, {reach}"
             )
-        case QueueNotSeen():
-            return (
-                "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of"
-                " their age, and whom it has rejected is taken from the condition PodScheduled"
-            )
+        case QueueNotSeen(events=events):
+            return _queue_not_seen(events=events)
+        case ScheduledMeanwhile(pods=pods):
+            were = "was" if len(pods) == 1 else "were"
+            return f"Events show that {some(list(pods))} {were} given a node after pods were listed: taken as pending"
     assert_never(caveat)
+
+
+def _queue_not_seen(*, events: bool) -> str:
+    if events:
+        return (
+            "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of"
+            " their last attempts that Events show, or else of their age; Events are kept for an hour, and repeated"
+            " ones are written up to half an hour late, so pods may have been tried more often, and later"
+        )
+    return (
+        "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of"
+        " their age, and whom it has rejected is taken from the condition PodScheduled"
+    )
 
 
 #: What a story leaves out.
@@ -447,6 +468,19 @@ def _budget(caveat: BudgetComputed | BudgetNotComputed) -> str:
     return (
         f"{start} {caveat.allowed} of {caveat.expected} pods may be disrupted ({caveat.healthy} are healthy,"
         f" {caveat.desired} must be)"
+    )
+
+
+def _not_compared(caveat: FieldsNotCompared) -> str:
+    if not caveat.workload:
+        return (
+            "the input does not hold whole templates, so only what scheduling reads is compared: a workload in which"
+            " only env, commands or annotations change counts as unchanged, though its pods would be replaced"
+        )
+    name = f"has {caveat.field.lstrip('.')}" if caveat.field else "has a field"
+    return (
+        f"the template of {caveat.workload} {name}, and the manifest does not; it is assumed to stay, since the input"
+        " does not show whether it was applied before (kubectl.kubernetes.io/last-applied-configuration)"
     )
 
 

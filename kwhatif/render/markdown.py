@@ -12,6 +12,7 @@ from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
+from kwhatif.render.markdown_capacity import capacity_parts
 from kwhatif.render.markdown_deschedule import deschedule_parts
 from kwhatif.render.markdown_queue import queue_parts
 from kwhatif.render.markdown_story import story_parts
@@ -21,6 +22,7 @@ from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_se
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
+from kwhatif.render.scenario_files import scenarios_parts
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
 from kwhatif.report import Decision, Report, WorkloadRow
@@ -34,12 +36,16 @@ _VERDICTS = {"pass": "✅ The gate passes", "warn": "⚠️ The gate passes, wit
 
 def to_markdown(report: Report) -> str:
     """A heading with the verdict, a table, the findings; everything from manifests and cluster is inert."""
-    if report.story is not None and not report.is_judged:
+    if report.scenarios:
+        parts = scenarios_parts(report)
+    elif report.story is not None and not report.is_judged:
         parts = story_parts(report.story)
     elif report.queue is not None:
         parts = queue_parts(report.queue)
     elif report.deschedule is not None:
         parts = deschedule_parts(report.deschedule)
+    elif report.capacity is not None:
+        parts = capacity_parts(report, report.capacity)
     else:
         parts = _with_aftermath(report, _gate(report) if report.command == "gate" else _decisions(report))
     return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.render.markdown_text import MAX_ROWS, SIGNS, cell, code, prose, rows_of
-from kwhatif.render.queue import STATES, headline, headline_after, now, still_waits, then, woken_by, worth_saying
+from kwhatif.render.queue import (
+    STATES,
+    headline,
+    headline_after,
+    history,
+    now,
+    still_waits,
+    then,
+    woken_by,
+    worth_saying,
+)
 from kwhatif.render.wakeups import wake_up_sentence
 from kwhatif.report import AfterEditsRow, QueuedPodRow, QueueRow
 
@@ -23,6 +33,8 @@ def queue_parts(row: QueueRow) -> Iterator[str]:
     yield from rows_of(header, (_after(pod, pod.after) if pod.after else _before(pod) for pod in row.pods))
     for pod in row.pods[:MAX_ROWS]:
         if pod.wake_ups and still_waits(pod):
+            if said := history(pod):
+                yield from ("", f"{code(pod.pod)}: {prose(said)}")
             yield from ("", f"What would wake {code(pod.pod)}, the most likely first:", "")
             yield from (f"- {prose(wake_up_sentence(wake_up))}" for wake_up in worth_saying(pod.wake_ups))
 

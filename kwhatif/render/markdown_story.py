@@ -16,6 +16,16 @@ def story_parts(story: Story) -> Iterator[str]:
     """A heading with the verdict, what is different, who is gone, who waits."""
     mark, _ = sign(story)
     yield f"### {_MARKS[mark]} {prose(headline(story))}"
+    yield from story_details(story)
+    yield from ("", prose(f"Assumed: {'; '.join(story.assumptions)}."))
+
+
+def story_details(story: Story) -> Iterator[str]:
+    """What is different, who does not go, who is gone, who waits, and what would end it."""
+    if story.blocked:
+        yield ""
+        blocked = ((cell(row.pod), prose(row.why), prose(row.remedy or "-")) for row in story.blocked)
+        yield from rows_of(("Blocked", "Why", "What helps"), blocked)
     different = [row for row in story.workloads if is_different(row) or row.pending]
     if different:
         yield ""
@@ -37,4 +47,3 @@ def story_parts(story: Story) -> Iterator[str]:
         yield from ("", prose(runs_title(story.runs)), "")
         facts = ((prose(number), prose(said)) for number, said in fact_rows(story.runs))
         yield from rows_of(("In runs", "What"), facts)
-    yield from ("", prose(f"Assumed: {'; '.join(story.assumptions)}."))

@@ -119,7 +119,7 @@ def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[
             return not pods.isdisjoint(caveat.pods)
         match caveat:
             case FieldsNotCompared():
-                return row.update == "unchanged"
+                return row.update in ("unchanged", "scaled") and caveat.subject in ("", row.name)
             case NoBudgets():
                 return row.preempting > 0
             case NoPriorityClasses():

@@ -70,7 +70,9 @@ def headline(row: QueueRow) -> str:
 
 
 def _table(rows: Sequence[QueuedPodRow], detail: Detail) -> RenderableType:
-    made = table("#", "POD", "PRIORITY", "AGE", "STATE", "REJECTED BY", "NOW", right=("#", "PRIORITY"))
+    events = any(row.attempts for row in rows)
+    heads = ("#", "POD", "PRIORITY", "AGE", *(["TRIED"] if events else []), "STATE", "REJECTED BY", "NOW")
+    made = table(*heads, right=("#", "PRIORITY"))
     for row in rows:
         sign, style = SIGNS[row.outcome]
         made.add_row(
@@ -78,11 +80,28 @@ def _table(rows: Sequence[QueuedPodRow], detail: Detail) -> RenderableType:
             text(row.pod),
             text(row.priority),
             text(age(row.created, detail.now)),
+            *([text(tried(row, detail.now))] if events else []),
             text(STATES[row.state]),
             text(", ".join(row.rejected_by)),
             text(f"{sign} {detail.names.cut(now(row))}", style),
         )
     return made
+
+
+def tried(row: QueuedPodRow, now: int) -> str:
+    """`40s (x17)`, as kubectl shows Events: the last attempt that is known, and how many there were."""
+    return f"{age(row.last_attempt, now)} (x{row.attempts})" if row.attempts else ""
+
+
+def history(row: QueuedPodRow, now: int | None = None) -> str:
+    """What Events say of its attempts, in sentences; with a time instead of an age where there is no clock."""
+    evicted = f"It has evicted {some(list(row.evicted))}." if row.evicted else ""
+    if not row.attempts:
+        return evicted
+    times = "once" if row.attempts == 1 else f"{row.attempts} times"
+    last = f"at {row.last_attempt}" if now is None else f"{age(row.last_attempt, now)} ago"
+    backoff = f"; it backs off until {row.backoff_ends}" if row.backoff_ends else ""
+    return f"Tried at least {times}, the last known attempt {last}{backoff}. {evicted}".rstrip()
 
 
 def headline_after(row: QueueRow) -> str:
@@ -178,6 +197,8 @@ def worth_saying(wake_ups: Sequence[WakeUpRow]) -> list[WakeUpRow]:
 
 def _explained(row: QueuedPodRow, decision: Decision, report: Report, detail: Detail) -> Iterator[RenderableType]:
     yield verdict(decision, report, detail.names)
+    if said := history(row, detail.now):
+        yield indented(text(said, FAINT))
     if row.wake_ups:
         yield indented(text("What would wake it, the most likely first:"))
         for wake_up in worth_saying(row.wake_ups):

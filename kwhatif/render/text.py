@@ -64,9 +64,10 @@ class _Fitted(Table):
         yield from super().__rich_console__(console, options)
 
     def _stacked(self) -> Iterator[RenderableType]:
-        """The first column that has a header is the title of its row, after the signs before it."""
+        """The first column with a header is the title of its row, after the signs and numbers before it."""
         headers = [str(column.header) for column in self.columns]
-        title = next((index for index, header in enumerate(headers) if header), 0)
+        named = (index for index, column in enumerate(self.columns) if headers[index] and column.justify == "left")
+        title = next(named, 0)
         yield ""
         for row in zip(*(column.cells for column in self.columns), strict=True):
             cells = [cell if isinstance(cell, Text) else Text(str(cell)) for cell in row]

@@ -7,6 +7,7 @@ the seed makes of each occasion: the same seed, the same choices. Nothing is dra
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from hashlib import blake2b
 
 #: How many different shares there are.
@@ -27,6 +28,12 @@ class Chance:
     def is_convention(self) -> bool:
         """Whether there is no seed."""
         return self.seed is None
+
+    def fork(self) -> Chance:
+        """An independent one that has come as far."""
+        other = copy(self)
+        other.choices = self.choices.copy()
+        return other
 
     def note(self, what: str) -> None:
         """There was a choice."""

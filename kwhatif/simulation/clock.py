@@ -27,6 +27,12 @@ class Clock:
         #: Seconds since the start.
         self.now = 0.0
 
+    def fork(self) -> Clock:
+        """Another clock that shows the same time."""
+        other = Clock(self._start)
+        other.now = self.now
+        return other
+
     @property
     def nanoseconds(self) -> int:
         """The present, since the epoch."""
@@ -76,6 +82,12 @@ class Agenda(Generic[T]):
     def __init__(self) -> None:
         self._heap: list[tuple[float, str, int, T, float]] = []
         self._count = 0
+
+    def fork(self) -> Agenda[T]:
+        """An independent agenda with the same items."""
+        other: Agenda[T] = Agenda()
+        other._heap, other._count = self._heap.copy(), self._count
+        return other
 
     def put(self, time: float, order: str, item: T, now: float) -> None:
         """Something is due at that time; `now`: when that became clear."""

@@ -47,6 +47,12 @@ class History:
         #: By UID.
         self.gone: dict[str, Gone] = {}
 
+    def fork(self) -> History:
+        """An independent history of the same past."""
+        other = History()
+        other.events, other.gone = self.events.copy(), self.gone.copy()
+        return other
+
     def note(self, event: Event) -> int:
         """Write it down; returns its id."""
         self.events.append(event)

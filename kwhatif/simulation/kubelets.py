@@ -6,6 +6,7 @@ Here the second and the third are made to happen, as are start and readiness.
 
 from __future__ import annotations
 
+from copy import copy
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -51,6 +52,14 @@ class Kubelets:
         world.watchers.append(self._observe)
         for pod in world.state.cluster.all(Pod).values():
             self._take_over(pod)
+
+    def fork(self, world: World) -> Kubelets:
+        """The same kubelets in a fork of the world."""
+        other = copy(self)
+        other._world, other._agenda, other._last = world, self._agenda.fork(), self._last.fork()
+        other._missed = {node: missed.copy() for node, missed in self._missed.items()}
+        world.watchers.append(other._observe)
+        return other
 
     def next(self) -> float | None:
         """When the next thing is due."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 
 import msgspec
 
@@ -60,6 +61,13 @@ class Loops:
         self._sum = 0
         self._seen: dict[int, _Seen] = {}
         world.watchers.append(self._observe)
+
+    def fork(self, world: World) -> Loops:
+        """The same of a fork of the world."""
+        other = copy(self)
+        other._world, other._seen = world, {mark: copy(seen) for mark, seen in self._seen.items()}
+        world.watchers.append(other._observe)
+        return other
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         del event

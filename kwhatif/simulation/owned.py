@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from typing import Any
 
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.drawers import Drawers
 from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
@@ -24,7 +26,7 @@ class Owned:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         #: By place the keys of the objects, and the UID by which each names its owner.
-        self._keys: dict[_Place, dict[str, str]] = {}
+        self._keys: Drawers[_Place, dict[str, str]] = Drawers(dict.copy)
         #: Places whose keys are not in order yet.
         self._unsorted: set[_Place] = set()
         #: By key, those that have gone: their pods, which go after them, were their Deployments'.
@@ -36,8 +38,19 @@ class Owned:
                     owner = controller_of(obj.metadata)
                     if owner is not None:
                         place = owner.kind, obj.metadata.namespace, owner.name, kind
-                        self._keys.setdefault(place, {})[key_of(obj)] = owner.uid
-        self._unsorted.update(self._keys)
+                        self._at(place)[key_of(obj)] = owner.uid
+        self._unsorted.update(self._keys.keys())
+
+    def fork(self, cluster: Cluster) -> Owned:
+        """The same of a fork of the cluster."""
+        other = copy(self)
+        other._cluster, other._keys = cluster, self._keys.fork()
+        other._unsorted, other.gone = self._unsorted.copy(), self.gone.copy()
+        return other
+
+    def _at(self, place: _Place) -> dict[str, str]:
+        keys = self._keys.own(place)
+        return self._keys.put(place, {}) if keys is None else keys
 
     def changed(self, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
         """An object has come, changed or gone."""
@@ -48,18 +61,19 @@ class Owned:
         if old == new:
             return
         if old is not None and before is not None:
-            self._keys.get(old[0], {}).pop(key_of(before), None)
+            self._at(old[0]).pop(key_of(before), None)
         if new is not None and after is not None:
-            self._keys.setdefault(new[0], {})[key_of(after)] = new[1]
+            self._at(new[0])[key_of(after)] = new[1]
 
     def count(self, owner: KubernetesObject, kind: type) -> int:
         """How many there are."""
         meta = owner.metadata
-        return len(self._keys.get((type(owner).__name__, meta.namespace, meta.name, kind), ()))
+        return len(self._keys.get((type(owner).__name__, meta.namespace, meta.name, kind)) or ())
 
     def pods_by_owner(self) -> Iterator[tuple[tuple[str, str, str], Mapping[str, str]]]:
         """By kind, namespace and name of the controller: the keys of its pods, each with the UID that it names."""
-        return ((place[:3], keys) for place, keys in self._keys.items() if place[3] is Pod)
+        places = sorted(place[:3] for place in set(self._keys.keys()) if place[3] is Pod)
+        return ((place, self._keys.get((*place, Pod)) or {}) for place in places)
 
     def of(self, owner: KubernetesObject, kind: type) -> list[Any]:
         """The objects of that kind that `owner` controls."""
@@ -71,7 +85,7 @@ class Owned:
         objects: Mapping[str, Any] = self._cluster.all(kind)
         if place in self._unsorted:
             self._unsorted.discard(place)
-            keys = self._keys[place] = {key: keys[key] for key in _in_order(keys, objects)}
+            keys = self._keys.put(place, {key: keys[key] for key in _in_order(keys, objects)})
         # UIDs decide where both sides have one; hand-written objects have none.
         uid = meta.uid
         return [objects[key] for key, theirs in keys.items() if not uid or not theirs or theirs == uid]

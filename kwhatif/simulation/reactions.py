@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from typing import NamedTuple
 
 from kwhatif.controllers.contract import Controller, Create, Outcome
@@ -44,6 +45,15 @@ class Reactions:
         #: Of keys whose last write was refused: the generation of the state then. Before it changes, trying is in vain.
         self._refused: dict[tuple[int, str], int] = {}
         world.watchers.append(self._observe)
+
+    def fork(self, world: World) -> Reactions:
+        """The same controllers, as far as they are, in a fork of the world."""
+        other = copy(self)
+        other._world = world
+        other._due, other._timers = [due.copy() for due in self._due], self._timers.fork()
+        other._again, other._vain, other._refused = self._again.copy(), self._vain.copy(), self._refused.copy()
+        world.watchers.append(other._observe)
+        return other
 
     def start(self) -> None:
         """Every controller looks at everything once, as after a restart.

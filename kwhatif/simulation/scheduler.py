@@ -7,6 +7,7 @@ nanoseconds since the epoch, each a little later than the one before, so that no
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import cast
 
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from kwhatif.queue.event_handlers import EventHandlers
 from kwhatif.queue.failure import FailedAttempt, handle_failure
 from kwhatif.queue.nominator import pod_lister
 from kwhatif.queue.preempting import Preempting
-from kwhatif.queue.profiles import queue_profile
+from kwhatif.queue.profiles import fork_profile, queue_profile
 from kwhatif.queue.queued_pod import QueuedPodInfo
 from kwhatif.queue.scheduling_queue import SchedulingQueue
 from kwhatif.simulation.clock import SECOND
@@ -42,17 +43,22 @@ class Scheduler:
 
     def __init__(self, world: World, profiles: Mapping[str, Profile]) -> None:
         self._world = world
+        self._profiles = profiles
         cluster = world.state.cluster
         self._lister = pod_lister(cluster)
         self._preempting = Preempting(self._lister)
-        queues = {name: queue_profile(profile, world.state, self._preempting) for name, profile in profiles.items()}
+        self._queues = {
+            name: queue_profile(profile, world.state, self._preempting) for name, profile in profiles.items()
+        }
+        self._cycles = Cycles()
         #: A pod that was popped is not asked again whether it may enter the queue.
-        cycles = Cycles()
         self._caches = {
-            name: BatchCache(replace(profile, pre_enqueue=()), world.state, cycles, scored=False, choose=self._choose)
+            name: BatchCache(
+                replace(profile, pre_enqueue=()), world.state, self._cycles, scored=False, choose=self._choose
+            )
             for name, profile in profiles.items()
         }
-        self.queue = SchedulingQueue(queues, cluster)
+        self.queue = SchedulingQueue(self._queues, cluster)
         self._handlers = EventHandlers(self.queue, profiles.keys(), self)
         self._ticks = 0
         self._ago = _LONG_AGO * SECOND
@@ -68,6 +74,27 @@ class Scheduler:
                 self.queue.add(info)
         self.queue.woken = self._woken
         world.watchers.append(self._observe)
+
+    def fork(self, world: World) -> Scheduler:
+        """The same in a fork of the world: the same pods wait, and what is known of signatures is shared."""
+        other = copy(self)
+        state = world.state
+        other._world, other._lister = world, pod_lister(state.cluster)
+        other._preempting = self._preempting.fork(other._lister)
+        cycles = Cycles()
+        cycles.number = self._cycles.number
+        other._cycles = cycles
+        other._caches = {name: cache.fork(state, cycles, choose=other._choose) for name, cache in self._caches.items()}
+        other._queues = {
+            name: fork_profile(known, self._profiles[name], state, other._preempting)
+            for name, known in self._queues.items()
+        }
+        other.queue = self.queue.fork(other._queues, state.cluster)
+        other._handlers = EventHandlers(other.queue, self._profiles.keys(), other)
+        other.messages, other._causes = self.messages.copy(), self._causes.copy()
+        other.queue.woken = other._woken
+        world.watchers.append(other._observe)
+        return other
 
     def begin(self) -> None:
         """What was pending at the start has been tried: from now on times are what they are."""

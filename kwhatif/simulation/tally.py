@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from copy import copy
 
 import msgspec
 
@@ -20,6 +21,8 @@ from kwhatif.simulation.world import World
 class Standing(msgspec.Struct):
     """Of one workload: pods that are neither terminating nor over."""
 
+    #: The tally that may change it.
+    owner: object = None
     nodes: Counter[str] = msgspec.field(default_factory=Counter)
     pending: int = 0
     ready: int = 0
@@ -27,12 +30,13 @@ class Standing(msgspec.Struct):
     ready_lowest: int = 0
     terminating: int = 0
 
-    def copy(self) -> Standing:
+    def copy(self, owner: object = None) -> Standing:
         """As it is now."""
-        return Standing(Counter(self.nodes), self.pending, self.ready, self.ready_lowest, self.terminating)
+        nodes = Counter(self.nodes)
+        return Standing(owner, nodes, self.pending, self.ready, self.ready_lowest, self.terminating)
 
 
-class BudgetStanding(msgspec.Struct):
+class BudgetStanding(msgspec.Struct, frozen=True):
     """Of one budget: how many disruptions it allows."""
 
     allowed: int
@@ -49,6 +53,7 @@ class Tally:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._mark = object()
         self._roots: dict[tuple[str, str, str, str], str] = {}
         self.workloads: dict[str, Standing] = {}
         self.budgets: dict[str, BudgetStanding] = {}
@@ -65,6 +70,15 @@ class Tally:
         self.budgets_before = {key: each.allowed for key, each in self.budgets.items()}
         world.watchers.append(self._observe)
 
+    def fork(self, world: World) -> Tally:
+        """The same of a fork of the world."""
+        other = copy(self)
+        self._mark, other._mark = object(), object()
+        other._world, other._roots, other._touched = world, self._roots.copy(), self._touched.copy()
+        other.workloads, other.budgets = self.workloads.copy(), self.budgets.copy()
+        world.watchers.append(other._observe)
+        return other
+
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         del event
         if isinstance(before, Pod):
@@ -76,13 +90,11 @@ class Tally:
 
     def _note(self, budget: PodDisruptionBudget) -> None:
         allowed, short = _allowed(budget), _short(budget)
-        healthy = _healthy(budget)
-        standing = self.budgets.setdefault(key_of(budget), BudgetStanding(allowed, allowed, 0, short, healthy))
-        standing.allowed = allowed
-        standing.lowest = min(standing.lowest, allowed)
-        standing.most_healthy = max(standing.most_healthy, healthy)
-        lost = standing.most_healthy - healthy
-        standing.overrun = max(standing.overrun, min(short - standing.short, lost))
+        healthy, key = _healthy(budget), key_of(budget)
+        before = self.budgets.get(key) or BudgetStanding(allowed, allowed, 0, short, healthy)
+        most = max(before.most_healthy, healthy)
+        overrun = max(before.overrun, min(short - before.short, most - healthy))
+        self.budgets[key] = BudgetStanding(allowed, min(before.lowest, allowed), overrun, before.short, most)
 
     def root(self, pod: Pod) -> str:
         """The workload of the pod; a bare one is its own."""
@@ -101,9 +113,7 @@ class Tally:
             return
         name = self.root(pod)
         self._touched.add(name)
-        standing = self.workloads.get(name)
-        if standing is None:
-            standing = self.workloads[name] = Standing()
+        standing = self._own(name)
         if pod.metadata.deletion_timestamp is not None:
             standing.terminating += amount
             return
@@ -116,10 +126,19 @@ class Tally:
         if is_ready(pod):
             standing.ready += amount
 
+    def _own(self, name: str) -> Standing:
+        """The standing of the workload, to be changed."""
+        standing = self.workloads.get(name)
+        if standing is None:
+            standing = self.workloads[name] = Standing(self._mark)
+        elif standing.owner is not self._mark:
+            standing = self.workloads[name] = standing.copy(self._mark)
+        return standing
+
     def look(self) -> None:
         """A moment is over: how few are ready?"""
         for name in self._touched:
-            standing = self.workloads[name]
+            standing = self._own(name)
             standing.ready_lowest = min(standing.ready_lowest, standing.ready)
         self._touched.clear()
 

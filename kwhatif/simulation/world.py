@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from kwhatif.admission.new_pod import admit_pod
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.drawers import Drawers
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
 from kwhatif.model.policy import ResourceQuota
@@ -53,12 +55,22 @@ class World:
         self.silent: dict[str, float] = {}
         self._owned = Owned(state.cluster)
         self._usage = QuotaUsage(state.cluster)
-        self._memory: dict[tuple[str, str], dict[str, Any]] = {}
+        self._memory: Drawers[tuple[str, str], dict[str, Any]] = Drawers(dict.copy)
         self._initial = {pod.metadata.uid or key for key, pod in state.cluster.all(Pod).items()}
         self._made = 0
         #: How many pods of a workload are made, and by kind and key the workloads that ask for more.
         self._most = most_pods(state.cluster)
         self.short: dict[str, KubernetesObject] = {}
+
+    def fork(self) -> World:
+        """An independent world with the same past, which nobody watches yet."""
+        other = copy(self)
+        other.state, other.clock, other.chance = self.state.fork(), self.clock.fork(), self.chance.fork()
+        other.history, other.watchers = self.history.fork(), []
+        other.silent, other.short = self.silent.copy(), self.short.copy()
+        other._owned = self._owned.fork(other.state.cluster)
+        other._usage, other._memory = self._usage.fork(), self._memory.fork()
+        return other
 
     # --- View ----------------------------------------------------------------------------------------
 
@@ -85,7 +97,9 @@ class World:
 
     def memory(self, controller: str, key: str) -> dict[str, Any]:
         """See `View`."""
-        return self._memory.setdefault((controller, key), {})
+        place = controller, key
+        found = self._memory.own(place)
+        return self._memory.put(place, {}) if found is None else found
 
     def was_there(self, pod: Pod) -> bool:
         """Whether the pod was there at the start."""

@@ -11,6 +11,7 @@ from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.meta import Model
 from kwhatif.sources.examine import FAILURES
 from kwhatif.sources.kinds import group_of
+from kwhatif.sources.scheduling_events import Event, EventLog
 
 
 class _LeaseSpec(Model):
@@ -25,22 +26,6 @@ class _Lease(Model):
         return (self.spec.renew_time,)
 
 
-class _EventSeries(Model):
-    last_observed_time: str | None = None
-
-
-class _Event(Model):
-    last_timestamp: str | None = None
-    deprecated_last_timestamp: str | None = None
-    event_time: str | None = None
-    series: _EventSeries | None = None
-
-    @property
-    def times(self) -> tuple[str | None, ...]:
-        last = None if self.series is None else self.series.last_observed_time
-        return self.last_timestamp, self.deprecated_last_timestamp, self.event_time, last
-
-
 def _decoder(type_: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(type_)
 
@@ -50,8 +35,8 @@ _DECODERS = {
     ("", "ServiceAccount"): _decoder(ServiceAccount),
     ("autoscaling", "HorizontalPodAutoscaler"): _decoder(HorizontalPodAutoscaler),
     ("coordination.k8s.io", "Lease"): _decoder(_Lease),
-    ("", "Event"): _decoder(_Event),
-    ("events.k8s.io", "Event"): _decoder(_Event),
+    ("", "Event"): _decoder(Event),
+    ("events.k8s.io", "Event"): _decoder(Event),
 }
 _SECONDS = len("2026-01-31T12:00:00")
 
@@ -63,6 +48,7 @@ class Bystanders:
         self._objects: dict[type, dict[str, KubernetesObject]] = {ServiceAccount: {}, HorizontalPodAutoscaler: {}}
         #: The newest time at which a lease was renewed or an event happened, to the second; "" if there is none.
         self.newest = ""
+        self._events = EventLog()
 
     def see(self, api_version: str, kind: str, json: Any) -> None:
         """Look at one object, as JSON."""
@@ -73,7 +59,9 @@ class Bystanders:
             found = decoder.decode(json)
         except FAILURES:
             return
-        if isinstance(found, _Lease | _Event):
+        if isinstance(found, Event):
+            self._events.see(found.reason, json)
+        if isinstance(found, _Lease | Event):
             for time in filter(None, found.times):
                 self.newest = max(self.newest, f"{time[:_SECONDS]}Z")
         else:
@@ -84,3 +72,4 @@ class Bystanders:
         for kind, objects in self._objects.items():
             if objects:
                 cluster.add_all(kind, objects)
+        self._events.add_to(cluster)

@@ -24,6 +24,7 @@ from kwhatif.sources.kinds import KINDS, AnyObject, group_of
 from kwhatif.sources.listing import Listing, NotPiecesError
 from kwhatif.sources.origin import Place
 from kwhatif.sources.problems import Problems
+from kwhatif.sources.templates import keep_template, keep_templates
 
 
 class Batch(NamedTuple):
@@ -77,6 +78,7 @@ def _decode_entries(json: Buffer, entry: _Entry) -> Sequence[Any]:
         except FAILURES:
             pass
         else:
+            keep_templates(objects, json)
             return _versioned(objects, entry.api_version) if entry.api_version else objects
     return _RAW_ENTRIES.decode(json)
 
@@ -138,7 +140,7 @@ class ObjectDecoder:
             raise
 
     def accept(self, entries: Sequence[KubernetesObject], api_version: str, place: Place) -> Batch:
-        """The objects of a list whose entries were decoded elsewhere."""
+        """The objects of a list whose entries were decoded elsewhere, with the text of their templates."""
         return Batch(place, 0, self._accept_all(_versioned(entries, api_version)))
 
     def _keep(self, json: Buffer, entry: _Entry) -> None:
@@ -172,6 +174,7 @@ class ObjectDecoder:
         except FAILURES:
             obj = None
         if obj is not None and obj.api_version:
+            keep_template(obj, json)
             yield Batch(place, -1, (self._accept(obj),))
         else:
             yield from self._examine(json, place, entry)
@@ -189,6 +192,7 @@ class ObjectDecoder:
             yield from self._list(head, place)
         elif head.kind in KINDS and KINDS[head.kind].reads(head.api_version):
             obj = read_leniently(json, KINDS[head.kind].type, head, report)
+            keep_template(obj, json)
             yield Batch(place, -1, (None if obj is None else self._accept(obj),))
         else:
             self._skip(head.api_version, head.kind)

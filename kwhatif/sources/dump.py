@@ -13,6 +13,7 @@ from kwhatif.garbage import no_garbage_collection
 from kwhatif.model.caveat import Caveat, VersionNotRead
 from kwhatif.model.originals import Originals
 from kwhatif.model.saved import SavedSnapshot
+from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.sources.collected import Collected, LoadedCluster
 from kwhatif.sources.decode import Batch, ObjectDecoder
 from kwhatif.sources.files import READ_ONCE, STDIN, Given, Input, find_inputs, matches, read_inputs
@@ -25,6 +26,7 @@ from kwhatif.sources.problems import Problems
 from kwhatif.sources.progress import Progress, Teller
 from kwhatif.sources.read import open_list
 from kwhatif.sources.registry import Registry
+from kwhatif.sources.templates import forget_templates
 from kwhatif.sources.validate import STORED, validate_batch
 from kwhatif.sources.validate_values import are_times
 
@@ -56,8 +58,10 @@ def collect_dump(
     piped = _read_whole(stdin, problems) if "-" in paths else b""
     foreign, others = _sort_out(paths, piped, problems)
     inputs = find_inputs(others, BytesIO(piped), problems)
+    snapshots: set[str] = set()
     with no_garbage_collection():
         for batch in _batches(inputs, foreign, decoder, problems, collected, Teller(progress)):
+            _forget_what_was_left_out(batch, snapshots)
             registry.add(batch)
             validate_batch(batch, problems, STORED)
     if registry.is_empty and not (problems or decoder.skipped or decoder.outdated):
@@ -77,6 +81,18 @@ def collect_dump(
     for read in cluster.unread.keys() & {kind.__name__ for kind, objects in registry.kinds.items() if objects}:
         del cluster.unread[read]  # one of the dumps cannot hold it, another one does
     return collected
+
+
+def _forget_what_was_left_out(batch: Batch, snapshots: set[str]) -> None:
+    """A saved snapshot holds templates without what scheduling does not read: nobody may take that for all of them.
+
+    `snapshots` are the files that have begun as one.
+    """
+    source = batch.place.origin.source
+    if any(isinstance(obj, SavedSnapshot) for obj in batch.objects):
+        snapshots.add(source)
+    if source in snapshots:
+        forget_templates(batch.objects)
 
 
 def _read_whole(stdin: BinaryIO, problems: Problems) -> bytes:
@@ -166,7 +182,13 @@ def _recall(saved: SavedSnapshot, collected: Collected) -> None:
     collected.server_version = saved.server_version
     collected.namespace = saved.namespace or collected.namespace
     collected.cluster.unread |= saved.unread
+    events = {key: seen for key, seen in saved.scheduling_events.items() if _has_times(seen)}
+    collected.cluster.scheduling_events = {**collected.cluster.scheduling_events, **events}
     # Of several, the latest: no claim can have waited for longer than until then.
     if are_times([saved.taken_at]):
         collected.cluster.taken_at = max(collected.cluster.taken_at, saved.taken_at)
     collected.cluster.is_whole |= saved.whole
+
+
+def _has_times(seen: SchedulingEvents) -> bool:
+    return not seen.last_attempt or are_times([seen.last_attempt])

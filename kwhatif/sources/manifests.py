@@ -27,6 +27,7 @@ from kwhatif.sources.problems import Problems
 from kwhatif.sources.registry import Registry
 from kwhatif.sources.served import CustomKinds, ServerCheck, repeats_by_object
 from kwhatif.sources.strict import Validation
+from kwhatif.sources.templates import forget_templates
 from kwhatif.sources.unmodelled import Unmodelled, unjudged
 from kwhatif.sources.validate import CANDIDATES, validate_batch
 
@@ -104,6 +105,8 @@ class _Reader:
         #: Where in the document objects stand of kinds that there are not, and those with something wrong.
         self._not_served: set[str] = set()
         self._refused: set[str] = set()
+        #: Those with fields that the API server drops: no text to compare with what it has stored.
+        self._ignored: set[str] = set()
         self._custom = CustomKinds()
         #: Kinds whose pod templates are asked for -> whether there was one.
         self._custom_kinds = dict.fromkeys(custom_kinds, False)
@@ -126,6 +129,7 @@ class _Reader:
         repeats = repeats_by_object(document, found)
         self._not_served.clear()
         self._refused.clear()
+        self._ignored.clear()
         for outline in found:
             pointer = outline.place.origin.pointer
             self.unmodelled.see(outline)
@@ -134,6 +138,8 @@ class _Reader:
                 continue
             if not self._server.takes(outline, repeats.get(pointer, ())):
                 self._refused.add(pointer)
+            if self._server.has_ignored:
+                self._ignored.add(pointer)
             if _is_read(outline):
                 known[pointer] = outline
             else:
@@ -157,6 +163,8 @@ class _Reader:
         pointer = single.place.origin.pointer
         if obj is None or pointer in self._not_served:
             return
+        if pointer in self._ignored:
+            forget_templates(single.objects)
         before = len(self._problems)
         self._registry.add(single)
         validate_batch(single, self._problems, CANDIDATES)

@@ -62,6 +62,7 @@ class ServerCheck:
         `repeats` are the paths of its fields that are there twice.
         """
         before = len(self._problems), len(self._mistyped)
+        self.has_ignored = False
         for path in repeats:
             self._tell(outline, repeated(path))
         type_ = self._table.type_of(outline.version, outline.kind)
@@ -76,6 +77,7 @@ class ServerCheck:
         if not finding.is_lax:
             self._mistyped.append((outline, finding))
             return
+        self.has_ignored = True
         report = self._problems.at(outline.place, outline.name)
         if self._validation == "strict":
             report.add_named(f"strict decoding error: {finding.message}", finding.path, finding.hint)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kwhatif.model.node import Node
 from kwhatif.state.pod_info import PodInfo
 
 #: So many steps are kept at most; who has fallen behind further starts anew.
@@ -30,7 +31,7 @@ Reference = tuple[type, str]
 class Touched:
     """What changes were about."""
 
-    __slots__ = ("moves", "nodes", "objects", "reordered")
+    __slots__ = ("changed_nodes", "moves", "nodes", "objects", "reordered")
 
     def __init__(self) -> None:
         #: Names of the nodes that came, went or changed, or whose pods or nominated pods did.
@@ -39,6 +40,8 @@ class Touched:
         self.objects: list[Reference] = []
         #: Of pods on nodes that are there, in their order.
         self.moves: list[Move] = []
+        #: Nodes that are there before and after, as they were and as they are.
+        self.changed_nodes: list[tuple[Node, Node]] = []
         #: Whether a node came, went or changed its zone: then the order of the nodes may be another.
         self.reordered = False
 
@@ -47,6 +50,7 @@ class Touched:
         self.nodes |= later.nodes
         self.objects += later.objects
         self.moves += later.moves
+        self.changed_nodes += later.changed_nodes
         self.reordered |= later.reordered
 
 

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from kwhatif.matching.ports import HostPort
-from kwhatif.matching.requests import PODS, Resources, stored_amounts, to_resources
+from kwhatif.matching.requests import PODS, Resources, resource_nanos, to_resources
 from kwhatif.model.node import Node, Taint
 from kwhatif.model.quantity import value
 from kwhatif.state.pod_info import PodInfo
@@ -42,7 +42,6 @@ class NodeInfo:
         "shape",
         "taints",
         "unschedulable",
-        "wide",
         "with_affinity",
         "with_required_anti_affinity",
     )
@@ -58,12 +57,9 @@ class NodeInfo:
         self.shape = shape
         status = node.status
         listed = status.capacity if status.allocatable is None else status.allocatable
-        allocatable = stored_amounts(listed)
+        allocatable = resource_nanos(listed)
         #: Milli-CPU, bytes and scalars that pods may use.
         self.allocatable: Resources = to_resources(allocatable)
-        #: Whether amounts of the node or of a pod there are so large that what is computed of them may leave 64 bits.
-        #: The sums below are exact nevertheless: whoever reads them wraps (`kwhatif.model.int64`).
-        self.wide = self.allocatable.is_wide
         #: `allocatable.pods`; a node that does not state it takes none.
         self.allowed_pods = value(allocatable.get(PODS, 0))
         #: Names of the images that it has, where a state counts them; the state knows their sizes.
@@ -124,9 +120,7 @@ class NodeInfo:
 
     def _count(self, pod: PodInfo, sign: int) -> None:
         self.memos = None
-        (cpu, memory, ephemeral, scalars), nonzero_cpu, nonzero_memory, wide = pod.resources
-        if wide:
-            self.wide = True
+        (cpu, memory, ephemeral, scalars), nonzero_cpu, nonzero_memory = pod.resources
         self.cpu += sign * cpu
         self.memory += sign * memory
         self.ephemeral += sign * ephemeral
@@ -154,9 +148,7 @@ class NodeInfo:
 
     def with_node(self, node: Node, shape: int = 0) -> NodeInfo:
         """The same pods, sums and ports with another version of the node (`SetNode`)."""
-        other = NodeInfo(node, shape)
-        other.wide |= any(pod.resources.wide for pod in self.pods)
-        return other._take_pods(self)
+        return NodeInfo(node, shape)._take_pods(self)
 
     def _take_pods(self, other: NodeInfo) -> NodeInfo:
         """Have the pods of the other, and what they sum up to."""
@@ -202,7 +194,6 @@ class NodeInfo:
         other.declared_features = self.declared_features
         other.shape = self.shape
         other.allocatable = self.allocatable
-        other.wide = self.wide
         other.allowed_pods = self.allowed_pods
         other.images = self.images
         other.pods = []

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import cast
+from operator import attrgetter
 
-from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY
+from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, Resources
 from kwhatif.state.pod_info import PodInfo
 
-_PLACES = {name: place for place, name in enumerate((CPU, MEMORY, EPHEMERAL_STORAGE))}
+_AMOUNTS: dict[str, Callable[[Resources], int]] = {
+    CPU: attrgetter("cpu"),
+    MEMORY: attrgetter("memory"),
+    EPHEMERAL_STORAGE: attrgetter("ephemeral"),
+}
 
 
 class PodRow:
     """See the module. Sums are found when they are asked for, and kept."""
 
-    __slots__ = ("_sums", "pods", "wide")
+    __slots__ = ("_sums", "pods")
 
     def __init__(self, pods: Sequence[PodInfo]) -> None:
         self.pods = pods
-        #: Whether amounts are so large that what is computed of them may leave 64 bits: then do not ask for sums.
-        self.wide = any(pod.resources.wide for pod in pods)
-        self._sums: dict[str, array[int]] = {}
+        self._sums: dict[str, list[int]] = {}
 
-    def sums(self, resource: str) -> array[int]:
+    def sums(self, resource: str) -> list[int]:
         """What the first 0, 1, 2… of the pods request together of the resource: milli-CPU, bytes, or units."""
         found = self._sums.get(resource)
         if found is None:
-            place = _PLACES.get(resource)
-            requested = [pod.resources.requested for pod in self.pods]
-            amounts = [each.scalar(resource) if place is None else each[place] for each in requested]
-            found = self._sums[resource] = array("q", accumulate(cast("list[int]", amounts), initial=0))
+            amount_of = _AMOUNTS.get(resource) or (lambda requested: requested.scalar(resource))
+            amounts = (amount_of(pod.resources.requested) for pod in self.pods)
+            found = self._sums[resource] = list(accumulate(amounts, initial=0))
         return found

@@ -6,7 +6,7 @@ near-unique ones, taints, `unschedulable`, declared features) is asked once per 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from kwhatif.model.node import Node
 
@@ -31,41 +31,17 @@ def near_unique_keys(nodes: Iterable[Node]) -> frozenset[str]:
 
 
 class Shapes:
-    """Numbers for shapes, handed out as they are first seen, and how many nodes have each."""
+    """Numbers for shapes, handed out as they are first seen. A state and its forks share them."""
 
     def __init__(self, unfixed: frozenset[str]) -> None:
         #: Labels that a shape does not fix: a rule that reads one of them must be asked per node. Nodes that come later
         #: change nothing about that: which labels these are decides about speed alone.
         self.unfixed = unfixed
         self._numbers: dict[object, int] = {}
-        #: By number: a node of the shape, and how many there are.
-        self._samples: list[Node] = []
-        self._counts: list[int] = []
 
     def number(self, node: Node) -> int:
         """The shape of the node."""
         unfixed = self.unfixed
         labels = frozenset(item for item in node.metadata.labels.items() if item[0] not in unfixed)
         shape = (labels, node.spec.taints, node.spec.unschedulable, node.status.declared_features)
-        number = self._numbers.setdefault(shape, len(self._numbers))
-        if number == len(self._samples):
-            self._samples.append(node)
-            self._counts.append(0)
-        return number
-
-    def count(self, number: int, amount: int) -> None:
-        """So many nodes of the shape have come, or gone."""
-        self._counts[number] += amount
-
-    @property
-    def representatives(self) -> Sequence[Node]:
-        """A node of every shape that the cluster has: what holds for these holds for all, as far as shapes go."""
-        return [node for node, count in zip(self._samples, self._counts, strict=True) if count]
-
-    def copy(self) -> Shapes:
-        """Independent numbers, the same for the shapes that are known."""
-        other = Shapes(self.unfixed)
-        other._numbers = self._numbers.copy()
-        other._samples = self._samples.copy()
-        other._counts = self._counts.copy()
-        return other
+        return self._numbers.setdefault(shape, len(self._numbers))

@@ -56,7 +56,7 @@ class State:
         #: Where the nodes are in `nodes`, by name.
         self._places: dict[str, int] = {node.name: place for place, node in enumerate(self.nodes)}
         self._by_name: dict[str, NodeInfo] | None = None
-        #: Whether `nodes`, and the tree, shapes and places, are this state's alone.
+        #: Whether `nodes`, and the tree and places, are this state's alone.
         self._owns_nodes = self._owns_tree = True
         self._pods: Overlay[str, PodInfo] = Overlay()
         self._pending: Overlay[str, PodInfo] = Overlay()
@@ -67,7 +67,6 @@ class State:
 
     def _info(self, node: Node) -> NodeInfo:
         info = NodeInfo(node, self._shapes.number(node))
-        self._shapes.count(info.shape, 1)
         info.images = images_on(node)
         info.owner = self._mark
         info.generation = next_generation()
@@ -174,9 +173,10 @@ class State:
         return other
 
     def prepare(self) -> None:
-        """Build what is otherwise built when somebody asks for it: forks need not build it then."""
+        """Build what is otherwise built when asked for, and what forks have asked for: later ones have it."""
         self.users_of("")
         self.index.build()
+        self.cluster.derive_all()
 
     def _own_built(self) -> None:
         """Nodes or their pods are about to change: forks that have not changed go on with what was built."""
@@ -426,7 +426,7 @@ class State:
 
     def _own_tree(self) -> None:
         if not self._owns_tree:
-            self._tree, self._shapes, self._owns_tree = self._tree.copy(), self._shapes.copy(), True
+            self._tree, self._owns_tree = self._tree.copy(), True
             self._places = self._places.copy()
 
     def _upsert_node(self, before: Node | None, node: Node, touched: Touched) -> None:
@@ -437,8 +437,8 @@ class State:
         if before is None:
             self._add_node(node, touched)
             return
+        touched.changed_nodes.append((before, node))
         there = self.nodes[self._places[name]]
-        self._shapes.count(there.shape, -1)
         self._replace(self._info(node).with_pods(there.pods))
         if before.status.images != node.status.images:
             remove_images(self._images, before)
@@ -466,7 +466,6 @@ class State:
         touched.reordered = True
         info = self.nodes[self._places[name]]
         self._tree.remove(node)
-        self._shapes.count(info.shape, -1)
         remove_images(self._images, node)
         self._count_claims(info.pods, -1)
         if info.pods:

@@ -65,8 +65,6 @@ def _check_nodes(state: State) -> None:
     generations = [node.generation for node in state.nodes]
     assert 0 not in generations
     assert len(set(generations)) == len(generations)
-    counts = Counter(state.shapes.number(node) for node in nodes.values())
-    assert {number: count for number, count in enumerate(state.shapes._counts) if count} == counts
     images: ImageStates = Overlay()
     for node in nodes.values():
         add_images(images, node)

@@ -34,7 +34,7 @@ from kwhatif.workloads.replicas import HASH_LABEL, free_names
 from kwhatif.workloads.resource_claims import with_resource_claims
 from kwhatif.workloads.restart import restart, unstarted
 from kwhatif.workloads.rolling.update import Rollout, Update
-from kwhatif.workloads.rollout import plan_update
+from kwhatif.workloads.rollout import applied_to, plan_update
 from kwhatif.workloads.stand_ins import uid_of
 
 
@@ -86,7 +86,7 @@ class Planner:
         for pod in update.removed:
             self.usage.release(pod)
         if not isinstance(obj, Pod | CustomResource):
-            self.cluster.add(default_object(obj))
+            self.cluster.add(default_object(applied_to(self.cluster, obj)))
         return update
 
     def expand(self, applied: Applied) -> Update:

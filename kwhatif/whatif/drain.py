@@ -20,7 +20,7 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.story import BlockedRow, CommandRow, Story, VerdictRow, WaveRow
 from kwhatif.whatif.blocked import blocked_pods
 from kwhatif.whatif.edited import Given, edit_session
-from kwhatif.whatif.played import Played, pending_words
+from kwhatif.whatif.played import Played, SettledCluster, pending_words
 from kwhatif.whatif.remedies import Remedy, remedies
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.story_rows import story_of
@@ -38,43 +38,51 @@ def drain(session: Session, nodes: tuple[str, ...], options: DrainOptions, param
         options: the flags of the command.
         parameters: how long things take.
     """
-    played = Drained(session, nodes, options, parameters)
-    blocked = tuple(_with_remedies(played))
-    report = session.report("drain", (), (*session.caveats, *session.stale(), *played.caveats()))
-    return replace(report, story=played.story(blocked))
+    played = Drained(SettledCluster(session, parameters), nodes, options)
+    blocked = tuple(with_remedies(played))
+    return replace(session.report("drain", (), played.caveats()), story=played.story(blocked))
 
 
 class Drained(Played):
     """One simulation of a drain, played to its end."""
 
-    def __init__(self, session: Session, nodes: tuple[str, ...], options: DrainOptions, parameters: Parameters) -> None:
-        super().__init__(session, parameters)
+    def __init__(self, base: SettledCluster, nodes: tuple[str, ...], options: DrainOptions) -> None:
+        super().__init__(base)
         self.options = options
         self.drain = Drain(nodes, options)
         self.engine.evict(self.drain)
         self.engine.settle()
-        self.blocked = tuple(blocked_pods(self.drain, self.engine, session.cluster))
+        self.blocked = tuple(blocked_pods(self.drain, self.engine, base.session.cluster))
 
     def story(self, blocked: tuple[BlockedRow, ...]) -> Story:
         """The story, with what only a drain has."""
-        waves = tuple(
-            WaveRow(at=round(at - self.start, 3), pods=tuple(pod for _, pod in granted))
+        story = story_of(self.engine, (self.command,))
+        return replace(story, waves=self._waves(), blocked=blocked, verdict=self.verdict())
+
+    def _waves(self) -> tuple[WaveRow, ...]:
+        return tuple(
+            WaveRow(at=round(at - self.base.start, 3), pods=tuple(pod for _, pod in granted))
             for at, granted in groupby(self.drain.granted, key=lambda each: each[0])
         )
-        story = story_of(self.engine, (self.command,))
-        why = self._why(story, blocked)
-        verdict = VerdictRow(
+
+    def verdict(self) -> VerdictRow:
+        """What it comes to."""
+        why = self._why()
+        pending, priority, critical = self.harm()
+        return VerdictRow(
             of="drain",
             ok=not why,
             nodes=self.drain.nodes,
             why=why,
             moved=len(self.drain.granted),
-            waves=len(waves),
-            preempted=self.preempted(story),
-            pending=self.pending(story),
-            seconds=self.seconds(story),
+            waves=len(self._waves()),
+            preempted=self.preempted,
+            pending=pending,
+            seconds=self.seconds,
+            priority=priority,
+            critical=critical,
+            broken=self.broken,
         )
-        return replace(story, waves=waves, blocked=blocked, verdict=verdict)
 
     @property
     def command(self) -> CommandRow:
@@ -84,17 +92,18 @@ class Drained(Played):
         return CommandRow(
             command=f"drain {' '.join(self.drain.nodes)}",
             ok=self.drain.ok if self.drain.done else None,
-            seconds=round(end - self.start, 3),
+            seconds=round(end - self.base.start, 3),
             why=joined(errors) if errors else "",
             output=tuple(self.drain.output),
         )
 
-    def _why(self, story: Story, blocked: tuple[BlockedRow, ...]) -> str:
+    def _why(self) -> str:
         """What is worst."""
         if not (self.drain.done and self.drain.ok):
             refused = [error for errors in self.drain.failures.values() for error in errors if not self.drain.given_up]
-            return joined(refused) if refused else _first(blocked) or "it comes to no end"
-        return "it never settles" if self.is_endless(story) else pending_words(self.pending(story))
+            return joined(refused) if refused else _first(self.blocked) or "it comes to no end"
+        pending, _, critical = self.harm()
+        return "it never settles" if self.is_endless else pending_words(pending, critical)
 
 
 def _first(blocked: tuple[BlockedRow, ...]) -> str:
@@ -134,7 +143,7 @@ class _NoFiles:
         raise AssertionError(f"no remedy patches {resource.kind}: {merge}")
 
 
-def _with_remedies(played: Drained) -> Iterator[BlockedRow]:
+def with_remedies(played: Drained) -> Iterator[BlockedRow]:
     """The blocked pods, each with the first remedy with which the drain gets rid of it."""
     found: dict[tuple[str, str], str] = {}
     for row in played.blocked:
@@ -146,7 +155,7 @@ def _with_remedies(played: Drained) -> Iterator[BlockedRow]:
 
 def _remedy(row: BlockedRow, played: Drained) -> str:
     if row.class_ == "late" and played.options.timeout > 0:
-        patient = Drained(played.session, played.drain.nodes, replace(played.options, timeout=0.0), played.parameters)
+        patient = Drained(played.base, played.drain.nodes, replace(played.options, timeout=0.0))
         needed = patient.command.seconds
         return "" if any(other.pod == row.pod for other in patient.blocked) else f"--timeout={ceil(needed + 1)}s"
     for remedy in remedies(row, played.options, played.engine, played.drain.nodes):
@@ -157,14 +166,15 @@ def _remedy(row: BlockedRow, played: Drained) -> str:
 
 def _helps(remedy: Remedy, row: BlockedRow, played: Drained) -> bool:
     """Ask again with it: is the pod gone then?"""
-    session, options = played.session, remedy.with_flag(played.options)
+    base, options = played.base, remedy.with_flag(played.options)
     if not remedy.is_flag:
         edit = parse_edit(remedy.text, _NoFiles())
         try:
-            session = edit_session(session, (Given(remedy.text, edit),))
+            edited = edit_session(base.session, (Given(remedy.text, edit),))
         except InputError:
             return False
-    again = Drained(session, played.drain.nodes, options, played.parameters)
+        base = SettledCluster(edited, base.parameters)
+    again = Drained(base, played.drain.nodes, options)
     return not any(other.pod == row.pod and _is_same(other, row, remedy) for other in again.blocked)
 
 

@@ -212,7 +212,7 @@ class _Judging:
         by_owner: dict[str, list[Outcome]] = {}
         asked: dict[str, Planned | None] = {}
         sleeping: Collection[str] = () if wanted else self._sleeping(queue, workloads)
-        for info in in_queue_order(self._snapshot.pending.values()):
+        for info in in_queue_order(self._snapshot.pending.values(), self._cluster.scheduling_events):
             workload = workloads.get(info.key)
             if workload is not None and (self._question.full or workload.applied.anew):
                 asked[info.key] = workload
@@ -235,7 +235,7 @@ class _Judging:
         pods = [info for key, info in self._snapshot.pending.items() if key not in workloads and self._is_ours(info)]
         session = self._session
         found = asleep(pods, session.profiles, session.snapshot, self._cluster, self._question.applied)
-        keys = tuple(info.key for info in in_queue_order(found))
+        keys = tuple(info.key for info in in_queue_order(found, self._cluster.scheduling_events))
         if keys and queue.workloads:
             self._caveats[PendingAsleep(pods=keys)] = None
         return frozenset(keys)
@@ -262,7 +262,7 @@ class _Judging:
         namespace = self._question.pending_in
         if namespace is None:
             return []
-        pending = in_queue_order(self._snapshot.pending.values())
+        pending = in_queue_order(self._snapshot.pending.values(), self._cluster.scheduling_events)
         return [info for info in pending if namespace in ("", info.namespace)]
 
     def _judged(self, workload: Planned) -> Judged:

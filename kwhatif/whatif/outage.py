@@ -16,8 +16,8 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
-from kwhatif.story import BlockedRow, Story, StoryWorkloadRow, VerdictRow
-from kwhatif.whatif.played import Played, pending_words
+from kwhatif.story import BlockedRow, Story, VerdictRow
+from kwhatif.whatif.played import Played, SettledCluster, pending_words
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.story_rows import story_of
 
@@ -34,16 +34,15 @@ def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, 
         parameters: how long things take.
         deleted: whether the Node objects go; else their kubelets fall silent.
     """
-    played = Lost(session, nodes, parameters, deleted=deleted)
-    report = session.report("outage", (), (*session.caveats, *session.stale(), *played.caveats()))
-    return replace(report, story=played.story())
+    played = Lost(SettledCluster(session, parameters), nodes, deleted=deleted)
+    return replace(session.report("outage", (), played.caveats()), story=played.story())
 
 
 class Lost(Played):
     """One simulation of an outage, played to its end."""
 
-    def __init__(self, session: Session, nodes: tuple[str, ...], parameters: Parameters, *, deleted: bool) -> None:
-        super().__init__(session, parameters)
+    def __init__(self, base: SettledCluster, nodes: tuple[str, ...], *, deleted: bool) -> None:
+        super().__init__(base)
         self.nodes = nodes
         state = self.engine.world.state
         pods = state.cluster.all(Pod)
@@ -62,34 +61,50 @@ class Lost(Played):
 
     def story(self) -> Story:
         """The story, with what only an outage has."""
-        story = story_of(self.engine)
         blocked = tuple(self._left_behind())
-        why = self._why(story, blocked)
-        verdict = VerdictRow(
+        return replace(story_of(self.engine), blocked=blocked, verdict=self._verdict(blocked))
+
+    def verdict(self) -> VerdictRow:
+        """What it comes to."""
+        return self._verdict(tuple(self._left_behind()))
+
+    def _verdict(self, blocked: tuple[BlockedRow, ...]) -> VerdictRow:
+        why = self._why(blocked)
+        pending, priority, critical = self.harm()
+        return VerdictRow(
             of="outage",
             ok=not why,
             nodes=self.nodes,
             why=why,
             moved=len(self.pods),
             waves=0,
-            preempted=self.preempted(story),
-            pending=self.pending(story),
-            seconds=self.seconds(story),
+            preempted=self.preempted,
+            pending=pending,
+            seconds=self.seconds,
+            priority=priority,
+            critical=critical,
+            broken=self.broken,
         )
-        return replace(story, blocked=blocked, verdict=verdict)
 
-    def _why(self, story: Story, blocked: tuple[BlockedRow, ...]) -> str:
+    def _why(self, blocked: tuple[BlockedRow, ...]) -> str:
         """What is worst."""
-        if self.is_endless(story):
+        if self.is_endless:
             return "it never settles"
-        pending = pending_words(self.pending(story))
+        pending, _, critical = self.harm()
         if pending:
-            return pending
+            return pending_words(pending, critical)
         if blocked:
             more = f", nor do {len(blocked) - 1} more" if len(blocked) > 1 else ""
             return f"{blocked[0].pod} does not come back ({blocked[0].why}){more}"
-        short = next((row for row in story.workloads if _is_short(row)), None)
-        return "" if short is None else f"{short.workload} has {short.ready_after} of {short.ready_before} pods ready"
+        return self._short()
+
+    def _short(self) -> str:
+        """The first workload that has fewer pods ready than before; "" for none."""
+        tally = self.engine.tally
+        before = {name: each.ready for name, each in tally.before.items()}
+        short = [name for name, each in tally.workloads.items() if each.ready < before.get(name, 0)]
+        name = min((name for name in short if not name.startswith("DaemonSet ")), default="")
+        return f"{name} has {tally.workloads[name].ready} of {before[name]} pods ready" if name else ""
 
     def _left_behind(self) -> Iterator[BlockedRow]:
         """Lost pods that nothing has come for in their place, and why."""
@@ -122,7 +137,3 @@ def _why_it_stays(pod: Pod, world: World) -> str:
     if node is not None and not is_evicting(node):
         return "too much of its zone is lost: nothing is evicted there"
     return "it tolerates that its node is lost, for ever or beyond the horizon"
-
-
-def _is_short(row: StoryWorkloadRow) -> bool:
-    return row.ready_after < row.ready_before and not row.workload.startswith("DaemonSet ")

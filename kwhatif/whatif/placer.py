@@ -12,6 +12,7 @@ from kwhatif.batch.cache import Cycles
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.caveat import Batching, Caveat
+from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.disruption import disrupt
 from kwhatif.report import Decision
@@ -34,6 +35,8 @@ class Placement(NamedTuple):
     result: ScheduleResult
     #: Why, where that was wanted; and of a pod that this scheduler leaves alone.
     decision: Decision | None = None
+    #: What it reserves besides room, such as its claims: each object as it was, and as it is now.
+    reserved: tuple[tuple[KubernetesObject | None, KubernetesObject], ...] = ()
 
     @property
     def row(self) -> Decision:
@@ -62,12 +65,13 @@ class Placer:
         for pod in sorted(pods, key=lambda pod: -pod.priority):
             yield self.place(pod, in_detail)
 
-    def place(self, pod: PodInfo, in_detail: Wanted = _nowhere) -> Placement:
+    def place(self, pod: PodInfo, in_detail: Wanted = _nowhere, *, evicts: bool = True) -> Placement:
         """Place the next pod; it replaces a pod of its name.
 
         Args:
             pod: the pod, as the API server would store it.
             in_detail: whether the placement is to have a decision that says why, and how that is made.
+            evicts: otherwise nothing becomes of a pod that would have to evict others, and nobody goes.
         """
         name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
         cache = self._caches.get(name)
@@ -86,8 +90,8 @@ class Placer:
             decided = describe(result.whole or attempt(self._profiles[name], pod, self.snapshot))
             if result.hinted:
                 decided = replace(decided, ties=result.ties)
-        self._move_on(result)
-        return Placement(result.settled, decided)
+        is_out = evicts or result.outcome != "Preempts"
+        return Placement(result.settled, decided, self._move_on(result) if is_out else ())
 
     def withdraw(self, key: str) -> None:
         """The pod of that key is gone, if there is one."""
@@ -98,18 +102,20 @@ class Placer:
         """A pod that was taken to be gone is there after all."""
         self.snapshot.apply(Upsert(pod.pod))
 
-    def _move_on(self, result: ScheduleResult) -> None:
+    def _move_on(self, result: ScheduleResult) -> tuple[tuple[KubernetesObject | None, KubernetesObject], ...]:
         snapshot, pod, name = self.snapshot, result.pod, result.node
         if name is None:
             # It is judged as if it were pending, and stays so, even where its manifest names a node.
             spec = pod.pod.spec
             waiting = replace(pod.pod, spec=replace(spec, node_name="")) if spec.node_name else pod.pod
             snapshot.apply(Upsert(waiting), Nominate(pod.key, result.nominated or None))
-            return
+            return ()
         victims = result.victims
         if victims:
             snapshot.apply(*(Evict(victim.pod.key, "PreemptionByScheduler") for victim in victims))
             disrupt(snapshot, victims)
         cleared = (Nominate(other.key, None) for other in result.cleared_nominations)
         reserved = result.reserve(snapshot.by_name[name])
+        pairs = tuple((snapshot.cluster.get(type(obj), key_of(obj)), obj) for obj in reserved)
         snapshot.apply(*cleared, Bind(pod.pod, name, reserved))
+        return pairs

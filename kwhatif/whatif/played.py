@@ -1,57 +1,125 @@
-"""`Played`: a simulation in which something happens to nodes, and what is worse at its end than before."""
+"""Scenarios: simulations that begin where the cluster has settled, and in which something happens to nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
+from kwhatif.framework.reference import is_reference
 from kwhatif.matching.labels import Selector
-from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat import Caveat, ReplicaSetsInferred
+from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.model.node import Node
+from kwhatif.model.workload import ReplicaSet
+from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.story import Story
+from kwhatif.state.change import Upsert
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.story_caveats import caveats_of_story
+from kwhatif.workloads.missing_sets import missing_replica_sets
 
 
-class Played:
-    """A simulation that has come to rest once already; what waited for a node then is nobody's fault later."""
+class SettledCluster:
+    """The cluster once nothing happens in it any more: what scenarios start from, each on a fork of its own.
+
+    What waited for a node then is nobody's fault later.
+    """
 
     def __init__(self, session: Session, parameters: Parameters) -> None:
         self.session = session
         self.parameters = parameters
-        state = session.snapshot.fork()
-        controllers = all_controllers(parameters.node_monitor_grace_period)
-        self.engine = Engine(state, session.profiles, controllers, Clock(start_of(state.cluster)), parameters)
-        self.engine.begin()
-        self._pending = frozenset(state.pending)
-        self._was_endless = self.engine.cycle is not None
+        self.engine, self._caveats = begin(session, parameters)
+        self.pending = frozenset(self.engine.world.state.pending)
+        self.was_endless = self.engine.cycle is not None
         #: Seconds since the start of the simulation.
         self.start = self.engine.clock.now
 
-    def caveats(self) -> Iterator[Caveat]:
+    def fork(self) -> Engine:
+        """A simulation that goes on from here."""
+        if is_reference():
+            return begin(self.session, self.parameters)[0]
+        self.engine.world.state.prepare()
+        return self.engine.fork()
+
+    def caveats(self, engine: Engine) -> tuple[Caveat, ...]:
+        """What a simulation leaves out that began here, and has come to its end."""
+        session = self.session
+        return (*session.caveats, *session.stale(), *self._caveats, *caveats_of_story(engine, session.cluster))
+
+
+def begin(session: Session, parameters: Parameters, chance: Chance | None = None) -> tuple[Engine, tuple[Caveat, ...]]:
+    """A simulation of the cluster as it is, come to rest; and what was assumed for that."""
+    state = session.snapshot.fork()
+    caveats: tuple[Caveat, ...] = ()
+    inferred = list(missing_replica_sets(state.cluster))
+    if inferred:
+        state.apply(*map(Upsert, inferred))
+        caveats = (ReplicaSetsInferred(workloads=tuple(sorted(set(map(_deployment, inferred))))),)
+    controllers = all_controllers(parameters.node_monitor_grace_period)
+    clock = Clock(start_of(state.cluster))
+    engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
+    engine.begin()
+    return engine, caveats
+
+
+def _deployment(replica_set: ReplicaSet) -> str:
+    return f"Deployment {replica_set.metadata.namespace}/{replica_set.metadata.owner_references[0].name}"
+
+
+class Played:
+    """A simulation in which something happens to nodes, and what is worse at its end than before."""
+
+    def __init__(self, base: SettledCluster) -> None:
+        self.base = base
+        self.engine = base.fork()
+
+    def caveats(self) -> tuple[Caveat, ...]:
         """What the simulation leaves out, once it has come to its end."""
-        return caveats_of_story(self.engine, self.session.cluster)
+        return self.base.caveats(self.engine)
 
-    def pending(self, story: Story) -> tuple[str, ...]:
+    @property
+    def pending(self) -> tuple[str, ...]:
         """Pods without a node at the end that had one before, or were not there."""
-        return tuple(row.pod for row in story.pending if row.pod not in self._pending)
+        pending, before = self.engine.world.state.pending, self.base.pending
+        left = (key for key, info in pending.items() if info.pod.metadata.deletion_timestamp is None)
+        return tuple(sorted(key for key in left if key not in before))
 
-    def preempted(self, story: Story) -> int:
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The budgets that fell below what they demand."""
+        before, after = self.base.engine.tally.budgets, self.engine.tally.budgets
+        return tuple(
+            sorted(key for key, each in after.items() if each.overrun > (before[key].overrun if key in before else 0))
+        )
+
+    def harm(self) -> tuple[tuple[str, ...], int | None, int]:
+        """Who is pending, the highest priority of one of them, and how many are critical."""
+        pending = self.pending
+        priorities = [self.engine.world.state.pending[key].priority for key in pending]
+        critical = sum(priority >= SYSTEM_PRIORITY_CLASSES["system-cluster-critical"] for priority in priorities)
+        return pending, max(priorities, default=None), critical
+
+    @property
+    def preempted(self) -> int:
         """How many pods were evicted in turn."""
-        return sum(gone.how == "Preempted" and gone.at >= self.start for gone in story.gone)
+        gone = self.engine.world.history.gone.values()
+        return sum(each.how == "Preempted" and each.at >= self.base.start for each in gone)
 
-    def is_endless(self, story: Story) -> bool:
+    @property
+    def is_endless(self) -> bool:
         """Whether it comes to no end, and did before."""
-        return story.settled in ("cycling", "horizon") and not self._was_endless
+        return (self.engine.cycle is not None or self.engine.is_over_horizon) and not self.base.was_endless
 
-    def seconds(self, story: Story) -> float:
+    @property
+    def seconds(self) -> float:
         """How long it took to settle."""
-        return round(max(story.seconds - self.start, 0.0), 3)
+        events = self.engine.world.history.events
+        end = round(events[-1].at, 3) if events else 0.0
+        return round(max(end - self.base.start, 0.0), 3)
 
 
 def named_nodes(session: Session, words: Sequence[str], selector: Selector | None = None) -> tuple[str, ...]:
@@ -72,8 +140,10 @@ def named_nodes(session: Session, words: Sequence[str], selector: Selector | Non
     return tuple(node.metadata.name for node in nodes)
 
 
-def pending_words(pending: Sequence[str]) -> str:
-    """That these pods stay without a node; "" for none."""
+def pending_words(pending: Sequence[str], critical: int = 0) -> str:
+    """That these pods stay without a node, so many of them critical; "" for none."""
     if not pending:
         return ""
-    return f"{pending[0]} stays pending" if len(pending) == 1 else f"{len(pending)} pods stay pending"
+    if len(pending) == 1:
+        return f"{pending[0]}{' (critical)' if critical else ''} stays pending"
+    return f"{len(pending)} pods stay pending{f', {critical} of them critical' if critical else ''}"

@@ -14,6 +14,7 @@ from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
+from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.report import Decision, Outcome, UpdateKind
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applied import Applied
@@ -264,10 +265,19 @@ class Queue:
         workload.removed = tuple(pod for pod in workload.removed if key_of(pod) not in left)
 
 
-def in_queue_order(pods: Iterable[PodInfo]) -> list[PodInfo]:
-    """Pending pods, the oldest first (`PrioritySort` asks for priority first); those that are being deleted are out."""
+def in_queue_order(pods: Iterable[PodInfo], events: Mapping[str, SchedulingEvents]) -> list[PodInfo]:
+    """Pending pods in the order of the queue; those that are being deleted are out.
+
+    Priority first (`PrioritySort`); then who was put there first: when it was tried in vain for the last time, as
+    Events show, or else when it was created.
+    """
+
+    def stamp(info: PodInfo) -> str:
+        seen = events.get(info.key)
+        return ((seen.last_attempt if seen else "") or info.pod.metadata.creation_timestamp or "").removesuffix("Z")
+
     found = [info for info in pods if info.pod.metadata.deletion_timestamp is None]
-    return sorted(found, key=lambda info: (-info.priority, info.pod.metadata.creation_timestamp or ""))
+    return sorted(found, key=lambda info: (-info.priority, stamp(info)))
 
 
 def _waiting(pod: Pod, first: Decision) -> Decision:

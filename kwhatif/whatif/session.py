@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
+from msgspec.structs import replace
+
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.caveat import Caveat, StaleSnapshot, UndatedSnapshot, merged
@@ -15,7 +17,7 @@ from kwhatif.report import Decision, EditRow, Report, SchedulerInfo, SnapshotInf
 from kwhatif.state.state import State
 from kwhatif.whatif.completeness import lacking_for
 from kwhatif.whatif.nominations import keep_queued
-from kwhatif.whatif.unmodelled import unmodelled_for
+from kwhatif.whatif.unmodelled import huge_amounts, unmodelled_for
 
 #: What was read longer ago than this many seconds is old.
 HOUR = 3600
@@ -29,6 +31,7 @@ class Session:
         cluster: Cluster,
         *,
         profiles: Mapping[str, Profile] | None = None,
+        scheduler: SchedulerInfo | None = None,
         sources: Sequence[str] = (),
         caveats: Sequence[Caveat] = (),
         age: int | None = None,
@@ -40,6 +43,8 @@ class Session:
         #: Scheduler name -> profile.
         self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
         keep_queued(self.snapshot, self.profiles)
+        #: Which release is asked, and how that is known.
+        self.scheduler = replace(scheduler or SchedulerInfo(), profile=next(iter(self.profiles)))
         #: Where manifests belong that name no namespace.
         self.namespace = namespace
         #: Where extenders are called: what pods and nodes were read from.
@@ -86,12 +91,13 @@ class Session:
         """What the decisions depend on and this session does not know; `cluster` has what manifests bring."""
         yield from lacking_for(self.cluster, decisions)
         yield from unmodelled_for(cluster, decisions)
+        yield from huge_amounts(self.snapshot.nodes)
 
     def report(self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat]) -> Report:
         """The decisions as a report about this session's cluster; `render.caveats.worded` completes it."""
         return Report(
             command=command,
-            scheduler=SchedulerInfo(profile=next(iter(self.profiles))),
+            scheduler=self.scheduler,
             snapshot=SnapshotInfo(
                 sources=self._sources,
                 nodes=len(self.snapshot.nodes),

@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.catalog import all_controllers
 from kwhatif.controllers.contract import Create, DeletePod, Remove, Update, Write
 from kwhatif.controllers.drain import Drain
 from kwhatif.controllers.drain_filters import joined
@@ -19,25 +18,22 @@ from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Settle
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
-from kwhatif.model.caveat import Caveat, ReplicaSetsInferred
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
-from kwhatif.model.workload import ReplicaSet
 from kwhatif.report import Report
 from kwhatif.simulation.chance import Chance
-from kwhatif.simulation.clock import Clock, start_of
-from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.story import CommandRow, Story
 from kwhatif.whatif.edited import Given
+from kwhatif.whatif.played import begin
 from kwhatif.whatif.runs import Runs, compared
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.story_caveats import caveats_of_story
 from kwhatif.whatif.story_rows import story_of
-from kwhatif.workloads.missing_sets import missing_replica_sets
 
 USER = "user"
 
@@ -105,20 +101,11 @@ class _Playing:
     """One simulation, step after step."""
 
     def __init__(self, session: Session, parameters: Parameters, namespace: str, chance: Chance) -> None:
-        state = session.snapshot.fork()
-        self.caveats: tuple[Caveat, ...] = ()
+        self.engine, self.caveats = begin(session, parameters, chance)
         #: Whether it goes on where the API server refuses an object.
         self.lenient = False
-        inferred = list(missing_replica_sets(state.cluster))
-        if inferred:
-            state.apply(*map(Upsert, inferred))
-            self.caveats = (ReplicaSetsInferred(workloads=tuple(sorted(set(map(_deployment, inferred))))),)
-        controllers = all_controllers(parameters.node_monitor_grace_period)
-        clock = Clock(start_of(state.cluster))
-        self.engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
         self._drains: list[tuple[str, Drain, float]] = []
         self._namespace = namespace
-        self.engine.begin()
 
     def perform(self, step: Given) -> None:
         engine, edit = self.engine, step.edit
@@ -213,10 +200,6 @@ class _Playing:
 
 def _cannot(step: Given, mistakes: Sequence[Wrong]) -> InputError:
     return InputError([Problem(step.where, wrong.message, hint=wrong.hint) for wrong in mistakes])
-
-
-def _deployment(replica_set: ReplicaSet) -> str:
-    return f"Deployment {replica_set.metadata.namespace}/{replica_set.metadata.owner_references[0].name}"
 
 
 def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:

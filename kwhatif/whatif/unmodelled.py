@@ -1,14 +1,16 @@
-"""What is there, would have a say, and is not modelled: caveats about the namespaces that pods are made in."""
+"""What is there, would have a say, and is not modelled."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.admission.quota.scopes import KNOWN_SCOPES
-from kwhatif.model.caveat import Caveat, PodSecurityNotChecked, UnknownQuotaScope
+from kwhatif.model.caveat import Caveat, HugeAmounts, PodSecurityNotChecked, UnknownQuotaScope
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.policy import ResourceQuota
+from kwhatif.model.quantity import LARGEST_EXACT
 from kwhatif.report import Decision
+from kwhatif.state.node_info import NodeInfo
 
 #: A namespace's label (`k8s.io/pod-security-admission/api/constants.go`); `privileged` lets everything pass.
 _ENFORCE = "pod-security.kubernetes.io/enforce"
@@ -30,6 +32,23 @@ def unmodelled_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[
         for scope in _scopes(quota) if quota.metadata.namespace in pods else ():
             if scope not in KNOWN_SCOPES:
                 yield UnknownQuotaScope(quota=key_of(quota), scope=scope)
+
+
+def huge_amounts(nodes: Iterable[NodeInfo]) -> Iterator[Caveat]:
+    """That amounts of these nodes are so large that floats do not hold them, and 64 bits not their products."""
+    names = tuple(node.name for node in nodes if any(map(_is_huge, _amounts(node))))
+    if names:
+        yield HugeAmounts(nodes=names)
+
+
+def _amounts(node: NodeInfo) -> Iterator[int]:
+    cpu, memory, ephemeral, scalars = node.allocatable
+    yield from (cpu, memory, ephemeral, node.nonzero_cpu, node.nonzero_memory, node.ephemeral, *node.scalars.values())
+    yield from (amount for _, amount in scalars)
+
+
+def _is_huge(amount: int) -> bool:
+    return amount >= LARGEST_EXACT
 
 
 def _scopes(quota: ResourceQuota) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.matching.requests import PODS, stored_amounts
+from kwhatif.matching.requests import PODS, resource_nanos
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.quantity import value
@@ -41,7 +41,7 @@ def most_pods(cluster: Cluster) -> int:
 def _places(node: Node) -> int:
     """How many pods the node takes."""
     listed = node.status.capacity if node.status.allocatable is None else node.status.allocatable
-    return value(stored_amounts(listed).get(PODS, 0))
+    return value(resource_nanos(listed).get(PODS, 0))
 
 
 def wanted(workload: object) -> int:

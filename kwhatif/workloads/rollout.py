@@ -20,6 +20,7 @@ from kwhatif.model.workload import (
     ReplicationController,
     StatefulSet,
 )
+from kwhatif.workloads.applied_template import Difference, merge_template
 from kwhatif.workloads.expand import Workload, expand
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.rolling.batch import update_cron_job, update_job
@@ -42,15 +43,32 @@ def plan_update(workload: Workload, cluster: Cluster, rollout: Rollout = "final"
         return Update("new", added=expand(workload, cluster)) if update is None else _without_images(update, known)
     pods = pods_of(workload, cluster)
     if known is not None:
-        update = _without_images(_update(workload, pods, cluster, rollout), known)
+        workload, difference = merge_template(workload, known)
+        update = _update(workload, pods, cluster, rollout)
+        update = _without_images(update, known) if difference is None else update
         caveat = update.caveat or _kept_replicas(workload, known)
-        if caveat is None and update.kind == "unchanged":
-            caveat = FieldsNotCompared()
+        if caveat is None and update.kind in ("unchanged", "scaled"):
+            caveat = _not_compared(workload, difference)
         return replace(update, caveat=caveat)
     if not pods:
         return Update("new", added=expand(workload, cluster))
     caveat = WorkloadNotInDump(workload=f"{type(workload).__name__} {key_of(workload)}", count=len(pods))
     return replace(_update(workload, pods, cluster, rollout), caveat=caveat)
+
+
+def applied_to(cluster: Cluster, workload: Workload) -> Workload:
+    """The workload with the template that it has once it is applied; see `merge_template`."""
+    known = cluster.get(type(workload), key_of(workload)) if workload.metadata.name else None
+    return workload if known is None or isinstance(workload, Pod) else merge_template(workload, known)[0]
+
+
+def _not_compared(workload: Workload, difference: Difference | None) -> FieldsNotCompared | None:
+    """The caveat where it cannot be said whether the template changes."""
+    if difference is None:
+        return FieldsNotCompared()
+    if difference.kind != "unsure":
+        return None
+    return FieldsNotCompared(workload=f"{type(workload).__name__} {key_of(workload)}", field=difference.field)
 
 
 def _without_images(update: Update, known: object) -> Update:

@@ -12,21 +12,12 @@ from kwhatif.matching.label_syntax import dns_subdomain_errors
 from kwhatif.matching.requests import resource_nanos
 from kwhatif.model.meta import Model, OwnerReference
 from kwhatif.model.pod import NO_ANNOTATIONS, Container, Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.workloads.template_fields import ADDED_LABELS, filled_fields_of
 
 #: Fields that hold quantities: `500m` and `0.5` are the same there.
 _QUANTITIES = frozenset({"limits", "overhead", "requests"})
 #: Left out where they are the default: the hash of a template that does not give them is what it was without them.
 _TIMES = {"readiness_probe": None, "startup_probe": None, "termination_grace_period_seconds": 30}
-#: What controllers and the API server add to the labels of a template.
-_ADDED_LABELS = frozenset(
-    {
-        "batch.kubernetes.io/controller-uid",
-        "batch.kubernetes.io/job-name",
-        "controller-uid",
-        "job-name",
-        "pod-template-hash",
-    }
-)
 
 
 def pod_of(
@@ -57,38 +48,54 @@ def content_of(template: PodTemplateSpec | None) -> object:
     """What the template says, in a form that is equal, and prints alike, for templates that mean the same.
 
     Defaults are filled in, quantities are numbers, and what is empty is absent, as the API server compares them
-    (`equality.Semantic`). What no scheduling rule reads is not in the model, so a change there is no change.
+    (`equality.Semantic`). Of fields that are not in the model, there is only the template's mark.
     """
     if template is None:
         return None
-    labels = sorted((key, value) for key, value in template.metadata.labels.items() if key not in _ADDED_LABELS)
+    labels = sorted((key, value) for key, value in template.metadata.labels.items() if key not in ADDED_LABELS)
     annotations = template.metadata.annotations
     noted = () if annotations == NO_ANNOTATIONS else (_plain(annotations),)
-    return tuple(labels), spec_content(default_pod(Pod(spec=template.spec)).spec), *noted
+    marked = (template.mark,) if template.mark else ()
+    return tuple(labels), spec_content(default_pod(Pod(spec=template.spec)).spec), *noted, *marked
 
 
 def same_template(known: PodTemplateSpec | None, new: PodTemplateSpec | None) -> bool:
-    """Whether the cluster's template says what the new one says.
+    """Whether the cluster's template says what the new one says, in fields that are not in the model, too.
 
-    The API server stores no container without an image: where there are none, a snapshot has left them out, and that
-    they are still the same is the only thing to assume.
+    Where those are not known of both, a mark tells a new template from that of the cluster (`content_of`). The API
+    server stores no container without an image: where there are none, a snapshot has left them out; that they are still
+    the same is assumed, unless there is a mark.
     """
-    if known is not None and new is not None and not has_images(known.spec):
+    if known is None or new is None:
+        return known is new
+    equal = _equal_fields(known, new)
+    if equal is not None:
+        return equal
+    if not has_images(known.spec):
         new = replace(new, spec=without_images(new.spec))
     return _is_equal(known, new) or content_of(known) == content_of(new)
 
 
-def _is_equal(known: PodTemplateSpec | None, new: PodTemplateSpec | None) -> bool:
+def _is_equal(known: PodTemplateSpec, new: PodTemplateSpec) -> bool:
     """Whether they say the same in the same words, which is what nearly all do."""
-    if known is None or new is None:
-        return known is new
     labels, others = known.metadata.labels, new.metadata.labels
     return (
         known.spec == new.spec
+        and known.mark == new.mark
         and known.metadata.annotations == new.metadata.annotations
-        and {key: value for key, value in labels.items() if key not in _ADDED_LABELS}
-        == {key: value for key, value in others.items() if key not in _ADDED_LABELS}
+        and {key: value for key, value in labels.items() if key not in ADDED_LABELS}
+        == {key: value for key, value in others.items() if key not in ADDED_LABELS}
     )
+
+
+def _equal_fields(one: PodTemplateSpec, other: PodTemplateSpec) -> bool | None:
+    """Whether the two are the same in every field; None if that is not known of both."""
+    if one.text is None or other.text is None:
+        return None
+    if one.text.json == other.text.json:
+        return True
+    fields = filled_fields_of(one.text.json), filled_fields_of(other.text.json)
+    return None if None in fields else fields[0] == fields[1]
 
 
 def has_images(spec: PodSpec) -> bool:
@@ -103,6 +110,18 @@ def without_images(spec: PodSpec) -> PodSpec:
         containers=_each_without_image(spec.containers),
         init_containers=_each_without_image(spec.init_containers),
         volumes=tuple(replace(volume, image=None) if volume.image else volume for volume in spec.volumes),
+    )
+
+
+def with_images(spec: PodSpec, source: PodSpec) -> PodSpec:
+    """The spec with the images that another one has in containers and volumes of the same names."""
+    images = {each.name: each.image for each in (*source.containers, *source.init_containers)}
+    volumes = {volume.name: volume.image for volume in source.volumes}
+    return replace(
+        spec,
+        containers=tuple(replace(each, image=images.get(each.name, "")) for each in spec.containers),
+        init_containers=tuple(replace(each, image=images.get(each.name, "")) for each in spec.init_containers),
+        volumes=tuple(replace(each, image=each.image or volumes.get(each.name)) for each in spec.volumes),
     )
 
 

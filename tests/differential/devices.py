@@ -13,10 +13,8 @@ API = "resource.k8s.io/v1"
 SHARE = "4f1c8b1e-0000-4000-8000-{:012}"
 
 
-#: Amounts that no 64 bits hold, or hardly. Where amounts are summed up, only the first ones: the scheduler adds to others
-#: in the very objects that it holds, so that its answer depends on what it did before.
-FEW_DIGITS = ("9E", "20E", "1000E")
-HUGE = (*FEW_DIGITS, "7Ei", "8Ei", "1e19", "9223372036854775808")
+#: Amounts that no device has; none that upstream holds by reference, and changes as it adds (from 1Pi on).
+HUGE = ("16Ti", "2P", "5e15")
 
 
 class Slot(NamedTuple):

@@ -45,10 +45,9 @@ chance*: the scheduler's own answer changes from time to time (it walks over a m
 
 The same seed gives the same cases.
 
-Amounts that no cluster has are among them: where the scheduler's 64 bits do not hold what it computes (from some 80 PiB on),
-kwhatif computes what comes out. Not compared, as there is no one answer: a pod whose resources as a whole are so large
-(1 PiB or more) and that has overhead, which the scheduler adds anew each time that it looks at the pod; and such amounts
-of what devices share, for the like reason.
+Amounts up to 2 PiB are among them, which no node has. From 8 PiB on (or as many milli-CPU or devices), where the scheduler's
+floats and 64 bits may no longer hold what it computes, kwhatif says in a caveat that it does not model that. A pod with 1 PiB or more for the pod as a whole has no
+overhead: the scheduler would add it anew each time that it looks at the pod.
 
 ## The stored cases
 

@@ -11,6 +11,8 @@ from typing import Any, Self
 
 ORACLE = Path(__file__).parents[1] / "oracle"
 BINARY = ORACLE / "bin" / "oracle"
+#: The release of `BINARY`; the judges of others have theirs in their names. As in `tests/go.mk`.
+DEFAULT_RELEASE = "1.36"
 
 #: So many paths fit into a pipe that nobody reads yet.
 _AT_ONCE = 200
@@ -20,25 +22,31 @@ class OracleMissing(Exception):
     """The oracle is not built."""
 
 
-def version() -> str:
+def binary(release: str = DEFAULT_RELEASE) -> Path:
+    """The judge of a release.
+
+    Raises:
+        OracleMissing: it is not built.
+    """
+    is_default = release == DEFAULT_RELEASE
+    path = BINARY if is_default else BINARY.with_name(f"oracle-{release}")
+    if not path.exists():
+        raise OracleMissing("the oracle is not built: make oracle" + ("" if is_default else f" RELEASE={release}"))
+    return path
+
+
+def version(release: str = DEFAULT_RELEASE) -> str:
     """The Kubernetes version that it is linked with."""
-    return _run("--version").split()[-1]
-
-
-def _run(*arguments: str) -> str:
-    if not BINARY.exists():
-        raise OracleMissing("the oracle is not built: make oracle")
-    return subprocess.run([BINARY, *arguments], check=True, capture_output=True, text=True).stdout
+    shown = subprocess.run([binary(release), "--version"], check=True, capture_output=True, text=True).stdout
+    return shown.split()[-1]
 
 
 class Oracle:
     """One process that answers case after case."""
 
-    def __init__(self) -> None:
-        if not BINARY.exists():
-            raise OracleMissing("the oracle is not built: make oracle")
+    def __init__(self, release: str = DEFAULT_RELEASE) -> None:
         self._process = subprocess.Popen(
-            [BINARY, "--stdout", "-j", "1", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [binary(release), "--stdout", "-j", "1", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def ask(self, directories: Sequence[Path]) -> list[dict[str, Any]]:

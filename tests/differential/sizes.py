@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.model.amount import as_scaled
 from kwhatif.model.quantity import parse_quantity as parse
 from tests.differential.scene import Object
 
 #: What can be overcommitted, and set for a pod as a whole.
 _NAMES = ("cpu", "memory")
 _MILLI = 1_000_000
+#: 1 PiB, in nano-units.
+_UNBOUNDED = 2**50 * 1_000_000_000
 
 
 def make_consistent(pod: Object) -> None:
@@ -26,8 +27,8 @@ def make_consistent(pod: Object) -> None:
             if name in amounts and parse(amounts[name]) < least:
                 amounts[name] = _text(least)
     _raise_limits(whole)
-    if any(as_scaled(amount).unbounded for amount in whole.get("requests", {}).values()):
-        # The scheduler adds the overhead to such an amount in the very pod that it holds, each time that it asks.
+    if any(parse(amount) >= _UNBOUNDED for amount in whole.get("requests", {}).values()):
+        # Upstream holds such an amount by reference, and adds the overhead to it each time that it asks.
         for field in ("overhead", "runtimeClassName"):
             pod["spec"].pop(field, None)
 

@@ -19,8 +19,8 @@ ZONE_KEYS = (
 )
 ZONE_VALUES = ("eu-1a", "eu-1b", "eu-1a__eu-1b", "eu-1b__eu-1c", "eu-1a____eu-1b", "eu-1")
 
-#: Sizes that no 64 bits hold, or hardly.
-_HUGE = ("7Ei", "8Ei", "9E", "20E", "1e19", "1000E", "9223372036854775808")
+#: Sizes that no volume has.
+_HUGE = ("16Ti", "1Pi", "8Pi", "9P", "5e15")
 
 
 class Storage:

@@ -7,10 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	nodev1 "k8s.io/api/node/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -82,12 +79,11 @@ func identify(obj runtime.Object) error {
 	return nil
 }
 
+// isClusterScoped goes by the kind's name, which all versions of an API share.
 func isClusterScoped(obj runtime.Object) bool {
-	switch obj.(type) {
-	case *corev1.Node, *corev1.Namespace, *corev1.PersistentVolume,
-		*storagev1.StorageClass, *storagev1.CSINode, *storagev1.CSIDriver, *storagev1.VolumeAttachment,
-		*resourcev1.DeviceClass, *resourcev1.ResourceSlice,
-		*schedulingv1.PriorityClass, *nodev1.RuntimeClass:
+	switch reflect.TypeOf(obj).Elem().Name() {
+	case "Node", "Namespace", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment",
+		"DeviceClass", "ResourceSlice", "PriorityClass", "RuntimeClass":
 		return true
 	}
 	return false

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	fwk "k8s.io/kube-scheduler/framework"
+	"kwhatif.dev/oracle/fwk"
 )
 
 // expected is the content of expected.json: everything kube-scheduler says about one case, in an order that

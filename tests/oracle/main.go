@@ -90,10 +90,8 @@ func parseOptions() options {
 
 func run(opts options) (int, error) {
 	switch {
-	case opts.queue:
-		return 0, playScripts(playQueue, opts.jobs, os.Stdin, os.Stdout)
-	case opts.cache:
-		return 0, playScripts(playCache, opts.jobs, os.Stdin, os.Stdout)
+	case opts.queue || opts.cache:
+		return 0, playScripts(opts)
 	case opts.compare && (opts.stdout || opts.output != ""):
 		return 0, errors.New("--compare writes nothing: give neither -o nor --stdout with it")
 	case opts.compare:

@@ -67,15 +67,6 @@ metadata: {name: p}
 spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}
 `
 
-// Several at once, as in a batch: cases must not disturb each other.
-func TestStoredAnswers(t *testing.T) {
-	for a := range judgeAll(slices.Values(storedCases(t)), 4) {
-		for _, difference := range compareStored(filepath.Join(a.dir, "expected.json"), a.expected) {
-			t.Errorf("%s: %s", a.dir, difference)
-		}
-	}
-}
-
 // The oracle walks through the cycle itself, in order to see more than the scheduler tells. Here the
 // scheduler's own function decides the same cases, and both must agree on what it does tell.
 func TestAgreesWithSchedulePod(t *testing.T) {
@@ -123,12 +114,8 @@ func considerAllCandidates(config *schedulerapi.KubeSchedulerConfiguration) {
 
 func checkSchedulePod(ctx context.Context, t *testing.T, dir string, sched *scheduler.Scheduler, profile framework.Framework, pod *corev1.Pod, answer *expected) {
 	t.Helper()
-	podInfo, err := framework.NewPodInfo(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
 	state := framework.NewCycleState()
-	result, err := sched.SchedulePod(ctx, profile, state, &framework.QueuedPodInfo{PodInfo: podInfo})
+	result, err := schedulePod(ctx, sched, profile, state, pod)
 	var fitError *framework.FitError
 	switch {
 	case err == nil:

@@ -1,3 +1,5 @@
+//go:build !other
+
 package main
 
 import (
@@ -7,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,8 +42,16 @@ type operation struct {
 // player plays a script and says what state everything is in after each of its operations.
 type player func(script []byte) (states any, err error)
 
-// playScripts reads a script a line from stdin and writes its states, a line each, in the same order.
-func playScripts(play player, jobs int, in io.Reader, out io.Writer) error {
+// playScripts plays what it reads from standard input, on the queue or on the cache.
+func playScripts(opts options) error {
+	if opts.queue {
+		return playLines(playQueue, opts.jobs, os.Stdin, os.Stdout)
+	}
+	return playLines(playCache, opts.jobs, os.Stdin, os.Stdout)
+}
+
+// playLines reads a script a line from in and writes its states, a line each, in the same order.
+func playLines(play player, jobs int, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	type answered chan []byte
 	pending := make(chan answered, max(jobs-1, 0))

@@ -1,3 +1,5 @@
+//go:build !other
+
 package main
 
 import (

@@ -1,9 +1,11 @@
 #!/bin/sh
 # Rewrites go.mod and go.sum of a module so that it links one Kubernetes version.
 #
-# usage: set-version.sh vX.Y.Z [FOLDER]
+# usage: set-version.sh vX.Y.Z [FOLDER [FILE]]
 #
 # FOLDER holds the module: its name, and the programs that it names as `tool`, stay. Default: the oracle.
+# FILE is written instead of go.mod (and FILE's .sum instead of go.sum): the same module, linked with another
+# version by `go build -modfile=FILE`.
 #
 # k8s.io/kubernetes requires its own staging modules (k8s.io/api and the others) at v0.0.0 and replaces
 # them by folders of its repository. Such replacements do not reach a program that depends on it, so
@@ -22,6 +24,7 @@ esac
 
 go=${GO:-go}
 cd "${2:-$(dirname "$0")}"
+file=${3:-go.mod}
 export GO111MODULE=on GOFLAGS="${GOFLAGS:-} -mod=mod"
 
 # Asked outside of this module, whose go.mod may still speak of another version.
@@ -47,7 +50,8 @@ fi
 	sed -n "s|^[[:space:]]*\(k8s.io/[a-z-]*\) => ./staging/src/.*|	\1 => \1 $staging|p" "$upstream"
 	echo ")"
 } >go.mod.new
-mv go.mod.new go.mod
-rm -f go.sum
-$go mod tidy
-echo "go.mod now asks for Kubernetes $version"
+mv go.mod.new "$file"
+rm -f "${file%.mod}.sum"
+# Files for one release import packages that another does not have (-e): the build says if one is really missing.
+$go mod tidy -e -modfile="$file"
+echo "$file now asks for Kubernetes $version"

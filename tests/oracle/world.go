@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
@@ -26,8 +25,7 @@ var everyNode int32 = 100
 // through the event handlers it registers.
 func newWorld(ctx context.Context, scene *scene) (*scheduler.Scheduler, error) {
 	client := newClient()
-	recorder := func(string) events.EventRecorderLogger { return &events.FakeRecorder{} }
-	sched, err := scheduler.New(ctx, client, newInformerFactory(client, scene.objects), nil, recorder,
+	sched, err := scheduler.New(ctx, client, newInformerFactory(client, scene.objects), nil, newRecorder,
 		scheduler.WithProfiles(scene.config.Profiles...),
 		scheduler.WithComponentConfigVersion(scene.config.TypeMeta.APIVersion),
 		scheduler.WithPercentageOfNodesToScore(&everyNode),
@@ -38,8 +36,7 @@ func newWorld(ctx context.Context, scene *scene) (*scheduler.Scheduler, error) {
 		return nil, err
 	}
 	for _, profile := range sched.Profiles {
-		// Status patches then go straight to the client. Nobody runs the dispatcher that would send them.
-		profile.SetAPICacher(nil)
+		writeAtOnce(profile)
 		snapshot, ok := profile.SnapshotSharedLister().(*internalcache.Snapshot)
 		if !ok {
 			return nil, fmt.Errorf("the snapshot is a %T", profile.SnapshotSharedLister())
@@ -117,21 +114,10 @@ func (s *settledInformer) AddEventHandlerWithOptions(handler cache.ResourceEvent
 
 func (s *settledInformer) HasSynced() bool { return true }
 
-func (s *settledInformer) HasSyncedChecker() cache.DoneChecker { return settled{} }
-
 // settled says that there is nothing to wait for.
 type settled struct{}
 
-var alreadyDone = func() chan struct{} {
-	done := make(chan struct{})
-	close(done)
-	return done
-}()
-
-func (settled) HasSynced() bool                     { return true }
-func (settled) HasSyncedChecker() cache.DoneChecker { return settled{} }
-func (settled) Name() string                        { return "settled informer" }
-func (settled) Done() <-chan struct{}               { return alreadyDone }
+func (settled) HasSynced() bool { return true }
 
 var (
 	_ cache.SharedIndexInformer              = &settledInformer{}

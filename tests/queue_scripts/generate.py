@@ -486,7 +486,7 @@ WEIGHTS = {
     "limits": 15,
     "spread": 6,
     "interpod": 4,
-    "ports": 3,
+    "ports": 4,
     "dra": 8,
     "nodeaffinity": 3,
     "unschedulable": 12,

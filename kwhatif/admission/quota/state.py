@@ -6,6 +6,7 @@ Follows `CheckRequest` in `apiserver/pkg/admission/plugin/resourcequota/controll
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 
 from msgspec.structs import replace
 
@@ -43,6 +44,13 @@ class QuotaUsage:
             self._quotas.setdefault(namespace, []).append(_Quota(quota, uncounted.get(namespace, ())))
         #: The last object and its charges: replicas differ in metadata only, and so share them.
         self._last: tuple[Counted, _Charges] | None = None
+
+    def fork(self) -> QuotaUsage:
+        """An independent account that begins with the same."""
+        other = copy(self)
+        other._quotas = {namespace: [quota.fork() for quota in quotas] for namespace, quotas in self._quotas.items()}
+        other._last = None
+        return other
 
     def charge(self, obj: Counted) -> Denied | None:
         """Take what the object needs from every quota that counts it; or refuse it, and take nothing."""
@@ -134,6 +142,12 @@ class _Quota:
         for obj in objects:
             if in_scope(self.spec, obj):
                 self.add(_masked(usage_of(obj), self.used))
+
+    def fork(self) -> _Quota:
+        """An independent one."""
+        other = copy(self)
+        other.used = self.used.copy()
+        return other
 
     def counted(self, obj: Counted) -> list[str]:
         """The resources of the quota that count objects of that kind, sorted."""

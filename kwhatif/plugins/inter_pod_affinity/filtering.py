@@ -11,6 +11,7 @@ from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, SkipUntil, Status, unresolvable, unschedulable
 from kwhatif.framework.tally import Tally
 from kwhatif.matching.labels import Labels
+from kwhatif.model.node import Node
 from kwhatif.plugins.inter_pod_affinity.incoming import Incoming
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -176,6 +177,11 @@ class AffinityFilter(Selective, Incremental, NodeFilter):
         for term, tally in self._refused:
             yield term.topology_key, tally
         yield from self._existing.items()
+
+    def apply_node_change(self, before: Node, after: Node) -> bool:
+        """See `Incremental`: only labels of nodes count."""
+        del before, after
+        return True
 
     def node_class(self, node: NodeInfo) -> Hashable:
         """The node's domains; where almost every node is one, how many pods are in it."""

@@ -12,6 +12,7 @@ from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.framework.status import SkipUntil, Status
 from kwhatif.matching.affinity import AffinityTerms, WeightedTerms
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.node import Node
 from kwhatif.plugins.inter_pod_affinity.incoming import accepts_namespace
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -77,6 +78,11 @@ class AffinityScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScore
         other._scores = tuple(other._by_key.items())
         other._preferences = self._preferences.fork(snapshot.cluster)
         return other
+
+    def apply_node_change(self, before: Node, after: Node) -> bool:
+        """See `Incremental`: only labels of nodes count."""
+        del before, after
+        return True
 
     def node_class(self, node: NodeInfo) -> Hashable:
         """The node's domains; where almost every node is one, its sum."""

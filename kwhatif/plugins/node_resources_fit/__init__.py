@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar, NamedTuple
 
 from kwhatif.framework import signers
@@ -20,7 +19,8 @@ from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, compile_ent
 from kwhatif.framework.scoring_strategy import ScoringStrategy, compile_strategy
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SUCCESS, Code, Status, error
-from kwhatif.matching.device_classes import device_classes_by_resource
+from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.matching.device_classes import classes_under
 from kwhatif.matching.requests import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -32,7 +32,6 @@ from kwhatif.matching.requests import (
     pod_requests,
     to_resources,
 )
-from kwhatif.model.int64 import wrap
 from kwhatif.model.meta import Model
 from kwhatif.plugins.node_resources_fit import hints
 from kwhatif.state.node_info import NodeInfo
@@ -53,9 +52,12 @@ class NodeResourcesFit:
     """See the module."""
 
     name: ClassVar[str] = "NodeResourcesFit"
+    _room: ClassVar[type[_Room]]
 
-    def __init__(self, args: NodeResourcesFitArgs | None = None) -> None:
+    def __init__(self, args: NodeResourcesFitArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
         self.args = args = args or NodeResourcesFitArgs()
+        self._gates = gates
+        self._classes_of = classes_under(gates)
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self._resources = args.scoring_strategy.resources or DEFAULT_RESOURCES
@@ -65,10 +67,10 @@ class NodeResourcesFit:
         """Compile the pod's request. It waits for a node, so a resize cannot be under way: the spec alone counts."""
         cpu, memory, ephemeral, scalars = to_resources(pod_requests(pod.pod))
         checked = tuple((name, amount) for name, amount in scalars if amount > 0 and not self._ignores(name))
-        classes = device_classes_by_resource(snapshot.cluster) if checked else {}
+        classes = self._classes_of(snapshot.cluster) if checked else {}
         backed = frozenset(name for name, _ in checked if name in classes)
         # QUIRK: (types.go, SetMaxResource) what wrapped around below zero is not asked for.
-        return _Room(Resources(max(0, cpu), max(0, memory), max(0, ephemeral), checked), backed)
+        return self._room(Resources(max(0, cpu), max(0, memory), max(0, ephemeral), checked), backed)
 
     def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
@@ -82,19 +84,21 @@ class NodeResourcesFit:
         """
         del nodes
         requests = pod_requests(pod.pod, pod_level=False, missing=MISSING_REQUESTS)
-        return self._scorer(compile_entries(self._resources, requests, snapshot.cluster, nonzero=True))
+        return self._scorer(
+            compile_entries(self._resources, requests, snapshot.cluster, nonzero=True, gates=self._gates)
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         """What is compiled of the arguments is compiled again elsewhere."""
-        return type(self), (self.args,)
+        return partial(type(self), gates=self._gates), (self.args,)
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
         """What the pod requests; where devices may stand behind that, it cannot be signed."""
-        return signers.resources(pod.pod, device_classes_by_resource(snapshot.cluster))
+        return signers.resources(pod.pod, self._classes_of(snapshot.cluster))
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """See `hints`."""
-        return hints.events_to_register()
+        return hints.events_to_register(self._gates)
 
     def _ignores(self, name: str) -> bool:
         if not is_extended_resource(name):
@@ -106,6 +110,7 @@ class _Room(Relaxing, Reprieving, NodeFilter):
     """Whether the node has room; every resource that is short is a reason, in upstream's order."""
 
     reads = Reads.PODS
+    _too_large: ClassVar[Code] = Code.UNRESOLVABLE
 
     def __init__(self, requested: Resources, backed: frozenset[str] = frozenset()) -> None:
         self._cpu, self._memory, self._ephemeral, self._scalars = requested
@@ -118,16 +123,12 @@ class _Room(Relaxing, Reprieving, NodeFilter):
 
     def filter(self, node: NodeInfo) -> Status:
         """Room for one more pod, and for each resource it requests; what is not requested is not looked at."""
-        if node.wide:
-            return self._filter_wide(node)
         return self._judge(node, len(node.pods), node.cpu, node.memory, node.ephemeral, node.scalars)
 
     def statuses_with(
         self, pods: Sequence[PodInfo], refused: Sequence[PodInfo], node: NodeInfo
     ) -> dict[PodInfo, Status]:
         """As the base class says: on the sums alone."""
-        if node.wide:
-            return super().statuses_with(pods, refused, node)
         statuses = dict.fromkeys(refused, SUCCESS)
         number, cpu, memory, ephemeral = len(node.pods), node.cpu, node.memory, node.ephemeral
         scalars: Mapping[str, int] = node.scalars
@@ -159,12 +160,10 @@ class _Room(Relaxing, Reprieving, NodeFilter):
             allocatable, used = most.scalar(name), scalars.get(name, 0)
             if amount > allocatable - used and (allocatable > 0 or name not in self._backed):
                 short.append(InsufficientResource(name, amount, used, allocatable))
-        return _refusal(short) if short else SUCCESS
+        return self._refusal(short) if short else SUCCESS
 
     def reprieve_all(self, row: PodRow, node: NodeInfo) -> Reprieved | None:
         """As the base class says: on the sums alone, which is all that `filter` reads of pods."""
-        if node.wide or row.wide:
-            return None
         limits = [_Limit(name, self._asked[name], row.sums(name), left) for name, left in self._left(node)]
         scarce = [limit for limit in limits if limit.sums[-1] > limit.most]
         places = node.allowed_pods - len(node.pods) - 1
@@ -195,6 +194,13 @@ class _Room(Relaxing, Reprieving, NodeFilter):
                 return False
         return True
 
+    def _refusal(self, short: Sequence[InsufficientResource]) -> Status:
+        code = Code.UNSCHEDULABLE
+        for row in short:
+            if row.requested > row.allocatable and row.resource != PODS:
+                code = self._too_large  # more than the whole node has: eviction cannot help
+        return Status(code, tuple([_reason(row.resource) for row in short]), tuple(short))
+
     def _left(self, node: NodeInfo) -> Iterator[tuple[str, int]]:
         """What others may use beside the pod of each resource that it requests."""
         most = node.allocatable
@@ -208,21 +214,20 @@ class _Room(Relaxing, Reprieving, NodeFilter):
             if most.scalar(name) > 0 or name not in self._backed:
                 yield name, most.scalar(name) - node.scalars.get(name, 0) - amount
 
-    def _filter_wide(self, node: NodeInfo) -> Status:
-        """The same where what is left may leave 64 bits; QUIRK: (fit.go) it then wraps around."""
-        number = len(node.pods)
-        short = [InsufficientResource(PODS, 1, number, node.allowed_pods)] if number >= node.allowed_pods else []
-        cpu, memory, ephemeral, _ = node.allocatable
-        rows = (
-            (CPU, self._cpu, node.cpu, cpu),
-            (MEMORY, self._memory, node.memory, memory),
-            (EPHEMERAL_STORAGE, self._ephemeral, node.ephemeral, ephemeral),
-            *((name, asked, node.scalars.get(name, 0), node.allocatable.scalar(name)) for name, asked in self._scalars),
-        )
-        for name, requested, used, allocatable in rows:
-            if requested and requested > wrap(allocatable - used) and (allocatable > 0 or name not in self._backed):
-                short.append(InsufficientResource(name, requested, wrap(used), allocatable))
-        return _refusal(short) if short else SUCCESS
+
+class _EvictableRoom(_Room):
+    """Until 1.33 eviction is tried even where the pod asks for more than the whole node has."""
+
+    _too_large = Code.UNSCHEDULABLE
+
+
+NodeResourcesFit._room = _Room
+
+
+class NodeResourcesFitUntil133(NodeResourcesFit):
+    """The plugin up to 1.33."""
+
+    _room = _EvictableRoom
 
 
 class _Scope(NamedTuple):
@@ -239,7 +244,7 @@ class _Limit:
 
     __slots__ = ("_asked", "_resource", "lack", "most", "sums")
 
-    def __init__(self, resource: str, asked: int, sums: array[int], left: int) -> None:
+    def __init__(self, resource: str, asked: int, sums: Sequence[int], left: int) -> None:
         self._resource = resource
         self._asked = asked
         #: What the first 0, 1, 2… of them do request.
@@ -257,14 +262,6 @@ class _Limit:
 
 def _added(scalars: Mapping[str, int], more: Sequence[tuple[str, int]]) -> Mapping[str, int]:
     return {**scalars, **{name: scalars.get(name, 0) + amount for name, amount in more}}
-
-
-def _refusal(short: Sequence[InsufficientResource]) -> Status:
-    code = Code.UNSCHEDULABLE
-    for row in short:
-        if row.requested > row.allocatable and row.resource != PODS:
-            code = Code.UNRESOLVABLE  # more than the whole node has: eviction cannot help
-    return Status(code, tuple([_reason(row.resource) for row in short]), tuple(short))
 
 
 @cache

@@ -79,6 +79,8 @@ class Eligibility:
         self._required = RequiredNodeAffinity(pod.pod.spec)
         self._tolerations = pod.pod.spec.tolerations
         self._policies = tuple((constraint.honor_affinity, constraint.honor_taints) for constraint in constraints)
+        #: Whether taints decide which nodes are taken into account.
+        self.honors_taints = any(constraint.honor_taints for constraint in constraints)
         #: Whether nodes of one shape may differ.
         self.per_node = self._required.reads_name or not unfixed.isdisjoint(self._required.keys)
         self._known: dict[str | int, tuple[bool, ...]] = {}

@@ -10,6 +10,7 @@ from kwhatif.framework.incremental import NO_DOMAINS, Incremental, Selective, To
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from kwhatif.framework.tally import Tally
+from kwhatif.model.node import Node
 from kwhatif.plugins.pod_topology_spread.constraints import Constraint, Eligibility, Matches, has_all
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -184,6 +185,11 @@ class SpreadFilter(Selective, Incremental, NodeFilter):
                 if rule.topology_key in self._unfixed:
                     touched.add((rule.topology_key, value))
         return frozenset(touched)
+
+    def apply_node_change(self, before: Node, after: Node) -> bool:
+        """See `Incremental`."""
+        del before, after
+        return not self._eligibility.honors_taints
 
     def node_class(self, node: NodeInfo) -> Hashable:
         """The node's domains; where almost every node is one, how many pods are in it."""

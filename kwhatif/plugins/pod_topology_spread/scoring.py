@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 
 from kwhatif.framework.incremental import NO_DOMAINS, Incremental, NormalizesByRange, ScoresByShapeBut, TopologyDomains
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
+from kwhatif.model.node import Node
 from kwhatif.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Eligibility, Matches, has_all
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -96,6 +97,11 @@ class SpreadScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScorer)
             self._rules = tuple(
                 rule._replace(weight=_weight(number)) for rule, number in zip(self._rules, domains, strict=True)
             )
+
+    def apply_node_change(self, before: Node, after: Node) -> bool:
+        """See `Incremental`."""
+        del before, after
+        return not self._upkeep.eligibility.honors_taints
 
     def node_class(self, node: NodeInfo) -> Hashable:
         """The node's domains; of a host, how many pods are on it."""

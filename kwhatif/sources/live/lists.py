@@ -14,6 +14,7 @@ from kwhatif.model.kinds import Resource
 from kwhatif.sources.live.failures import refusal, unreadable
 from kwhatif.sources.live.request import Client, Refused
 from kwhatif.sources.resources import ESSENTIAL
+from kwhatif.sources.templates import WITH_TEMPLATE, keep_templates
 
 Entry = TypeVar("Entry")
 
@@ -92,7 +93,10 @@ def _reader(resource: Resource) -> Callable[[bytes], _Answer]:
 
     def read(body: bytes) -> _Answer:
         try:
-            return _Answer(decode(body), body)
+            head = decode(body)
+            if resource.type in WITH_TEMPLATE:
+                keep_templates(getattr(head, "items", None) or (), entries(body))
+            return _Answer(head, body)
         except msgspec.ValidationError:
             return _Answer(_HEAD.decode(body), body)
 

@@ -69,6 +69,10 @@ class Anonymizer:
         """The new name of something; a text that no object held stays as it is."""
         return self._names.get(text, text)
 
+    def key(self, key: str) -> str:
+        """The new `namespace/name`."""
+        return "/".join(map(self.name, key.split("/")))
+
     def text(self, sentence: str) -> str:
         """The sentence with new names for the objects, namespaces and nodes in it; other words stay."""
         return _WORD.sub(lambda word: self.name(word[0]) if self._is_object(word[0]) else word[0], sentence)

@@ -2,7 +2,8 @@
 
 The model is the redaction: environment, commands, arguments, what probes ask, managed fields have no place in it. What
 is left to drop are annotations that no rule reads, images, and, of pods that a controller has made, volumes that no
-rule reads. (Templates keep the names of theirs: `kwhatif gate` tells by the template whether a workload changes.)
+rule reads. Templates keep the names of theirs, and short digests of all their fields: `kwhatif gate` finds out by the
+template whether a workload changes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
 from kwhatif.model.node import Node, NodeStatus
 from kwhatif.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, PodTemplateSpec
@@ -24,6 +26,7 @@ from kwhatif.model.workload import (
     ReplicationController,
     StatefulSet,
 )
+from kwhatif.workloads.applied_template import digest_of, template_of, with_template
 from kwhatif.workloads.template import has_images, without_images
 
 #: Annotations that are rules. Everything else may hold anything.
@@ -41,15 +44,20 @@ READ_ANNOTATIONS = frozenset(
 
 _SOME_FINALIZER = "kwhatif.dev/some-finalizer"
 _WITH_TEMPLATE = (DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet)
+_WITH_DIGEST = (CronJob, *_WITH_TEMPLATE)
+#: BLAKE2 takes keys of 64 bytes.
+_LONGEST_SALT = 16
 T = TypeVar("T", bound=Model)
 
 
-def redact(obj: T, *, images: bool) -> T:
-    """The object without what scheduling does not read; images only if they are asked for."""
+def redact(obj: T, *, images: bool, digests: bool = True) -> T:
+    """The object without what scheduling does not read; with images, and digests of templates, if asked for."""
     meta: ObjectMeta = obj.metadata  # type: ignore[attr-defined]
     if isinstance(meta, AnnotatedMeta) and not meta.annotations.keys() <= READ_ANNOTATIONS:
         kept = {key: value for key, value in meta.annotations.items() if key in READ_ANNOTATIONS}
         obj = replace(obj, metadata=replace(meta, annotations=kept))
+    if isinstance(obj, _WITH_DIGEST):
+        obj = _digested(obj, keep=digests)
     match obj:
         case Node():
             return replace(obj, status=_node_status(obj.status, images=images))
@@ -66,6 +74,17 @@ def redact(obj: T, *, images: bool) -> T:
     if isinstance(obj, _WITH_TEMPLATE) and not images:
         return replace(obj, spec=_imageless(obj.spec))
     return obj
+
+
+def _digested(workload: T, *, keep: bool) -> T:
+    """Its template with digests instead of its text; old ReplicaSets are not compared with anything."""
+    template = template_of(workload)
+    if template is None or (template.text is None and template.digest is None):
+        return workload
+    meta: ObjectMeta = workload.metadata  # type: ignore[attr-defined]
+    salt = meta.uid or key_of(workload)  # type: ignore[arg-type]
+    digest = None if isinstance(workload, ReplicaSet) or not keep else digest_of(template, salt[:_LONGEST_SALT])
+    return with_template(workload, replace(template, text=None, digest=digest))
 
 
 def _pod_meta(meta: PodMeta) -> PodMeta:

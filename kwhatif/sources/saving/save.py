@@ -13,7 +13,9 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.model.caveat import Caveat, NoImages
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model, ObjectMeta
+from kwhatif.model.pod import Pod
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
+from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.sources.collected import Collected
 from kwhatif.sources.resources import RESOURCES
 from kwhatif.sources.saving.anonymize import Anonymizer
@@ -48,7 +50,7 @@ def save(collected: Collected, path: str, *, taken_at: str, images: bool = False
 def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymize: bool) -> list[Model]:
     """What is saved: the snapshot's word about itself, then the objects, kind by kind in the API's order."""
     cluster = collected.cluster
-    objects = [redact(obj, images=images) for obj in _sorted(cluster)]
+    objects = [redact(obj, images=images, digests=not anonymize) for obj in _sorted(cluster)]
     caveats = list(collected.caveats)
     if not images and any(map(holds_images, _sorted(cluster))):
         caveats.append(NoImages())
@@ -61,6 +63,7 @@ def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymiz
         unread=dict(cluster.unread),
         whole=cluster.is_whole,
         caveats=_as_data(caveats),
+        scheduling_events=dict(cluster.scheduling_events),
     )
     if anonymize:
         anonymizer = Anonymizer(objects)
@@ -70,12 +73,21 @@ def saved_objects(collected: Collected, *, taken_at: str, images: bool, anonymiz
             namespace=anonymizer.name(about.namespace),
             caveats=_as_data(map(anonymizer.caveat, caveats)),
             anonymized=True,
+            scheduling_events=dict(_renamed(cluster, anonymizer)),
         )
     return [about, *objects]
 
 
 def _as_data(caveats: Iterable[Caveat]) -> tuple[dict[str, Any], ...]:
     return tuple(map(msgspec.to_builtins, caveats))
+
+
+def _renamed(cluster: Cluster, names: Anonymizer) -> Iterator[tuple[str, SchedulingEvents]]:
+    """What Events say, under the pods' new names; victims that are gone have none, and are left out."""
+    pods = cluster.all(Pod)
+    for key, seen in cluster.scheduling_events.items():
+        if key in pods:
+            yield names.key(key), replace(seen, evicted=tuple(names.key(pod) for pod in seen.evicted if pod in pods))
 
 
 def _sorted(cluster: Cluster) -> Iterator[Any]:

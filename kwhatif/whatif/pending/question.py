@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.framework.diagnosis import NO_NODES
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.caveat import QueueNotSeen
+from kwhatif.model.caveat import Caveat, QueueNotSeen, ScheduledMeanwhile
 from kwhatif.model.pod import Pod, pod_condition
+from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.queue.wakeup import Flush
 from kwhatif.report import QueuedPodRow, QueueRow, QueueState, Report, WakeUpRow
 from kwhatif.whatif.pending.after_edits import after_edits
+from kwhatif.whatif.pending.backoff import Backoff, backoff_end_of
 from kwhatif.whatif.pending.trying import QueueQuestion, Tried, Trying
 from kwhatif.whatif.pending.wakeups import WakeUp
 from kwhatif.whatif.queue import in_queue_order
@@ -27,11 +30,13 @@ def ask_queue(session: Session, question: QueueQuestion) -> Report:
     After edits, the pods are tried as the cluster was without them, and then the edits happen to the queue.
     """
     before = session.unedited or session
-    pending = in_queue_order(before.snapshot.pending.values())
+    events = before.cluster.scheduling_events
+    pending = in_queue_order(before.snapshot.pending.values(), events)
     tried = Trying(before, question).try_all(pending)
-    states = {each.info.key: _state(each, before) for each in tried.found}
+    backoffs = {each.info.key: backoff_end_of(each.info, before) for each in tried.found}
+    states = {each.info.key: _state(each, before, backoffs[each.info.key]) for each in tried.found}
     shown = [each for each in tried.found if question.asks_for(each.info)]
-    rows = _rows(shown, tried.found, states)
+    rows = [_with_events(row, events.get(row.pod), backoffs[row.pod]) for row in _rows(shown, tried.found, states)]
     decisions = {each.info.key: each.decision for each in shown}
     caveats = {**dict.fromkeys(session.caveats), **tried.placer.caveats}
     if session.unedited is not None:
@@ -43,7 +48,7 @@ def ask_queue(session: Session, question: QueueQuestion) -> Report:
     shown_decisions = [decisions[row.pod] for row in rows]
     caveats |= dict.fromkeys((*session.left_out(session.cluster, shown_decisions), *session.stale()))
     if rows:
-        caveats[QueueNotSeen()] = None
+        caveats |= dict.fromkeys(_assumed(rows, events))
     report = session.report("queue", shown_decisions, caveats)
     return replace(report, queue=QueueRow(pending=len(pending), pods=tuple(rows)))
 
@@ -62,14 +67,22 @@ def _rows(shown: Sequence[Tried], everybody: Sequence[Tried], states: Mapping[st
     return sorted(rows, key=lambda row: (row.position is None, row.position or 0))
 
 
-def _state(tried: Tried, session: Session) -> QueueState:
+def _state(tried: Tried, session: Session, backoff: Backoff) -> QueueState:
     pod = tried.info.pod
     if (pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in session.profiles:
         return "OtherScheduler"
     if tried.decision.outcome == "Gated":
         return "Gated"
     condition = pod_condition(pod, "PodScheduled")
-    return _STATES.get(condition.reason, "Active") if condition and condition.status == "False" else "Active"
+    seen = session.cluster.scheduling_events.get(tried.info.key)
+    state: QueueState = "Active"
+    if condition is not None and condition.status == "False":
+        state = _STATES.get(condition.reason, "Active")
+    elif seen is not None and seen.attempts:  # the event comes before the condition
+        state = "Unschedulable"
+    if state == "Unschedulable" and ((seen and seen.errored) or tried.decision.message == NO_NODES):
+        state = "BackingOff"
+    return "Active" if state == "BackingOff" and backoff.is_over else state
 
 
 def _row(tried: Tried, state: QueueState, position: int | None) -> QueuedPodRow:
@@ -88,6 +101,26 @@ def _row(tried: Tried, state: QueueState, position: int | None) -> QueuedPodRow:
         message=decision.message or (decision.pre_enqueue.message if decision.pre_enqueue else ""),
         wake_ups=None if tried.wake_ups is None else tuple(map(_wake_up_row, _with_flush(tried, state))),
     )
+
+
+def _with_events(row: QueuedPodRow, seen: SchedulingEvents | None, backoff: Backoff) -> QueuedPodRow:
+    if seen is None:
+        return row
+    return replace(
+        row,
+        attempts=seen.attempts or None,
+        last_attempt=seen.last_attempt or None,
+        backoff_ends=backoff.end if row.state in ("Unschedulable", "BackingOff") and not backoff.is_over else None,
+        evicted=seen.evicted,
+    )
+
+
+def _assumed(rows: Sequence[QueuedPodRow], events: Mapping[str, SchedulingEvents]) -> Iterator[Caveat]:
+    """What is taken for granted about the queue."""
+    yield QueueNotSeen(events=any(row.attempts for row in rows))
+    scheduled = tuple(row.pod for row in rows if row.pod in events and events[row.pod].scheduled)
+    if scheduled:
+        yield ScheduledMeanwhile(pods=scheduled)
 
 
 def _rejected_since(pod: Pod) -> str | None:

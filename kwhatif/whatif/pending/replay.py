@@ -73,6 +73,7 @@ class Replay:
         self.placer = Placer(profiles, self.world)
         #: By key: the hints that said QUEUE.
         self._hinted: dict[str, dict[WakingRow, None]] = {}
+        self._just_hinted: set[str] = set()
         #: The pods that edits made.
         self.new: dict[str, None] = {}
         self.woken: set[str] = set()
@@ -108,6 +109,7 @@ class Replay:
                 if hint is QUEUE:
                     row = WakingRow(event=occurrence.event.label, object=name, plugin=plugin)
                     self._hinted.setdefault(key, {})[row] = None
+                    self._just_hinted.add(key)
 
     # --- what happens --------------------------------------------------------------------------------
 
@@ -126,10 +128,10 @@ class Replay:
         self._count_woken()
 
     def _count_woken(self) -> None:
-        self.woken.update(key for key in self._hinted if self._is_ready(key))
-
-    def _is_ready(self, key: str) -> bool:
-        return key in self._queue.active.queue or key in self._queue.backoff
+        """Those that a hint has let go since the last count; a hint moves a pod at once, or not at all."""
+        ready, backing_off = self._queue.active.queue, self._queue.backoff
+        self.woken.update(key for key in self._just_hinted if key in ready or key in backing_off)
+        self._just_hinted.clear()
 
     def run(self, in_detail: Wanted) -> None:
         """Try whoever is ready until nobody is. It ends: whoever is placed stays, and who is evicted does not come."""
@@ -139,7 +141,7 @@ class Replay:
             if placement.result.node is None:
                 self._fail(info, placement.result)
             else:
-                self._place(info, placement.result)
+                self._place(info, placement)
             self._count_woken()
 
     def _fail(self, info: QueuedPodInfo, result: ScheduleResult) -> None:
@@ -147,12 +149,14 @@ class Replay:
         failed = FailedAttempt(result.rejectors, nominated_node_name=nominated)
         handle_failure(self._queue, info, failed, self._lister)
 
-    def _place(self, info: QueuedPodInfo, result: ScheduleResult) -> None:
-        """Its victims are gone, and it is on its node."""
-        self._placed.append(result)
+    def _place(self, info: QueuedPodInfo, placement: Placement) -> None:
+        """Its victims are gone, its claims are bound (`PreBind`), and then it is on its node."""
+        self._placed.append(placement.result)
         self._queue.done(info.uid)
-        for victim in result.victims:
+        for victim in placement.result.victims:
             self._handlers.handle(victim.pod.pod, None)
+        for old, new in placement.reserved:
+            self._handlers.handle(old, new)
         self._handlers.handle(info.pod_info.pod, self.world.pods[info.key].pod)
 
     # --- what is left --------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // Command selectors writes down what Kubernetes' CEL says of device selectors.
 //
 // It takes a JSON file with a list of {"expression": ...}, asks the scheduler's own library about one device, and adds
-// to each entry what came out: "compile" or "error" with the message, or "match".
+// to each entry what came out: "refused" where it does not compile, "error" with the message, or "match".
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 // Answer is one entry of the file.
 type Answer struct {
 	Expression string  `json:"expression"`
-	Compile    *string `json:"compile,omitempty"`
+	Refused    bool    `json:"refused,omitempty"`
 	Error      *string `json:"error,omitempty"`
 	Match      *bool   `json:"match,omitempty"`
 }
@@ -43,7 +43,7 @@ func ask(expression string) Answer {
 	compiled := cel.GetCompiler(cel.Features{EnableConsumableCapacity: true}).CompileCELExpression(
 		expression, cel.Options{DisableCostEstimation: true})
 	if compiled.Error != nil {
-		answer.Compile = ptr.To(compiled.Error.Detail)
+		answer.Refused = true
 		return answer
 	}
 	match, _, err := compiled.DeviceMatches(context.Background(), device)

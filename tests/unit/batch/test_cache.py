@@ -10,7 +10,6 @@ from collections.abc import Callable
 from itertools import cycle
 
 import pytest
-from msgspec.structs import replace
 
 from kwhatif.batch import BatchCache, ScheduleResult, cache, result_of
 from kwhatif.catalog import default_profile
@@ -67,6 +66,10 @@ def softly_spread(number: int) -> PodBuilder:
 
 def alone(number: int) -> PodBuilder:
     return web(number).pod_anti_affinity(affinity_term(HOSTNAME, WEB))
+
+
+def honoring(number: int) -> PodBuilder:
+    return web(number).spread(ZONE, WEB, 1, node_taints_policy="Honor")
 
 
 def particular(number: int) -> PodBuilder:
@@ -197,13 +200,46 @@ def test_a_fork_starts_from_what_is_known_and_leaves_it_alone(monkeypatch: pytes
     assert watched.searches.total() <= len(NAMES) + 6
 
 
-def test_nodes_that_change_end_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("kind", "changed", "attempts"),
+    [
+        (plain, lambda builder: builder.cordoned(), 1),
+        (plain, lambda builder: builder.taint("x"), 1),
+        (spread, lambda builder: builder.taint("x"), 1),
+        (alone, lambda builder: builder.cordoned(), 1),
+        (honoring, lambda builder: builder.taint("x"), 2),
+        (plain, lambda builder: builder.labels(disk="ssd"), 2),
+        (plain, lambda builder: builder.allocatable(cpu="1"), 2),
+    ],
+)
+def test_a_batch_follows_cordons_and_taints(
+    kind: Callable[[int], PodBuilder],
+    changed: Callable[[NodeBuilder], NodeBuilder],
+    attempts: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    builders = nodes()
+    watched = Watched(monkeypatch, *builders)
+    watched.place_many(kind, 2)
+    watched.snapshot.apply(Upsert(changed(builders[0]).build()))
+    watched.place(kind(2).info())
+    assert watched.attempts == attempts
+
+
+def test_forks_find_out_together_what_a_first_attempt_comes_to(monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(monkeypatch, *nodes())
-    watched.place_many(plain, 2)
-    there = watched.snapshot.nodes[0].node
-    watched.snapshot.apply(Upsert(replace(there, spec=replace(there.spec, unschedulable=True))))
-    watched.place(plain(2).info())
+    state, known = watched.snapshot, BatchCache(default_profile(), watched.snapshot)
+    for number in range(3):
+        fork = state.fork()
+        there = known.fork(fork)
+        fork.apply(Upsert(nodes()[number].cordoned().build()))
+        found = there.attempt(plain(0).info())
+        assert found.node not in (None, NAMES[number])
+    assert watched.attempts == 1
+    state.apply(Upsert(nodes()[0].cordoned().build()))
+    assert there.attempt(spread(0).info()).node is not None
     assert watched.attempts == 2
+    assert len(known._batches) == 1, "the state that it was forked from has moved on: it is asked no more"
 
 
 def test_signatures_that_were_not_asked_for_longest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

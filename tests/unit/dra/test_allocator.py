@@ -241,7 +241,7 @@ def test_a_selector_that_fails_ends_the_attempt(asked: object, text: str) -> Non
 
 def test_a_selector_that_does_not_compile_ends_the_attempt() -> None:
     assert error(mine(request("r", "device.nope")), gpus("n1", 1)).startswith(
-        "claim default/mine: selector #0: CEL compile error: compilation failed: ERROR: <input>:1:7: undefined field"
+        "claim default/mine: selector #0: CEL compile error: compilation failed: undefined field"
     )
 
 
@@ -456,7 +456,7 @@ def test_a_constraint_of_the_future() -> None:
 def test_the_effort_for_a_node_is_bounded() -> None:
     there = slice_("n1", *(device(f"x{index}", key=index) for index in range(20)))
     unsolvable = mine(request("a", count=8), request("b", count=2), constraints=(match(f"{GPU}/key", "b"),))
-    with pytest.raises(AllocationError, match="^node n1: timed out trying to allocate devices$"):
+    with pytest.raises(AllocationError, match="^timed out trying to allocate devices$"):
         answer([unsolvable], there, tries=1000)
     assert isinstance(answer([mine(request())], there, tries=1000), tuple)
 

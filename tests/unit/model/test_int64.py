@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.int64 import MAX_INT64, MIN_INT64, divide, from_float, wrap
+from kwhatif.model.int64 import MAX_INT64, MIN_INT64, from_float, wrap
 
 
 @pytest.mark.parametrize(
@@ -13,14 +13,6 @@ from kwhatif.model.int64 import MAX_INT64, MIN_INT64, divide, from_float, wrap
 )
 def test_wraps(number: int, kept: int) -> None:
     assert wrap(number) == kept
-
-
-@pytest.mark.parametrize(
-    ("dividend", "divisor", "quotient"),
-    [(7, 2, 3), (-7, 2, -3), (7, -2, -3), (-7, -2, 3), (MIN_INT64, -1, MIN_INT64)],
-)
-def test_division_truncates(dividend: int, divisor: int, quotient: int) -> None:
-    assert divide(dividend, divisor) == quotient
 
 
 @pytest.mark.parametrize(

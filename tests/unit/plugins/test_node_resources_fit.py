@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwhatif.framework import scoring_overflow as overflow
 from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.framework.incremental import Reprieving
 from kwhatif.framework.plugin import NodeFilter, Reads
@@ -467,9 +466,8 @@ LINES = {
 @pytest.mark.parametrize(("points", "expected"), LINES.values(), ids=LINES.keys())
 def test_broken_line(points: list[tuple[int, int]], expected: dict[int, int]) -> None:
     shape = [UtilizationShapePoint(utilization=utilization, score=score) for utilization, score in points]
-    usual, wide = requested_to_capacity_ratio(shape)
-    assert {utilization: usual(utilization, 100) for utilization in expected} == expected
-    assert {utilization: wide(utilization, 100) for utilization in expected} == expected
+    score_of = requested_to_capacity_ratio(shape)
+    assert {utilization: score_of(utilization, 100) for utilization in expected} == expected
 
 
 @given(requested=st.integers(0, 2**63), allocatable=st.integers(1, 2**63))
@@ -478,71 +476,3 @@ def test_least_and_most_are_two_sides_of_one_share(requested: int, allocatable: 
     assert least >= 0
     assert most <= 100
     assert least + most == 100 or (least + most == 99 and requested * 100 % allocatable)
-
-
-# --- amounts that 64 bits do not hold ----------------------------------------------------------------
-
-
-MEMORY_ONLY = (ResourceSpec(name="memory"),)
-OVERFLOWS = {
-    "least: an empty node of 1Ei": (strategy("LeastAllocated", *MEMORY_ONLY), "0", "1Ei", [], 4),
-    "least: below zero": (strategy("LeastAllocated", *MEMORY_ONLY), "0", "90Pi", [], -82),
-    "least: overcommitted": (strategy("LeastAllocated", *MEMORY_ONLY), "2Ei", "1Ei", [], 0),
-    "least: the sum of requests wraps around": (strategy("LeastAllocated", *MEMORY_ONLY), "5Ei", "1Ei", ["5Ei"], -4),
-    "most: all of 1Ei": (strategy("MostAllocated", *MEMORY_ONLY), "1Ei", "1Ei", [], 4),
-    "most: overcommitted counts as all": (strategy("MostAllocated", *MEMORY_ONLY), "7Ei", "1Ei", [], 4),
-    "a ratio below zero is off the line": (
-        strategy("RequestedToCapacityRatio", *MEMORY_ONLY, ratio=FALLING),
-        "90Pi",
-        "90Pi",
-        [],
-        100,
-    ),
-    "a ratio too small": (strategy("RequestedToCapacityRatio", *MEMORY_ONLY, ratio=RISING), "1Ei", "1Ei", [], 4),
-    "less than nothing is asked of a usual node": (
-        strategy("LeastAllocated", *MEMORY_ONLY),
-        "9223372036854775809",
-        "1Gi",
-        [],
-        99,
-    ),
-}
-
-
-@pytest.mark.parametrize(("strategy", "asked", "has", "running", "expected"), OVERFLOWS.values(), ids=OVERFLOWS.keys())
-def test_scores_that_leave_64_bits(
-    strategy: ScoringStrategy, asked: str, has: str, running: list[str], expected: int
-) -> None:
-    others = [asks("0", memory, f"other-{index}") for index, memory in enumerate(running)]
-    assert score(asks("0", asked), sized("4", has), *others, strategy=strategy) == expected
-
-
-#: What runs on the node, what it has, what the pod asks for; the reasons.
-WRAPPED_ROOM = {
-    "room for all of it": ([], "7Ei", "7Ei", []),
-    "as large as can be": ([], "8Ei", "9223372036854775807", []),
-    "beyond that it is below zero, and not asked for": ([], "1", "9223372036854775808", []),
-    "two halves are below zero together": (["1Ei"], "2Ei", ["5Ei", "5Ei"], []),
-    "what runs is below zero: more is left than there is": (["5Ei", "5Ei"], "1Ei", "3Ei", []),
-    "so much is left that it is below zero": (["5Ei", "5Ei"], "4Ei", "1", ["Insufficient memory"]),
-    "nothing is left, and less": (["1Ei"], "1Ei", "1", ["Insufficient memory"]),
-}
-
-
-@pytest.mark.parametrize(("running", "has", "asked", "reasons"), WRAPPED_ROOM.values(), ids=WRAPPED_ROOM.keys())
-def test_room_that_leaves_64_bits(running: list[str], has: str, asked: str | list[str], reasons: list[str]) -> None:
-    candidate = pod()
-    for index, memory in enumerate([asked] if isinstance(asked, str) else asked):
-        candidate = (candidate.container(f"c{index}") if index else candidate).memory(memory)
-    others = [pod(f"other-{index}").memory(memory) for index, memory in enumerate(running)]
-    assert list(ask(candidate, small(memory=has), *others).reasons) == reasons
-
-
-@given(st.integers(0, 2**44), st.integers(1, 2**44))
-def test_usual_amounts_score_the_same_either_way(requested: int, allocatable: int) -> None:
-    for usual, wide in (
-        (least_allocated, overflow.least_allocated),
-        (most_allocated, overflow.most_allocated),
-        requested_to_capacity_ratio(FALLING.shape),
-    ):
-        assert usual(requested, allocatable) == wide(requested, allocatable)

@@ -29,10 +29,6 @@ def test_pods_that_tolerate_the_taint_do_not_mind(asking: PodBuilder, minds: boo
     assert (NodeUnschedulable().pre_filter(asking.info(), CLUSTER) is SKIP) is not minds
 
 
-def test_nothing_is_checked_when_no_node_is_cordoned() -> None:
-    assert NodeUnschedulable().pre_filter(pod().info(), snapshot(node("a"), node("b").taint(CORDON))) is SKIP
-
-
 def test_a_cordoned_node_is_out_for_good_whatever_its_taints() -> None:
     compiled = NodeUnschedulable().pre_filter(pod().info(), CLUSTER)
     assert isinstance(compiled, NodeFilter)

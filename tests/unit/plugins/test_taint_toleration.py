@@ -6,7 +6,7 @@ import pytest
 
 from kwhatif.framework.evidence import UntoleratedTaint
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
-from kwhatif.framework.status import SKIP, SUCCESS, Code
+from kwhatif.framework.status import SUCCESS, Code
 from kwhatif.plugins.taint_toleration import TaintToleration
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
 
@@ -48,16 +48,18 @@ def test_filter(asking: PodBuilder, asked: NodeBuilder, taint: tuple[str, str, s
 
 
 @pytest.mark.parametrize(
-    ("asking", "skips"),
+    ("asking", "fits"),
     [
         pytest.param(GPU_POD, True, id="all taints are tolerated"),
         pytest.param(pod().toleration("gpu", "Exists", effect="NoSchedule"), True, id="soft taints do not count"),
         pytest.param(pod(), False, id="one is not"),
     ],
 )
-def test_skips_when_no_node_has_a_taint_in_the_way(asking: PodBuilder, skips: bool) -> None:
-    found = snapshot(node("a"), node("b").taint("gpu").taint("gpu", effect="PreferNoSchedule"))
-    assert (TaintToleration().pre_filter(asking.info(), found) is SKIP) is skips
+def test_a_taint_that_comes_later_counts(asking: PodBuilder, fits: bool) -> None:
+    compiled = TaintToleration().pre_filter(asking.info(), snapshot(node("a")))
+    assert isinstance(compiled, NodeFilter)
+    tainted = node("b").taint("gpu").taint("gpu", effect="PreferNoSchedule").info()
+    assert (compiled.filter(tainted) is SUCCESS) is fits
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from kwhatif.framework.extender import Oddity
 from kwhatif.model.caveat import (
     CODES,
     AdmissionNotAsked,
+    AssumedVersion,
     AutoscalerNotModelled,
     AutoscalersNotRead,
     Batching,
@@ -29,6 +30,8 @@ from kwhatif.model.caveat import (
     ExtenderOddity,
     FieldIgnored,
     FieldsNotCompared,
+    GateNotModelled,
+    HugeAmounts,
     ImagesNotCompared,
     LeftOutOfStory,
     MissingServiceAccounts,
@@ -68,6 +71,7 @@ from kwhatif.model.caveat import (
     ReplicaSetsInferred,
     ReplicasKept,
     Sampling,
+    ScheduledMeanwhile,
     SchedulerConfigLeftOut,
     ServiceAccountsNotChecked,
     SomeNamespaces,
@@ -139,17 +143,23 @@ SENTENCES: dict[Caveat, str] = {
     BudgetComputed(budget="shop/web", allowed=1, expected=3, healthy=3, desired=2): (
         f"{BUDGET} 1 of 3 pods may be disrupted (3 are healthy, 2 must be)"
     ),
-    NoImages(): (
-        "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and a workload"
-        " of which only images change counts as unchanged"
-    ),
+    NoImages(): ("the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken"),
     ImagesNotCompared(): (
         "the input holds no images: a workload of which nothing but the image changes counts as unchanged (save"
         " snapshots with --images)"
     ),
     FieldsNotCompared(): (
-        "of templates only what scheduling reads is compared: a workload in which only env, commands or"
-        " annotations change counts as unchanged, though its pods would be replaced"
+        "the input does not hold whole templates, so only what scheduling reads is compared: a workload in which only"
+        " env, commands or annotations change counts as unchanged, though its pods would be replaced"
+    ),
+    FieldsNotCompared(workload="Deployment shop/web", field=".spec.nodeSelector[disk]"): (
+        "the template of Deployment shop/web has spec.nodeSelector[disk], and the manifest does not; it is assumed to"
+        " stay, since the input does not show whether it was applied before"
+        " (kubectl.kubernetes.io/last-applied-configuration)"
+    ),
+    FieldsNotCompared(workload="Deployment shop/web"): (
+        "the template of Deployment shop/web has a field, and the manifest does not; it is assumed to stay, since the"
+        " input does not show whether it was applied before (kubectl.kubernetes.io/last-applied-configuration)"
     ),
     VersionNotRead(kind="policy/v1beta1/PodDisruptionBudget", count=1): (
         "policy/v1beta1/PodDisruptionBudget left out, 1 object: this version is not read"
@@ -215,6 +225,7 @@ SENTENCES: dict[Caveat, str] = {
         "HorizontalPodAutoscaler a/web (1 to 9 replicas) is not modelled: Deployment a/web counts with the replicas"
         " that it names, or has"
     ),
+    HugeAmounts(nodes=("n1", "n2")): ("2 nodes: more than 8 PiB of a resource, where 64-bit limits are not modelled"),
     AutoscalersNotRead(targets=("Deployment a/web",)): (
         "whether a HorizontalPodAutoscaler scales Deployment a/web is not known: they are not read"
     ),
@@ -258,8 +269,16 @@ SENTENCES: dict[Caveat, str] = {
     ExtenderOddity(extender=URL, verb="preempt", oddity="no victims", nodes=("a",), pods=PODS): (
         f"extender {URL}, asked to preempt for shop/web, left nodes without victims, so they are not candidates: a"
     ),
-    OtherVersion(version="1.35"): (
-        "the cluster's API server is version 1.35: judged by the rules of 1.36, from which its scheduler may differ"
+    OtherVersion(version="1.31", rules="1.33"): (
+        "the cluster is of version 1.31, which is not modelled: judged by the rules of 1.33, from which its scheduler"
+        " may differ"
+    ),
+    AssumedVersion(rules="1.37"): (
+        "nothing says of which version the cluster is: judged by the rules of 1.37, the newest; --kubernetes-version"
+        " says it"
+    ),
+    GateNotModelled(gates=("WatchList", "ComponentFlagz")): (
+        "feature gates that were set and are not modelled change nothing here: WatchList, ComponentFlagz"
     ),
     NodeNameSet(pods=PODS): (
         "shop/web sets spec.nodeName: applied so it never meets the scheduler; judged as if it were pending"
@@ -325,6 +344,14 @@ SENTENCES: dict[Caveat, str] = {
         "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of their"
         " age, and whom it has rejected is taken from the condition PodScheduled"
     ),
+    QueueNotSeen(events=True): (
+        "the scheduler keeps its queue in memory: pods of equal priority are taken to be tried in the order of their"
+        " last attempts that Events show, or else of their age; Events are kept for an hour, and repeated ones are"
+        " written up to half an hour late, so pods may have been tried more often, and later"
+    ),
+    ScheduledMeanwhile(pods=("shop/web",)): (
+        "Events show that shop/web was given a node after pods were listed: taken as pending"
+    ),
     VolumeProvisioned(claim="a/c", storage_class="fast", provisioner="x.io"): (
         "PersistentVolumeClaim a/c is bound at once, as StorageClass fast says: it is assumed that x.io provisions its"
         " volume, within reach of every node"
@@ -356,12 +383,14 @@ SENTENCES: dict[Caveat, str] = {
         " ranks the nodes anew, and another one may be taken"
     ),
     PendingAsleep(pods=("a/x", "a/y")): (
-        "2 pending pods (a/x, a/y) are left out: the scheduler has found no node for them, and waits for an event or five"
-        " minutes; they may then take room that is free now"
+        "2 pending pods (a/x, a/y) are left out: the scheduler has found no node for them, and tries them again after five"
+        " minutes, or earlier when an event may help; the pods may then take room that is free now. Whether evictions,"
+        " rollouts, and claims made for new pods are such an event is not judged"
     ),
     PendingAsleep(pods=("a/x",)): (
-        "1 pending pod (a/x) is left out: the scheduler has found no node for it, and waits for an event or five minutes;"
-        " it may then take room that is free now"
+        "1 pending pod (a/x) is left out: the scheduler has found no node for it, and tries it again after five minutes,"
+        " or earlier when an event may help; the pod may then take room that is free now. Whether evictions, rollouts,"
+        " and claims made for new pods are such an event is not judged"
     ),
     OneOfEqualPods(workload="Deployment a/b", count=3): (
         "Deployment a/b makes 3 equal pods, of which one is judged alone"

@@ -17,8 +17,3 @@ def test_sums_start_with_nobody_and_end_with_all() -> None:
 
 def test_nobody_requests_nothing() -> None:
     assert list(PodRow([]).sums("cpu")) == [0]
-
-
-def test_amounts_beyond_what_64_bits_hold_in_sum_are_told() -> None:
-    assert PodRow([pod("a").info(), pod("b").requests(memory="1Ei").info()]).wide
-    assert not PodRow([pod("a").requests(memory="1Ti").info()]).wide

@@ -59,18 +59,3 @@ def test_a_label_is_near_unique_with_more_values_than_half_the_nodes() -> None:
 
     assert keys(5) == frozenset()
     assert keys(6) == {"rack"}
-
-
-def test_every_shape_that_some_node_has_has_a_representative() -> None:
-    nodes = [node("a").build(), node("a").labels(disk="ssd").build(), node("a").cordoned().build()]
-    shapes = shapes_of(nodes)
-    assert [shapes.number(one) for one in [*nodes, *nodes]] == [0, 1, 2] * 2
-    assert shapes.representatives == []
-    for number in (0, 1, 2, 2):
-        shapes.count(number, 1)
-    assert shapes.representatives == nodes
-    copy = shapes.copy()
-    shapes.count(1, -1)
-    shapes.count(2, -1)
-    assert shapes.representatives == [nodes[0], nodes[2]]
-    assert copy.representatives == nodes

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
+from msgspec.structs import replace
+
 import kwhatif
-from kwhatif.model.cluster import KubernetesObject
+from kwhatif.catalog import default_profile
+from kwhatif.framework.profile import Profile
+from kwhatif.model.caveat import QueueNotSeen, ScheduledMeanwhile
+from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.pod import PodCondition
+from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.queue.wakeup import Flush
 from kwhatif.report import AfterEditsRow, QueuedPodRow
 from kwhatif.whatif.fail_on import fails
 from kwhatif.whatif.session import Session
+from tests import devices
 from tests.builders import NodeBuilder, PodBuilder, affinity_term, cluster, node, pod, selector
+from tests.storage import claim, storage_class, volume
 
 ZONE = "topology.kubernetes.io/zone"
 Object = KubernetesObject | NodeBuilder | PodBuilder
@@ -17,8 +26,15 @@ Object = KubernetesObject | NodeBuilder | PodBuilder
 
 def rejected(name: str, reason: str = "Unschedulable", created: str = "2026-01-01T00:00:00Z") -> PodBuilder:
     """A pod that the scheduler has tried in vain."""
+    return sleeping(pod(name), name, reason, created)
+
+
+def sleeping(
+    pod: PodBuilder, name: str, reason: str = "Unschedulable", created: str = "2026-01-01T00:00:00Z"
+) -> PodBuilder:
+    """The pod under this name, rejected."""
     condition = PodCondition(type="PodScheduled", status="False", reason=reason, last_transition_time=created)
-    return pod(name).meta(creation_timestamp=created, uid=f"uid-{name}").status(conditions=(condition,))
+    return pod.meta(name=name, creation_timestamp=created, uid=f"uid-{name}").status(conditions=(condition,))
 
 
 def rows(*objects: Object, edits: tuple[str, ...] = (), pods: tuple[str, ...] = ()) -> dict[str, QueuedPodRow]:
@@ -120,6 +136,110 @@ def test_a_rejected_pod_that_fits_now_waits_for_the_flush() -> None:
     assert wake_up.cause == Flush(fits=True)
 
 
+# --- Events --------------------------------------------------------------------------------------------------
+
+TAKEN = "2026-01-01T10:00:05Z"
+
+
+def rows_with(
+    events: dict[str, SchedulingEvents], *objects: Object, profile: Profile | None = None
+) -> dict[str, QueuedPodRow]:
+    """The queue of a dump that was taken at 10:00:05, with these Events."""
+    made = cluster(*objects)
+    made.scheduling_events = {f"default/{name}": seen for name, seen in events.items()}
+    profiles = {profile.scheduler_name: profile} if profile else None
+    report = kwhatif.pending(Session(made, taken_at=TAKEN, age=0, profiles=profiles))
+    assert report.queue is not None
+    return {row.pod.removeprefix("default/"): row for row in report.queue.pods}
+
+
+def tried_at(second: float, attempts: int = 1, **fields: bool) -> SchedulingEvents:
+    return SchedulingEvents(attempts=attempts, last_attempt=f"2026-01-01T10:00:{second:06.3f}Z", **fields)
+
+
+@pytest.mark.parametrize(
+    ("seen", "ends"),
+    [
+        (tried_at(4.5), "2026-01-01T10:00:05Z"),
+        (tried_at(3.5), None),
+        (tried_at(3.5, 2), "2026-01-01T10:00:05Z"),
+        (tried_at(4.5, 3), "2026-01-01T10:00:08Z"),
+        (tried_at(0.5, 9), "2026-01-01T10:00:10Z"),
+        # There may have been later attempts.
+        (tried_at(4.5, is_last=False), None),
+    ],
+)
+def test_a_backoff_that_is_not_over_is_shown(seen: SchedulingEvents, ends: str | None) -> None:
+    row = rows_with({"p": seen}, node("n"), rejected("p").cpu("99"))["p"]
+    assert (row.state, row.attempts, row.last_attempt) == ("Unschedulable", seen.attempts, seen.last_attempt)
+    assert row.backoff_ends == ends
+
+
+def test_a_backoff_follows_the_configuration() -> None:
+    profile = replace(default_profile(), backoff_seconds=(3, 4))
+    found = {number: tried_at(4.5, number) for number in (1, 2)}
+    ends = [
+        rows_with({"p": seen}, node("n"), rejected("p").cpu("99"), profile=profile)["p"].backoff_ends
+        for seen in found.values()
+    ]
+    assert ends == ["2026-01-01T10:00:07Z", "2026-01-01T10:00:08Z"]
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason", "state"),
+    [
+        (tried_at(4.5, errored=True), "SchedulerError", "BackingOff"),
+        (tried_at(1.5, errored=True), "SchedulerError", "Active"),
+        (tried_at(1.5, errored=True, is_last=False), "SchedulerError", "BackingOff"),
+        # There were no nodes: no event wakes it, its backoff ends.
+        (tried_at(4.5, errored=True), "Unschedulable", "BackingOff"),
+        (tried_at(1.5), "Unschedulable", "Unschedulable"),
+    ],
+)
+def test_who_backs_off_is_active_once_that_is_over(seen: SchedulingEvents, reason: str, state: str) -> None:
+    assert rows_with({"p": seen}, node("n"), rejected("p", reason))["p"].state == state
+
+
+def test_an_event_comes_before_the_condition() -> None:
+    found = rows_with({"p": tried_at(4.5), "q": tried_at(4.5, errored=True)}, node("n"), pod("p"), pod("q"), pod("r"))
+    assert {name: row.state for name, row in found.items()} == {
+        "p": "Unschedulable",
+        "q": "BackingOff",
+        "r": "Active",
+    }
+
+
+def test_without_nodes_pods_back_off() -> None:
+    assert rows(rejected("p"))["p"].state == "BackingOff"
+
+
+def test_whoever_was_tried_later_is_tried_again_later() -> None:
+    found = rows_with(
+        {"old": tried_at(3), "older": tried_at(2.5)},
+        node("n"),
+        rejected("old", created="2026-01-01T09:00:00Z"),
+        rejected("older", created="2026-01-01T09:30:00Z"),
+        rejected("new", created="2026-01-01T09:59:00Z"),
+        rejected("first", created="2026-01-01T10:00:04Z").priority(1),
+    )
+    assert [*found] == ["first", "new", "older", "old"]
+
+
+def test_a_pod_that_was_given_a_node_meanwhile_is_a_caveat() -> None:
+    made = cluster(node("n"), pod("p"), pod("q"))
+    made.scheduling_events = {"default/p": SchedulingEvents(scheduled=True)}
+    assert "Events show that default/p was given a node" in said(made)[-1]
+    made.scheduling_events = {"default/p": tried_at(1)}
+    (assumed,) = said(made)
+    assert "their last attempts that Events show" in assumed
+
+
+def said(made: Cluster) -> list[str]:
+    """The caveats about the queue."""
+    found = kwhatif.pending(Session(made)).caveat_details
+    return [caveat.message for caveat in found if isinstance(caveat, QueueNotSeen | ScheduledMeanwhile)]
+
+
 # --- edits ---------------------------------------------------------------------------------------------------
 
 
@@ -188,6 +308,58 @@ def test_victims_of_one_pod_wake_another() -> None:
     )
     assert found["high"].outcome == "Preempts"
     assert found["high"].victims == ("default/low",)
+
+
+def test_a_volume_that_one_pod_takes_wakes_who_waits_for_volumes() -> None:
+    found = after(
+        node("n").allocatable(cpu="1"),
+        storage_class(),
+        volume("disk"),
+        claim("first"),
+        claim("other", storage_class="absent"),
+        rejected("user").cpu("2").claim("first"),
+        rejected("waiting").claim("other"),
+        edits=("set node/n status.allocatable.cpu=3",),
+    )
+    assert found["user"].node == "n"
+    assert [(row.event, row.object, row.plugin) for row in found["waiting"].woken_by] == [
+        ("PersistentVolumeUpdate", "PersistentVolume disk", "VolumeBinding")
+    ]
+    assert found["waiting"].turn == 2
+
+
+def test_a_claim_whose_node_one_pod_selects_wakes_who_shares_it() -> None:
+    found = after(
+        node("n").allocatable(cpu="1"),
+        storage_class(),
+        claim("shared"),
+        claim("other", storage_class="absent"),
+        rejected("user").cpu("2").claim("shared"),
+        rejected("waiting").claim("shared").claim("other"),
+        rejected("stranger").claim("other"),
+        edits=("set node/n status.allocatable.cpu=3",),
+    )
+    assert [(row.event, row.object) for row in found["waiting"].woken_by] == [
+        ("PersistentVolumeClaimUpdate", "PersistentVolumeClaim default/shared")
+    ]
+    assert found["stranger"].fate == "Asleep"
+
+
+def test_devices_that_one_pod_is_given_wake_who_shares_its_claim() -> None:
+    found = after(
+        node("n").allocatable(cpu="1"),
+        devices.device_class(),
+        devices.gpus("n", 1),
+        devices.claim("shared", devices.request("gpu")),
+        devices.claim("other", devices.request("gpu", count=2)),
+        sleeping(devices.asking("shared").cpu("2"), "user"),
+        sleeping(devices.asking("shared", "other"), "waiting").priority(9),
+        edits=("set node/n status.allocatable.cpu=3",),
+    )
+    assert found["user"].node == "n"
+    assert ("ResourceClaimUpdate", "ResourceClaim default/shared") in [
+        (row.event.rpartition("/")[2], row.object) for row in found["waiting"].woken_by
+    ]
 
 
 def test_a_pod_that_was_not_tried_is_tried_in_any_case() -> None:

@@ -193,7 +193,8 @@ def test_what_is_not_in_the_input_is_said() -> None:
     assert update.caveat == WorkloadNotInDump(workload="Deployment default/web", count=4)
     # Of what scheduling does not read nobody knows whether it has changed.
     assert plan_update(deployment(), around(*FOUR)).caveat == FieldsNotCompared()
-    assert plan_update(deployment(5), around(*FOUR)).caveat is None
+    assert plan_update(deployment(5), around(*FOUR)).caveat == FieldsNotCompared()
+    assert plan_update(deployment(cpu=2), around(*FOUR)).caveat is None
 
 
 @pytest.mark.parametrize(("there", "told"), [(4, True), (1, False), (None, False)])
@@ -355,7 +356,8 @@ def test_a_pod_that_is_pending_in_the_cluster_holds_up_the_others(policy: str, t
     waiting = running(3, "db", "StatefulSet")[1].on("").status(phase="Pending")
     new = replace(stateful(4), spec=replace(stateful(4).spec, pod_management_policy=policy))
     update = plan_update(new, around(*THREE, waiting))
-    assert update.caveat == (OrderedPodPending(workload="StatefulSet default/db", pod="db-1") if told else None)
+    pending = OrderedPodPending(workload="StatefulSet default/db", pod="db-1")
+    assert update.caveat == (pending if told else FieldsNotCompared())
 
 
 def test_below_the_partition_new_pods_are_of_the_old_template() -> None:

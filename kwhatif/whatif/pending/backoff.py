@@ -1,0 +1,38 @@
+"""Until when a pending pod has to wait before it is tried again, as far as Events say."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.model.meta import parse_time
+from kwhatif.queue.backoff_queue import SECOND, align_to_window, backoff_end
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.whatif.session import Session
+
+
+class Backoff(NamedTuple):
+    """When it ends (RFC 3339), and whether that was before the dump was taken; None, and False: nobody knows."""
+
+    end: str | None = None
+    is_over: bool = False
+
+
+def backoff_end_of(info: PodInfo, session: Session) -> Backoff:
+    """The backoff of a pod whose last attempt, and the moment of the dump, are known.
+
+    It is counted from the attempts that Events show. There may have been more, and then it ends later; from the fifth
+    attempt on, with the defaults, it is 10 s.
+    """
+    seen = session.cluster.scheduling_events.get(info.key)
+    profile = session.profiles.get(info.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+    if seen is None or profile is None or session.taken_at is None or not (seen.last_attempt and seen.is_last):
+        return Backoff()
+    initial, most = (seconds * SECOND for seconds in profile.backoff_seconds)
+    end = backoff_end(parse_time(seen.last_attempt), max(1, seen.attempts), initial, most)
+    try:
+        text = datetime.fromtimestamp(end // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):  # at the end of times
+        return Backoff()
+    return Backoff(text, end < align_to_window(parse_time(session.taken_at)))

@@ -1,0 +1,170 @@
+"""What applying a manifest makes of a workload's pod template, field by field, as `kubectl apply` merges the two.
+
+What the manifest gives counts; what it no longer has is removed if it was applied before; everything else stays as it
+is in the cluster: what others have set, such as `kubectl rollout restart`, and what the API server has filled in
+(`k8s.io/apimachinery/pkg/util/strategicpatch`, `CreateThreeWayMergePatch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from msgspec.structs import replace
+
+from kwhatif.model.pod import PodTemplateSpec, TemplateDigest, TemplateText
+from kwhatif.model.workload import CronJob
+from kwhatif.workloads.template import content_of, has_images, same_template, with_images
+from kwhatif.workloads.template_fields import Fields, fields_of, filled_fields_of, managed_paths
+
+T = TypeVar("T")
+
+#: Set by `kubectl rollout restart`: no manifest has it.
+_RESTARTED = ".metadata.annotations[kubectl.kubernetes.io/restartedAt]"
+#: QUIRK: (pkg/apis/core/v1/conversion.go) removing it changes nothing: its old name `serviceAccount` stays, and counts.
+_STAYS = ".spec.serviceAccountName"
+#: Bytes of a digest. Few for values, so that a short secret cannot be found by trying: one change in 65,536 is missed.
+_PATH_BYTES, _VALUE_BYTES = 5, 2
+_MARK_BYTES = 8
+
+
+class Difference(NamedTuple):
+    """Whether the template changes. `unsure`: the cluster has `field`, and nothing says whether the manifest had it."""
+
+    kind: Literal["same", "changed", "unsure"]
+    field: str = ""
+
+
+class _Stored(NamedTuple):
+    """The template of the cluster, its paths and values perhaps as digests."""
+
+    fields: Fields
+    applied: frozenset[str] | None
+    path: Callable[[str], str]
+    value: Callable[[str], str]
+
+
+def template_of(workload: Any) -> PodTemplateSpec | None:
+    """The pod template of a workload, whatever its kind."""
+    spec = workload.spec.job_template.spec if isinstance(workload, CronJob) else workload.spec
+    template: PodTemplateSpec | None = spec.template
+    return template
+
+
+def with_template(workload: T, template: PodTemplateSpec | None) -> T:
+    """The workload with another pod template."""
+    if isinstance(workload, CronJob):
+        run = workload.spec.job_template
+        run = replace(run, spec=replace(run.spec, template=template))
+        return replace(workload, spec=replace(workload.spec, job_template=run))
+    obj: Any = workload
+    changed: T = replace(obj, spec=replace(obj.spec, template=template))
+    return changed
+
+
+def without_text(new: T, known: T) -> T:
+    """The workload; if its template is not that of the known one, as one of which only the model is known."""
+    template, old = template_of(new), template_of(known)
+    if template is None or old is None or content_of(template) == content_of(old):
+        return new
+    return with_template(new, replace(template, text=None, digest=None))
+
+
+def merge_template(new: T, known: T) -> tuple[T, Difference | None]:
+    """The workload with the template that it has once it is applied; and whether that is another one.
+
+    None: it cannot be said, since the input does not hold all of the template. What the model has is then compared.
+    """
+    old, applied = template_of(known), template_of(new)
+    if old is None or applied is None or applied.text is None:
+        return new, None
+    difference = compare(old, applied)
+    if difference is None:
+        return new, None
+    looks_same = same_template(replace(old, text=None), replace(applied, text=None))
+    if difference.kind == "same" or (difference.kind == "unsure" and looks_same):
+        kept = old if has_images(old.spec) else replace(old, spec=with_images(old.spec, applied.spec))
+        return with_template(new, kept), difference
+    text = replace(applied.text, applied=applied.text.json)
+    mark = _digest("", applied.text.json, _MARK_BYTES) if looks_same else ""
+    return with_template(new, replace(applied, text=text, mark=mark)), difference
+
+
+def compare(known: PodTemplateSpec, new: PodTemplateSpec) -> Difference | None:
+    """Whether applying the new template changes the known one; None if one of them is not known field by field."""
+    stored = _stored(known)
+    given = fields_of(new.text.json) if new.text else None
+    filled = filled_fields_of(new.text.json) if new.text else None
+    if stored is None or given is None or filled is None:
+        return None
+    values = {stored.path(path): stored.value(value) for path, value in filled.values.items() if value is not None}
+    present = stored.fields.values
+    explicit = {stored.path(path) for path in given.values}
+    if any(values.get(path) != present.get(path) for path in explicit):
+        return Difference("changed")
+    if _is_reordered(stored, given):
+        return Difference("changed")
+    left = {path for path, value in present.items() if values.get(path) != value} - {stored.path(_STAYS)}
+    if stored.applied is not None:
+        return Difference("changed" if left & stored.applied else "same")
+    left -= {stored.path(_RESTARTED)}
+    return Difference("unsure", min(left)) if left else Difference("same")
+
+
+def _is_reordered(stored: _Stored, given: Fields) -> bool:
+    """Whether the entries of a list would stand in another order; those that the manifest does not have aside."""
+    for path, keys in given.orders.items():
+        order = [stored.value(key) for key in keys]
+        if [key for key in stored.fields.orders.get(stored.path(path), ()) if key in set(order)] != order:
+            return True
+    return False
+
+
+def digest_of(template: PodTemplateSpec, salt: str) -> TemplateDigest | None:
+    """What a snapshot may hold of it; None if it is not known field by field."""
+    if template.text is None:
+        return template.digest
+    stored = _stored(template)
+    if stored is None:
+        return None
+
+    def path(text: str) -> str:
+        return _digest(salt, text, _PATH_BYTES)
+
+    values, orders = stored.fields
+    return TemplateDigest(
+        salt=salt,
+        fields={path(name): _digest(salt, value or "", _VALUE_BYTES) for name, value in values.items()},
+        orders={path(name): tuple(_digest(salt, key, _VALUE_BYTES) for key in keys) for name, keys in orders.items()},
+        applied=None if stored.applied is None else tuple(sorted(map(path, stored.applied & values.keys()))),
+    )
+
+
+def _stored(template: PodTemplateSpec) -> _Stored | None:
+    if template.text is not None:
+        fields = filled_fields_of(template.text.json)
+        return None if fields is None else _Stored(fields, _applied(template.text), str, str)
+    digest = template.digest
+    if digest is None:
+        return None
+    applied = None if digest.applied is None else frozenset(digest.applied)
+    fields = Fields(dict(digest.fields), digest.orders)
+    return _Stored(
+        fields,
+        applied,
+        lambda path: _digest(digest.salt, path, _PATH_BYTES),
+        lambda value: _digest(digest.salt, value, _VALUE_BYTES),
+    )
+
+
+def _applied(text: TemplateText) -> frozenset[str] | None:
+    """The paths that were applied before, if that is known."""
+    before = fields_of(text.applied) if text.applied else None
+    if before is not None:
+        return frozenset(path for path, value in before.values.items() if value is not None)
+    return managed_paths(text.managed) if text.managed else None
+
+
+def _digest(salt: str, text: str, size: int) -> str:
+    return blake2b(text.encode(), digest_size=size, key=salt.encode()).hexdigest()

@@ -1,0 +1,234 @@
+"""The fields of a pod template one by one, also those that the model does not have, in a form that can be compared.
+
+Defaults are filled in, quantities are numbers, and what is empty is absent, as where the API server compares two
+templates (`equality.Semantic`). Fields that Go keeps as pointers are the exception: there, empty is not absent.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kwhatif.model.quantity import parse_quantity
+from kwhatif.workloads.template_defaults import fill
+
+#: What controllers and the API server add to the labels of a template.
+ADDED_LABELS = frozenset(
+    {
+        "batch.kubernetes.io/controller-uid",
+        "batch.kubernetes.io/job-name",
+        "controller-uid",
+        "job-name",
+        "pod-template-hash",
+    }
+)
+#: By which fields the entries of a list are known (`patchMergeKey`, `x-kubernetes-list-map-keys` in the API's types).
+#: All other lists are replaced as a whole.
+_KEYS = {
+    "containers": ("name",),
+    "ephemeralContainers": ("name",),
+    "env": ("name",),
+    "hostAliases": ("ip",),
+    "imagePullSecrets": ("name",),
+    "initContainers": ("name",),
+    "ports": ("containerPort", "protocol"),
+    "resourceClaims": ("name",),
+    "schedulingGates": ("name",),
+    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+    "volumeDevices": ("devicePath",),
+    "volumeMounts": ("mountPath",),
+    "volumes": ("name",),
+}
+_DEFAULT_KEYS = {"protocol": "TCP"}
+#: Maps whose keys are anybody's; empty values count there.
+_MAPS = frozenset(
+    {"annotations", "labels", "matchLabels", "nodeSelector", "options", "userAnnotations", "volumeAttributes"}
+)
+_QUANTITY_MAPS = frozenset({"limits", "overhead", "requests"})
+_QUANTITIES = frozenset({"divisor", "sizeLimit"})
+#: Objects that are always there: empty, they are as good as absent.
+_NO_POINTERS = frozenset(
+    {"", "metadata", "podAffinityTerm", "preference", "resources", "spec", *_MAPS, *_QUANTITY_MAPS}
+)
+#: Those of the pod are a pointer, unlike those of a container.
+_POD_RESOURCES = ".spec.resources"
+#: Scalars of which the API tells empty from absent (`*bool`, `*int64`, `*string` in `k8s.io/api/core/v1/types.go`).
+_POINTERS = frozenset(
+    {
+        "activeDeadlineSeconds",
+        "allowPrivilegeEscalation",
+        "automountServiceAccountToken",
+        "defaultMode",
+        "enableServiceLinks",
+        "expirationSeconds",
+        "fsGroup",
+        "fsGroupChangePolicy",
+        "hostProcess",
+        "hostUsers",
+        "hostnameOverride",
+        "minDomains",
+        "mode",
+        "nodeAffinityPolicy",
+        "nodeTaintsPolicy",
+        "optional",
+        "podGroupName",
+        "preemptionPolicy",
+        "priority",
+        "privileged",
+        "readOnlyRootFilesystem",
+        "resourceClaimName",
+        "resourceClaimTemplateName",
+        "runAsGroup",
+        "runAsNonRoot",
+        "runAsUser",
+        "runtimeClassName",
+        "seLinuxChangePolicy",
+        "setHostnameAsFQDN",
+        "shareProcessNamespace",
+        "storageClassName",
+        "terminationGracePeriodSeconds",
+        "tolerationSeconds",
+        "volumeAttributesClassName",
+    }
+)
+
+
+class Fields(NamedTuple):
+    """Path -> value, None where a field is given and empty; and the order of the entries of lists with keys."""
+
+    values: dict[str, str | None]
+    orders: dict[str, tuple[str, ...]]
+
+
+@lru_cache(maxsize=4096)
+def fields_of(json: str) -> Fields | None:
+    """The fields that the template gives; None if the text is not that of a JSON object."""
+    template = _parsed(json)
+    return None if template is None else _walked(template)
+
+
+@lru_cache(maxsize=4096)
+def filled_fields_of(json: str) -> Fields | None:
+    """The same as the API server stores it: with all defaults, and without what is empty."""
+    template = _parsed(json)
+    if template is None:
+        return None
+    fill(template)
+    found = _walked(template)
+    return Fields({path: value for path, value in found.values.items() if value is not None}, found.orders)
+
+
+def managed_paths(json: str) -> frozenset[str]:
+    """The paths in a `fieldsV1` of `managedFields`, from the template on."""
+    tree = _parsed(json)
+    found: set[str] = set()
+    if tree is not None:
+        _walk_managed(tree, "", found)
+    return frozenset(found)
+
+
+def _parsed(json: str) -> dict[str, Any] | None:
+    try:
+        value = msgspec.json.decode(json)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _walked(template: dict[str, Any]) -> Fields:
+    found = Fields({}, {})
+    _walk(template, "", "", found)
+    return found
+
+
+def _walk(value: Any, path: str, name: str, found: Fields) -> None:
+    """Add what stands at the path; `name` is that of the field."""
+    if isinstance(value, dict):
+        if name not in _NO_POINTERS or path == _POD_RESOURCES:
+            found.values[path] = "{}"
+        for key, item in value.items():
+            if item is not None and not (name == "labels" and key in ADDED_LABELS):
+                _walk_item(item, path, key, name, found)
+    elif isinstance(value, list):
+        _walk_list(value, path, name, found)
+    else:
+        found.values[path] = _scalar(value, name)
+
+
+def _walk_item(item: Any, path: str, key: str, name: str, found: Fields) -> None:
+    if name in _QUANTITY_MAPS:
+        found.values[f"{path}[{key}]"] = _quantity(item)
+    elif name in _MAPS:
+        found.values[f"{path}[{key}]"] = _text(item)
+    else:
+        _walk(item, f"{path}.{key}", key, found)
+
+
+def _walk_list(entries: list[Any], path: str, name: str, found: Fields) -> None:
+    keys = _keys_of(entries, _KEYS.get(name, ()))
+    if keys is None:
+        found.values[path] = _text(_plain(entries, name)) if entries else None
+        return
+    found.orders[path] = keys
+    for key, entry in zip(keys, entries, strict=True):
+        _walk(entry, f"{path}[{key}]", "entry", found)
+
+
+def _keys_of(entries: list[Any], by: tuple[str, ...]) -> tuple[str, ...] | None:
+    """What the entries are known by; None if that cannot be said of every one."""
+    if not by or not all(isinstance(entry, dict) for entry in entries):
+        return None
+    keys = [tuple(entry.get(field) or _DEFAULT_KEYS.get(field) for field in by) for entry in entries]
+    found = tuple(",".join(map(str, key)) for key in keys if None not in key)
+    return found if len(set(found)) == len(entries) else None
+
+
+def _plain(value: Any, name: str) -> Any:
+    """What stands in a list that is replaced as a whole: without what is empty, in order of the keys."""
+    if isinstance(value, dict):
+        if name in _MAPS:
+            return dict(sorted(value.items())) or None
+        if name in _QUANTITY_MAPS:
+            return {key: _quantity(item) for key, item in sorted(value.items())} or None
+        items = ((key, _plain(item, key)) for key, item in sorted(value.items()))
+        plain = {key: item for key, item in items if item is not None}
+        return None if not plain and name in _NO_POINTERS else plain
+    if isinstance(value, list):
+        return [_plain(item, "entry") for item in value] or None
+    if name in _QUANTITIES:
+        return _quantity(value)
+    return value if name == "entry" or _scalar(value, name) is not None else None
+
+
+def _scalar(value: Any, name: str) -> str | None:
+    if name in _QUANTITIES:
+        return _quantity(value)
+    return None if not value and name not in _POINTERS else _text(value)
+
+
+def _quantity(value: Any) -> str:
+    """Rounded up to thousandths, as it is stored (`SetDefaults_ResourceList`)."""
+    try:
+        return str(-(-parse_quantity(value) // 1_000_000))
+    except (TypeError, ValueError):
+        return _text(value)
+
+
+def _text(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _walk_managed(tree: dict[str, Any], path: str, found: set[str]) -> None:
+    """`f:name` is a field, `k:{…}` an entry by its keys, `.` the thing itself (`structured-merge-diff`, fieldpath)."""
+    if not tree or "." in tree:
+        found.add(path)
+    for step, below in tree.items():
+        kind, _, rest = step.partition(":")
+        if isinstance(below, dict) and kind == "f":
+            name = path.rpartition(".")[2]
+            _walk_managed(below, f"{path}[{rest}]" if name in _MAPS | _QUANTITY_MAPS else f"{path}.{rest}", found)
+        elif isinstance(below, dict) and kind == "k":
+            keys = _parsed(rest) or {}
+            _walk_managed(below, f"{path}[{','.join(str(keys[key]) for key in sorted(keys))}]", found)

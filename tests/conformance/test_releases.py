@@ -1,0 +1,69 @@
+"""The stored answers of other releases: well-formed, and what they hold is a difference."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import kwhatif
+from kwhatif.release import MINORS
+from tests.conformance import releases
+from tests.conformance.compare import differences
+from tests.conformance.releases import CASES, differing, merged, patch_between, recorded, settled, stored
+
+
+def test_every_release_but_the_judged_one_is_recorded() -> None:
+    assert recorded() == ["1.33", "1.34", "1.35", "1.37"]
+
+
+@pytest.mark.parametrize("release", recorded())
+def test_every_recorded_answer_differs(release: str) -> None:
+    found = differing(release)
+    assert len(found) > 100
+    assert [name for name, answer in found.items() if answer == stored(CASES / name)] == []
+
+
+def test_a_patch_makes_the_one_of_the_other() -> None:
+    old = {"best": ["a"], "scores": {"a": {"total": 3}, "b": {"total": 2}}, "message": ""}
+    new = {"best": ["b"], "scores": {"a": {"total": 3}, "c": {"total": 4}}}
+    patch = patch_between(old, new)
+    assert patch == {"best": ["b"], "scores": {"b": None, "c": {"total": 4}}, "message": None}
+    assert merged(old, patch) == new
+
+
+def test_of_equally_good_nodes_the_text_names_the_first() -> None:
+    rows = [{"node": "a", "victims": ["d/x", "d/y"]}, {"node": "b", "victims": ["d/z"]}]
+    answer = {
+        "event": "No. preemption: found a potential placement for pod on node b, preempting 1 victims",
+        "preemption": {"candidates": rows, "chosen": ["a", "b"]},
+    }
+    text = "No. preemption: found a potential placement for pod on node a, preempting 2 victims"
+    assert settled(answer)["event"] == text
+
+
+def test_the_cases_of_a_release_are_there() -> None:
+    names = {releases.name_of(case) for case in releases.all_cases()}
+    assert all(set(differing(release)) <= names for release in recorded())
+
+
+#: Cases of the releases that are modelled.
+ANSWERED = [
+    (release, name)
+    for release in recorded()
+    if int(release.removeprefix("1.")) in MINORS
+    for name in sorted(differing(release))
+]
+
+
+@pytest.mark.parametrize(("release", "name"), ANSWERED)
+def test_kwhatif_decides_what_that_release_decided(release: str, name: str) -> None:
+    config = CASES / name / "config.yaml"
+    cluster = kwhatif.load(
+        CASES / name / "cluster.yaml",
+        scheduler_config=config if config.exists() else None,
+        kubernetes_version=release,
+    )
+    report = json.loads(kwhatif.schedule(cluster, CASES / name / "pod.yaml", admission=False).to_json())
+    (decision,) = report["decisions"]
+    assert list(differences(differing(release)[name], decision)) == []
