@@ -51,6 +51,7 @@ __all__ = [
     "PathLike",
     "SchedulerOptions",
     "Source",
+    "advise",
     "compare",
     "deschedule",
     "edited",
@@ -350,6 +351,43 @@ def schedule(
     return _answer(session, "schedule", manifests, options, how)
 
 
+def advise(
+    session: Session,
+    *manifests: Source,
+    most: int = 6,
+    workloads: int = 10,
+    **options: Unpack[Manifests],
+) -> Report:
+    """For what does not fit, or only by eviction: the smallest changes that help, each tried by asking again.
+
+    Args:
+        session: the cluster.
+        manifests: as for `schedule`.
+        most: how many pieces of advice each workload gets, the cheapest ones.
+        workloads: how many of them get any; the report says how many are left out.
+        options: how the manifests are read, see `Manifests`.
+
+    Raises:
+        InputError: with every problem of the manifests.
+        ValueError: a template path is malformed, or `validation` is none of those words.
+    """
+    _check(session, manifests, "advise")
+    from kwhatif.whatif.advise.question import Limits, ask_advice
+
+    asked, paths = _read(session, named_inputs(manifests, "manifest"), options)
+    asked.require_sound()
+    question = Question(applied=asked.applied, template_paths=paths, full=True, caveats=asked.caveats)
+    with rare_garbage_collection():
+        report = worded(ask_advice(session, question, Limits(most, workloads)))
+    _require_templates(report)
+    return report
+
+
+def _require_templates(report: Report) -> None:
+    if report.problems:
+        raise InputError([Problem(row.where, row.message, row.field, row.hint) for row in report.problems])
+
+
 def preempt(
     session: Session,
     *manifests: Source,
@@ -478,8 +516,7 @@ def _answer(
     )
     with rare_garbage_collection():
         report = _judged(session, command, question, how)
-    if report.problems:
-        raise InputError([Problem(row.where, row.message, row.field, row.hint) for row in report.problems])
+    _require_templates(report)
     return report
 
 
@@ -509,6 +546,7 @@ def gate(
     rollout: Rollout = "end",
     strict: bool = False,
     today: date | None = None,
+    fixes: int = 0,
     **options: Unpack[Manifests],
 ) -> Report:
     """If all of this is applied, does everything schedule, whom does it evict, and does the policy allow that?
@@ -523,6 +561,7 @@ def gate(
             ("final"); or while old pods are still there ("surge").
         strict: fail where information is missing, unless the policy says otherwise.
         today: tells which exceptions of the policy have expired.
+        fixes: look for the smallest fix of so many workloads that do not fit, as `advise` does.
         options: how the manifests are read, see `Manifests`.
 
     Raises:
@@ -545,5 +584,7 @@ def gate(
         caveats=asked.caveats,
     )
     with rare_garbage_collection():
-        report = judge_by_policy(session, question, book, today=today or datetime.now(UTC).date(), strict=strict)
+        report = judge_by_policy(
+            session, question, book, today=today or datetime.now(UTC).date(), strict=strict, fixes=fixes
+        )
     return worded(with_words(report))

@@ -97,7 +97,7 @@ def stop_sentence(stop: StopRow, fit: FitRow, report: Report, *, last: bool = Fa
     decision = found[-1 if last else 0] if found else None
     match stop.outcome:
         case "Preempts" if last:
-            return f"{about} fits only by evicting pods that are counted"
+            return f"{about} fits only by evicting pods that are counted: {_why(decision, stop)}"
         case "Preempts":
             return f"{about} fits only by evicting others: {_why(decision, stop)}"
         case "Denied":

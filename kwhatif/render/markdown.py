@@ -12,6 +12,7 @@ from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
+from kwhatif.render.markdown_advise import advise_parts, smallest_fixes
 from kwhatif.render.markdown_capacity import capacity_parts
 from kwhatif.render.markdown_deschedule import deschedule_parts
 from kwhatif.render.markdown_queue import queue_parts
@@ -44,6 +45,8 @@ def to_markdown(report: Report) -> str:
         parts = queue_parts(report.queue)
     elif report.deschedule is not None:
         parts = deschedule_parts(report.deschedule)
+    elif report.advise is not None and report.command == "advise":
+        parts = advise_parts(report.advise)
     elif report.capacity is not None:
         parts = capacity_parts(report, report.capacity)
     else:
@@ -52,11 +55,21 @@ def to_markdown(report: Report) -> str:
 
 
 def _with_aftermath(report: Report, parts: Iterable[str]) -> Iterator[str]:
+    """What follows stands below the gate's verdict, or above the table of the pods."""
+    lines = [] if report.story is None else [f"- {prose(line)}" for line in aftermath_lines(report.story)]
+    if report.command != "gate":
+        yield from (*lines, "") if lines else ()
+        yield from parts
+        return
     first, *others = parts
-    yield first
-    if report.story is not None:
-        yield from ("", *(f"- {prose(line)}" for line in aftermath_lines(report.story)))
+    yield from (first, "", *lines) if lines else (first,)
     yield from others
+
+
+def fixes_to_markdown(report: Report) -> str:
+    """What the gate says about the smallest fix, and nothing else."""
+    parts = () if report.advise is None else smallest_fixes(report.advise)
+    return "".join(f"{line}\n" for line in parts).removeprefix("\n")
 
 
 def _edits(report: Report) -> Iterator[str]:
@@ -77,6 +90,7 @@ def _gate(report: Report) -> Iterator[str]:
     if counting:
         yield from ("", "#### Findings", "", *limited(map(_finding, counting), len(counting)))
         yield from _all_evidence((alike[0].decision for alike in counting), report)
+    yield from () if report.advise is None else smallest_fixes(report.advise)
     suppressed = grouped(issue for issue in found if issue.suppressed is not None)
     if suppressed:
         yield from ("", "<details><summary>Suppressed findings</summary>", "")

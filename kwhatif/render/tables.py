@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.model.caveat import NothingJudged
+from kwhatif.render.advise import advise
 from kwhatif.render.aftermath import aftermath_lines
 from kwhatif.render.amounts import plural, seconds
 from kwhatif.render.capacity import capacity
@@ -61,6 +62,8 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
         return queue(report, report.queue, detail)
     if report.deschedule is not None:
         return deschedule(report.deschedule, detail)
+    if report.advise is not None and report.command == "advise":
+        return advise(report, report.advise, detail)
     if report.capacity is not None:
         return capacity(report, report.capacity, detail)
     return _with_aftermath(report, (_gate if report.command == "gate" else _judged)(report, detail))

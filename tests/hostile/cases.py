@@ -100,9 +100,10 @@ def _question(dice: Dice, parts: Parts, target: str) -> tuple[list[str], list[st
         "drain": 2,
         "outage": 1,
         "capacity": 1.5,
+        "advise": 1,
     }
     verb = dice.weighted(verbs) if target != "scenario" else "simulate"
-    if target == "manifests" and verb not in ("schedule", "preempt", "gate", "capacity"):
+    if target == "manifests" and verb not in ("schedule", "preempt", "gate", "capacity", "advise"):
         verb = "simulate"
     if verb == "capacity":
         return _capacity(dice, parts, target)
