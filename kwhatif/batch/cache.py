@@ -9,6 +9,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from kwhatif.batch.batch import Batch, can_be_kept_up
+from kwhatif.batch.nominated import without_nomination
 from kwhatif.batch.opportunistic import OpportunisticBatch, ScoredNode
 from kwhatif.batch.result import ScheduleResult, gated_result, result_of
 from kwhatif.batch.signature import Signature, Signer
@@ -128,7 +129,9 @@ class BatchCache:
         is_nominated = bool(pod.pod.status.nominated_node_name)
         signature = None if is_reference() else self._signer.sign(pod, self._state)
         if signature is not None:
-            batch = self._batches.pop(signature.key, None) or self._from_base(pod, signature)
+            batch = self._batches.pop(signature.key, None)
+            if batch is None:
+                batch = self._from_base(without_nomination(pod) if is_nominated else pod, signature)
             if batch is not None:
                 if batch.owner is not self._mark:
                     batch = batch.fork(self._state, self._mark)
@@ -164,7 +167,7 @@ class BatchCache:
             if batch.attempt(pod, signature) is None:
                 batch = None
         if batch is None:
-            whole = attempt(self._profile, pod, self._state)
+            whole = attempt(self._profile, pod, self._state, columns=self._columns)
             if not can_be_kept_up(whole, signature):
                 return None
             batch = Batch(whole, result_of(whole), self._mark)
