@@ -519,7 +519,7 @@ def _answer(
 ) -> Report:
     _check(session, manifests, command)
     inputs = named_inputs(manifests, "manifest")
-    asked, paths = _read(session, inputs, options, stored=not admission)
+    asked, paths = _read(session, inputs, options, stored=not how.admission)
     asked.require_sound()
     question = Question(
         applied=asked.applied,
