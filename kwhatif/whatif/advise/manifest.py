@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from kwhatif.framework.evidence import (
@@ -219,10 +220,22 @@ def _with_value(term: int, place: int, value: str) -> Revise:
 def _soften_node_affinity(spec: Spec) -> None:
     affinity = spec["affinity"]["nodeAffinity"]
     terms = affinity.pop(REQUIRED)["nodeSelectorTerms"]
-    entries = [{"weight": _WEIGHT, "preference": term} for term in terms if "matchFields" not in term and term]
+    entries = [{"weight": _WEIGHT, "preference": term} for term in terms if _can_be_preferred(term)]
     if entries:
         affinity.setdefault(PREFERRED, []).extend(entries)
     _prune(spec, "nodeAffinity")
+
+
+def _can_be_preferred(term: Mapping[str, Any]) -> bool:
+    """Not one about a node's name, or one that can never match: a preference of that kind would fail every attempt."""
+    if not term.get("matchExpressions") or "matchFields" in term:
+        return False
+    try:
+        for need in term["matchExpressions"]:
+            compile_requirement(convert(need, Requirement))
+    except SelectorError:
+        return False
+    return True
 
 
 def _prune(spec: Spec, kind: str) -> None:

@@ -19,6 +19,7 @@ from kwhatif.whatif.advise.blocking import (
     Scalable,
     delete_pods,
     least_important,
+    may_be_enough,
     owner_of_pod,
     replicas_of,
     scale_down,
@@ -74,7 +75,8 @@ def _deletions(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInf
     if dying and _is_gone(trial, name, first, dying):
         yield delete_pods([pod.pod for pod in _needed(trial, name, first, dying)], trial.pod)
     living = [pod for pod in ranked if not pod.terminating]
-    helpful = _helpful(trial, name, first, living[:_MOST_TRIED])
+    large = [pod for pod in living if may_be_enough(pod, first.evidence)]
+    helpful = _helpful(trial, name, first, large[:_MOST_TRIED])
     if helpful:
         yield _without([helpful[0]], trial)
         # One that nobody makes anew is lost: one that has a place elsewhere may be better.
