@@ -20,7 +20,7 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.scenario import parse_parameter
 from kwhatif.sources.sweeps import SweepFile
 from kwhatif.stories import Times
-from kwhatif.sweep.processes import default_jobs, play_here, play_in_processes
+from kwhatif.sweep.processes import play
 from kwhatif.sweep.report import Runner, drain_each, outage_each
 from kwhatif.sweep.scenario import Drains, Outages, Outcome, Player, Scenario
 from kwhatif.whatif.drain import drain as play_drain
@@ -57,6 +57,8 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
     timeout: str = "0s",
     skip_wait_for_delete_timeout: int = 0,
     pod_selector: str = "",
+    parallel: int = 1,
+    order: bool = False,
     **options: Unpack[Options],
 ) -> Report:
     """Can these nodes be drained, in which waves, what blocks, and where do the pods land?
@@ -74,6 +76,8 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
         timeout: for each node, such as "5m"; "0s": as long as it takes.
         skip_wait_for_delete_timeout: in seconds: pods whose end is overdue by more are left out; 0: none.
         pod_selector: labels of the pods that are to go; "": all.
+        parallel: so many nodes at once; kubectl drains one after another.
+        order: drain the nodes in an order that does little harm (`story.verdict.nodes`), not in the one given.
         options: how long things take, and who plays `each`, see `Times` and `Options`.
 
     Raises:
@@ -91,13 +95,19 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
         pod_selector=pod_selector,
     )
     _selector("--pod-selector", pod_selector)
+    if each and (order or parallel != 1):
+        problem = Problem("--order" if order else "--parallel", "is about several nodes: leave out --each")
+        raise InputError([problem])
+    if parallel < 1:
+        raise InputError([Problem("--parallel", "is less than 1")])
     names = named_nodes(session, nodes, _selector("--selector", selector))
     with rare_garbage_collection():
         run, parameters = _runner(options, each=each), _parameters(options)
         if each:
             report = drain_each(session, names, question, parameters, run)
         else:
-            report = play_drain(session, names, question.options(), parameters)
+            flags = replace(question.options(), parallel=parallel)
+            report = play_drain(session, names, flags, parameters, order=order)
     return worded(with_words(report))
 
 
@@ -176,8 +186,7 @@ def _played(player: Player, scenarios: Sequence[Scenario], jobs: int, dask: str)
         from kwhatif.sweep.on_dask import play_on_dask
 
         return play_on_dask(player, scenarios, dask)
-    jobs = jobs or default_jobs(player, len(scenarios))
-    return play_here(player, scenarios) if jobs == 1 else play_in_processes(player, scenarios, jobs)
+    return play(player, scenarios, jobs)
 
 
 def _seconds(name: str, text: str) -> float | None:

@@ -13,7 +13,7 @@ from kwhatif.policy.aftermath import consequences
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import Doubt, doubts
 from kwhatif.policy.names import did_you_mean
-from kwhatif.policy.rules import Hit, Judged, Labels, Rule
+from kwhatif.policy.rules import Fragile, Hit, Judged, Labels, Rule
 from kwhatif.policy.suppression import (
     complaints,
     excused_by_annotation,
@@ -34,7 +34,7 @@ class Known(msgspec.Struct, frozen=True):
     priority_classes: Collection[str] | None = None
 
 
-def judge(  # noqa: PLR0913 - all that a policy can speak of
+def judge(  # noqa: PLR0913 - all that a verdict rests on
     book: Rulebook,
     workloads: Sequence[Judged],
     labels: Mapping[str, Labels],
@@ -44,6 +44,7 @@ def judge(  # noqa: PLR0913 - all that a policy can speak of
     strict: bool = False,
     known: Known = Known(),  # noqa: B008 - frozen
     story: Story | None = None,
+    fragile: Sequence[Fragile] = (),
 ) -> PolicyRow:
     """What the policy says to the decisions about these workloads.
 
@@ -56,12 +57,14 @@ def judge(  # noqa: PLR0913 - all that a policy can speak of
         strict: whether missing information fails where the policy does not say otherwise.
         known: names that patterns of the policy can mean.
         story: what follows, where the policy has rules about that.
+        fragile: what the rule `survives` found.
     """
     found = [_finding(book, rule, hit, today) for rule in book.rules(labels) for hit in rule.find(workloads)]
     doubtful = [_doubtful(book, doubt, today) for doubt in doubts(caveats, workloads, book.policy, strict=strict)]
     found += _after(book, story, workloads, today)
     findings = [
         *found,
+        *(_excused(book, _broken(each), None, today) for each in fragile),
         *doubtful,
         *_annotations(book, workloads, [*found, *doubtful], today),
         *_expired(book, today),
@@ -97,6 +100,10 @@ def _after(book: Rulebook, story: Story | None, workloads: Sequence[Judged], tod
         level: FindingLevel = "fail" if each.level == "fail" else "warn"
         finding = FindingRow(rule=each.rule, level=level, message=each.message, pods=each.pods)
         yield _excused(book, finding, by_name.get(each.workload), today)
+
+
+def _broken(fragile: Fragile) -> FindingRow:
+    return FindingRow(rule=f"survives/{fragile.kind}", level="fail", message=fragile.message, pods=fragile.pods)
 
 
 def _doubtful(book: Rulebook, doubt: Doubt, today: date) -> FindingRow:

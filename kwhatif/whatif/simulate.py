@@ -24,6 +24,7 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.report import Report
 from kwhatif.simulation.chance import Chance
+from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Change, Delete, Upsert
@@ -53,11 +54,11 @@ def simulate(
     Raises:
         InputError: a step names what is not there when its turn comes, or is refused.
     """
-    playing, story = _play(session, steps, parameters, namespace, Chance())
+    playing, story, assumed = _play(session, steps, parameters, namespace, Chance())
     if runs is not None:
         others = (_play(session, steps, parameters, namespace, Chance(seed))[1] for seed in runs.seeds)
         story = replace(story, runs=compared(runs, others))
-    caveats = (*session.caveats, *session.stale(), *playing.caveats, *caveats_of_story(playing.engine, session.cluster))
+    caveats = (*session.caveats, *session.stale(), *assumed, *caveats_of_story(playing.engine, session.cluster))
     report = session.report("simulate", (), caveats)
     return replace(report, story=story)
 
@@ -68,8 +69,8 @@ def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> 
     Raises:
         InputError: a step names what is not there when its turn comes.
     """
-    playing, story = _play(session, steps, parameters, "", Chance(), lenient=True)
-    return story, (*playing.caveats, *caveats_of_story(playing.engine, session.cluster))
+    playing, story, assumed = _play(session, steps, parameters, "", Chance(), lenient=True)
+    return story, (*assumed, *caveats_of_story(playing.engine, session.cluster))
 
 
 def _play(
@@ -80,14 +81,15 @@ def _play(
     chance: Chance,
     *,
     lenient: bool = False,
-) -> tuple[_Playing, Story]:
-    playing = _Playing(session, parameters, namespace or session.namespace, chance)
+) -> tuple[Playing, Story, tuple[Caveat, ...]]:
+    engine, assumed = begin(session, parameters, chance)
+    playing = Playing(engine, namespace or session.namespace)
     playing.lenient = lenient
     for step, after in zip_longest(steps, steps[1:]):
         playing.perform(step)
         if not _goes_on_at_once(step.edit, None if after is None else after.edit):
             playing.engine.settle()
-    return playing, story_of(playing.engine, tuple(playing.commands))
+    return playing, story_of(playing.engine, tuple(playing.commands)), assumed
 
 
 def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
@@ -97,17 +99,22 @@ def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
     return isinstance(after, Wait) or (isinstance(step, edits.Drain) and not step.wait)
 
 
-class _Playing:
+class Playing:
     """One simulation, step after step."""
 
-    def __init__(self, session: Session, parameters: Parameters, namespace: str, chance: Chance) -> None:
-        self.engine, self.caveats = begin(session, parameters, chance)
+    def __init__(self, engine: Engine, namespace: str) -> None:
+        self.engine = engine
         #: Whether it goes on where the API server refuses an object.
         self.lenient = False
         self._drains: list[tuple[str, Drain, float]] = []
         self._namespace = namespace
 
     def perform(self, step: Given) -> None:
+        """Let it be done, and everybody react at once.
+
+        Raises:
+            InputError: it names what is not there, or is refused.
+        """
         engine, edit = self.engine, step.edit
         match edit:
             case Wait():
