@@ -113,9 +113,11 @@ class EvictionCandidates:
     def _on(self, result: ScheduleResult, candidate: Candidate) -> ScheduleResult:
         """The pod evicts there."""
         cleared = cleared_nominations(self._cycle, candidate)
+        words = self._policy.said_of(candidate.node, len(candidate.pods))
         return replace(
             result,
             node=candidate.node,
+            message=with_post_filter(result.message, f"preemption: {words}") if words else result.message,
             candidate=candidate,
             cleared_nominations=cleared,
             nominated=candidate.node,
