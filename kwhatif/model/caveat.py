@@ -149,7 +149,7 @@ class NoImages(_Caveat, tag="no-images", kw_only=True):
 
 
 class ImagesNotCompared(_Caveat, tag="images-not-compared", kw_only=True):
-    """A workload looks unchanged, but the input holds neither images nor digests of them: the image may have changed."""
+    """A workload looks unchanged, but the input has neither images nor digests of them: the image may have changed."""
 
     missing: bool = True
 
