@@ -53,7 +53,7 @@ class Context:
 
     def _json(self, shape: Shape) -> Path:
         """The dump of such a cluster."""
-        path = self.folder / f"{shape.nodes}-{shape.pods_per_node}.json"
+        path = self.folder / f"{shape.nodes}-{shape.pods_per_node}-{shape.free_cpu}.json"
         write_json(path, shape)
         return path
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kwhatif.api import (
         SchedulerOptions,
         Source,
+        advise,
         compare,
         deschedule,
         edited,
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
     from kwhatif.maintenance import drain, outage
     from kwhatif.report import (
+        AdviceRow,
+        AdvisedChangeRow,
+        AdvisedRow,
+        AdviseRow,
         BudgetRow,
         CandidateRow,
         ChangeRow,
@@ -48,6 +53,7 @@ if TYPE_CHECKING:
         EvictionRefusedRow,
         FeasibleRow,
         FindingRow,
+        LeftRow,
         MissRow,
         NearNameRow,
         NearRow,
@@ -56,6 +62,7 @@ if TYPE_CHECKING:
         ObjectionRow,
         ObstacleRow,
         Outcome,
+        PatchRow,
         PolicyRow,
         PreemptionRow,
         PreEnqueueRow,
@@ -82,12 +89,17 @@ if TYPE_CHECKING:
         WorkloadRow,
     )
     from kwhatif.sharing import describe, save_snapshot
+    from kwhatif.sizing import capacity
     from kwhatif.stories import simulate
     from kwhatif.whatif.compare import Comparison, DifferenceRow, EndDifferenceRow, FateRow, PodDifferenceRow
     from kwhatif.whatif.inventory import Inventory
     from kwhatif.whatif.session import Session
 
 __all__ = [
+    "AdviceRow",
+    "AdviseRow",
+    "AdvisedChangeRow",
+    "AdvisedRow",
     "BudgetRow",
     "CandidateRow",
     "ChangeRow",
@@ -107,6 +119,7 @@ __all__ = [
     "InputError",
     "Inventory",
     "KwhatifError",
+    "LeftRow",
     "MissRow",
     "NearNameRow",
     "NearRow",
@@ -115,6 +128,7 @@ __all__ = [
     "ObjectionRow",
     "ObstacleRow",
     "Outcome",
+    "PatchRow",
     "PluginFailed",
     "PodDifferenceRow",
     "PolicyRow",
@@ -146,6 +160,8 @@ __all__ = [
     "WakeUpRow",
     "WorkloadRow",
     "__version__",
+    "advise",
+    "capacity",
     "compare",
     "deschedule",
     "describe",
@@ -169,6 +185,12 @@ _HOMES = {
     "kwhatif.errors": ("ClusterUnreadable", "ExitCode", "InputError", "KwhatifError", "PluginFailed", "Problem"),
     "kwhatif.maintenance": ("drain", "outage"),
     "kwhatif.report": (
+        "AdviceRow",
+        "AdviseRow",
+        "AdvisedChangeRow",
+        "AdvisedRow",
+        "LeftRow",
+        "PatchRow",
         "BudgetRow",
         "CandidateRow",
         "ChangeRow",
@@ -213,6 +235,7 @@ _HOMES = {
         "WorkloadRow",
     ),
     "kwhatif.sharing": ("describe", "save_snapshot"),
+    "kwhatif.sizing": ("capacity",),
     "kwhatif.stories": ("simulate",),
     "kwhatif.whatif.compare": ("Comparison", "DifferenceRow", "EndDifferenceRow", "FateRow", "PodDifferenceRow"),
     "kwhatif.whatif.inventory": ("Inventory",),

@@ -17,11 +17,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.model.meta import parse_time
+from kwhatif.model.node import Node
 from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.render.caveats import sentences, worded
 from kwhatif.report import Report
@@ -30,20 +32,24 @@ from kwhatif.sources.collected import Collected, LoadedCluster
 from kwhatif.sources.given import Source, named_input, named_inputs, text
 from kwhatif.sources.named import require_namespace
 from kwhatif.sources.progress import Progress, Teller
+from kwhatif.sources.release import ReleaseOptions, ask_release
 from kwhatif.sources.strict import Validation, parse_validation
 from kwhatif.whatif.compare import compare
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 
 if TYPE_CHECKING:
+    from kwhatif.framework.profile import Profile
+    from kwhatif.release import Release
     from kwhatif.sources.plugins import PluginSource
-    from kwhatif.sources.scheduler import Scheduler
+    from kwhatif.sources.scheduler import Scheduler, SchedulerConfig
     from kwhatif.workloads.rolling.update import Rollout
 
 __all__ = [
     "PathLike",
     "SchedulerOptions",
     "Source",
+    "advise",
     "compare",
     "deschedule",
     "edited",
@@ -69,6 +75,10 @@ class SchedulerOptions(TypedDict, total=False):
     call_extenders: bool
     #: Plugins that run in every profile: classes, `module:Class`, or names of entry points (see `docs/plugins.md`).
     plugins: Sequence[PluginSource]
+    #: The release of Kubernetes, such as "1.34"; else `$KWHATIF_KUBERNETES_VERSION`, else what the cluster says.
+    kubernetes_version: str | None
+    #: Feature gates set by hand: by name, or as kube-scheduler's option has them: "A=true,B=false".
+    feature_gates: str | Mapping[str, bool] | None
 
 
 def load(
@@ -95,13 +105,13 @@ def load(
         raise TypeError("load() needs a dump; kwhatif.load_live() reads the live cluster")
     from kwhatif.sources.dump import collect_dump
 
-    asked, originals = _read_scheduler(scheduler)
-    stored = None if originals is None else originals.stored
+    source = _scheduler_source(scheduler)
+    stored = None if source.originals is None else source.originals.stored
     with no_garbage_collection():
         collected = collect_dump(
             named_inputs(sources, "dump"), stdin=sys.stdin.buffer, originals=stored, progress=progress
         )
-        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals, now)
+        return _session(collected, source, progress, strict=strict, now=now)
 
 
 def load_live(
@@ -141,22 +151,42 @@ def load_live(
         as_groups=as_groups,
         request_timeout=request_timeout,
     )
-    asked, originals = _read_scheduler(scheduler)
+    source = _scheduler_source(scheduler)
     with no_garbage_collection():
-        collected = read_live(options, progress, None if originals is None else originals.stored)
-        return _session(_admitted(collected, progress, strict=strict), progress, asked, originals, None)
+        collected = read_live(options, progress, None if source.originals is None else source.originals.stored)
+        return _session(collected, source, progress, strict=strict)
 
 
-def _read_scheduler(options: SchedulerOptions) -> tuple[Scheduler | None, SessionOriginals | None]:
-    """The scheduler, unless it is the default one; and where to keep what its extenders are to be sent."""
+class _SchedulerSource(NamedTuple):
+    """What the user says of the scheduler, read as far as it can be without the cluster."""
+
+    release: ReleaseOptions
+    #: None: the default configuration.
+    config: SchedulerConfig | None
+    #: Where to keep what extenders are to be sent.
+    originals: SessionOriginals | None
+
+    def scheduler(self, release: Release) -> Scheduler | None:
+        """The scheduler of that release; None: the default one."""
+        return None if self.config is None else self.config.scheduler(release, self.originals)
+
+    def profiles(self, release: Release) -> Mapping[str, Profile]:
+        """The profiles of the scheduler of that release, by name."""
+        found = self.scheduler(release)
+        return {DEFAULT_SCHEDULER: release.default_profile()} if found is None else found.profiles
+
+
+def _scheduler_source(options: SchedulerOptions) -> _SchedulerSource:
+    release = ReleaseOptions(options.get("kubernetes_version"), options.get("feature_gates"))
+    release.check()
     originals = SessionOriginals(Originals(), Originals()) if options.get("call_extenders") else None
     config, plugins = options.get("scheduler_config"), options.get("plugins") or ()
     if config is None and not plugins:
-        return None, None
-    from kwhatif.sources.scheduler import read_scheduler
+        return _SchedulerSource(release, None, originals)
+    from kwhatif.sources.scheduler import read_scheduler_config
 
     path = None if config is None else str(config)
-    return read_scheduler(path, plugins, originals, stdin=sys.stdin.buffer), originals
+    return _SchedulerSource(release, read_scheduler_config(path, plugins, stdin=sys.stdin.buffer), originals)
 
 
 def _admitted(collected: Collected, progress: Progress | None, *, strict: bool) -> LoadedCluster:
@@ -183,23 +213,32 @@ def require_complete(loaded: LoadedCluster) -> None:
 
 
 def _session(
-    loaded: LoadedCluster,
+    collected: Collected,
+    source: _SchedulerSource,
     progress: Progress | None,
-    scheduler: Scheduler | None,
-    originals: SessionOriginals | None,
-    now: datetime | None,
+    *,
+    strict: bool,
+    now: datetime | None = None,
 ) -> Session:
+    nodes = collected.cluster.all(Node).values()
+    asked = ask_release(source.release, collected.server_version, nodes, live=collected.live)
+    collected.cluster.minor, collected.cluster.gates = asked.release.minor, asked.release.gates
+    scheduler = source.scheduler(asked.release)
+    profiles = scheduler.profiles if scheduler else source.profiles(asked.release)
+    loaded = _admitted(collected, progress, strict=strict)
     teller = Teller(progress)
     taken_at = loaded.taken_at
     session = Session(
         loaded.cluster,
-        profiles=scheduler.profiles if scheduler else None,
+        profiles=profiles,
+        profiles_of=source.profiles,
+        scheduler=asked.info(),
         sources=loaded.sources,
-        caveats=[*loaded.caveats, *(scheduler.caveats if scheduler else ())],
+        caveats=[*loaded.caveats, *asked.caveats, *(scheduler.caveats if scheduler else ())],
         age=0 if loaded.live else _age(taken_at, now) if taken_at else None,
         taken_at=taken_at,
         namespace=loaded.namespace,
-        originals=originals,
+        originals=source.originals,
     )
     teller.tell("snapshot", len(session.snapshot.pods) + len(session.snapshot.nodes), done=True)
     return session
@@ -279,7 +318,9 @@ class Manifests(TypedDict, total=False):
     validation: Validation
 
 
-def _read(session: Session, inputs: Sequence[str], options: Manifests) -> tuple[Asked, Mapping[str, Sequence[str]]]:
+def _read(
+    session: Session, inputs: Sequence[str], options: Manifests, *, stored: bool = False
+) -> tuple[Asked, Mapping[str, Sequence[str]]]:
     paths = parse_template_paths(options.get("template_paths", ()))
     asked = read_applied(
         inputs,
@@ -289,6 +330,7 @@ def _read(session: Session, inputs: Sequence[str], options: Manifests) -> tuple[
         originals=session.originals.candidates if session.originals else None,
         custom_kinds=paths,
         validation=parse_validation(options.get("validation", "strict")),
+        stored=stored,
     )
     return asked, paths
 
@@ -315,6 +357,43 @@ def schedule(
         ValueError: a template path is malformed, or `validation` is none of those words.
     """
     return _answer(session, "schedule", manifests, options, alone=alone, admission=admission)
+
+
+def advise(
+    session: Session,
+    *manifests: Source,
+    most: int = 6,
+    workloads: int = 10,
+    **options: Unpack[Manifests],
+) -> Report:
+    """For what does not fit, or only by eviction: the smallest changes that help, each tried by asking again.
+
+    Args:
+        session: the cluster.
+        manifests: as for `schedule`.
+        most: how many pieces of advice each workload gets, the cheapest ones.
+        workloads: how many of them get any; the report says how many are left out.
+        options: how the manifests are read, see `Manifests`.
+
+    Raises:
+        InputError: with every problem of the manifests.
+        ValueError: a template path is malformed, or `validation` is none of those words.
+    """
+    _check(session, manifests, "advise")
+    from kwhatif.whatif.advise.question import Limits, ask_advice
+
+    asked, paths = _read(session, named_inputs(manifests, "manifest"), options)
+    asked.require_sound()
+    question = Question(applied=asked.applied, template_paths=paths, full=True, caveats=asked.caveats)
+    with rare_garbage_collection():
+        report = worded(ask_advice(session, question, Limits(most, workloads)))
+    _require_templates(report)
+    return report
+
+
+def _require_templates(report: Report) -> None:
+    if report.problems:
+        raise InputError([Problem(row.where, row.message, row.field, row.hint) for row in report.problems])
 
 
 def preempt(
@@ -425,7 +504,7 @@ def _answer(
 ) -> Report:
     _check(session, manifests, command)
     inputs = named_inputs(manifests, "manifest")
-    asked, paths = _read(session, inputs, options)
+    asked, paths = _read(session, inputs, options, stored=not admission)
     asked.require_sound()
     question = Question(
         applied=asked.applied,
@@ -437,8 +516,7 @@ def _answer(
     )
     with rare_garbage_collection():
         report = worded(judge(session, question).report(session, command))
-    if report.problems:
-        raise InputError([Problem(row.where, row.message, row.field, row.hint) for row in report.problems])
+    _require_templates(report)
     return report
 
 
@@ -460,6 +538,7 @@ def gate(
     rollout: Rollout = "end",
     strict: bool = False,
     today: date | None = None,
+    fixes: int = 0,
     **options: Unpack[Manifests],
 ) -> Report:
     """If all of this is applied, does everything schedule, whom does it evict, and does the policy allow that?
@@ -474,6 +553,7 @@ def gate(
             ("final"); or while old pods are still there ("surge").
         strict: fail where information is missing, unless the policy says otherwise.
         today: tells which exceptions of the policy have expired.
+        fixes: look for the smallest fix of so many workloads that do not fit, as `advise` does.
         options: how the manifests are read, see `Manifests`.
 
     Raises:
@@ -496,5 +576,7 @@ def gate(
         caveats=asked.caveats,
     )
     with rare_garbage_collection():
-        report = judge_by_policy(session, question, book, today=today or datetime.now(UTC).date(), strict=strict)
+        report = judge_by_policy(
+            session, question, book, today=today or datetime.now(UTC).date(), strict=strict, fixes=fixes
+        )
     return worded(report)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Point, Profile
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from kwhatif.plugins.dynamic_resources import DynamicResources, DynamicResourcesArgs
 from kwhatif.plugins.image_locality import ImageLocality
@@ -50,6 +52,20 @@ class Entry(msgspec.Struct, frozen=True):
     default: bool = True
     #: The plugin whose place it takes in every profile that enables it.
     replaces: str = ""
+    #: The feature gate without which it is not enabled by default, and does nothing.
+    gate: str = ""
+    #: Whether the factory takes the feature gates that are on, as `gates`.
+    gated: bool = False
+
+    def make(self, gates: Gates, *args: object) -> Plugin | None:
+        """The plugin with these arguments, decoded; None: it decides nothing."""
+        if self.factory is None or (self.gate and self.gate not in gates):
+            return None
+        return self.factory(*args, gates=gates) if self.gated else self.factory(*args)
+
+    def under(self, gates: Gates) -> Entry:
+        """The entry where these gates are on: without its gate it is no part of the default profile."""
+        return replace(self, default=False) if self.gate and self.gate not in gates else self
 
 
 #: In the order of the default profile's MultiPoint list.
@@ -61,10 +77,12 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("TaintToleration", (P.FILTER, *_SCORE), TaintToleration, weight=3),
     Entry("NodeAffinity", (*_FILTER, *_SCORE), NodeAffinity, NodeAffinityArgs, weight=2),
     Entry("NodePorts", _FILTER, NodePorts),
-    Entry("NodeResourcesFit", (*_FILTER, *_SCORE, P.PLACEMENT_SCORE), NodeResourcesFit, NodeResourcesFitArgs),
+    Entry(
+        "NodeResourcesFit", (*_FILTER, *_SCORE, P.PLACEMENT_SCORE), NodeResourcesFit, NodeResourcesFitArgs, gated=True
+    ),
     Entry("VolumeRestrictions", _FILTER, VolumeRestrictions),
-    Entry("NodeVolumeLimits", _FILTER, NodeVolumeLimits),
-    Entry("VolumeBinding", (*_FILTER, P.RESERVE, P.PRE_BIND, *_SCORE), VolumeBinding, VolumeBindingArgs),
+    Entry("NodeVolumeLimits", _FILTER, NodeVolumeLimits, gated=True),
+    Entry("VolumeBinding", (*_FILTER, P.RESERVE, P.PRE_BIND, *_SCORE), VolumeBinding, VolumeBindingArgs, gated=True),
     Entry("VolumeZone", _FILTER, VolumeZone),
     Entry("PodTopologySpread", (*_FILTER, *_SCORE), PodTopologySpread, PodTopologySpreadArgs, weight=2),
     Entry("InterPodAffinity", (*_FILTER, *_SCORE), InterPodAffinity, InterPodAffinityArgs, weight=2),
@@ -74,6 +92,8 @@ ENTRIES: tuple[Entry, ...] = (
         DynamicResources,
         DynamicResourcesArgs,
         weight=2,
+        gate="DynamicResourceAllocation",
+        gated=True,
     ),
     Entry("DefaultPreemption", (P.PRE_ENQUEUE, P.POST_FILTER), DefaultPreemption, DefaultPreemptionArgs),
     Entry(
@@ -81,17 +101,16 @@ ENTRIES: tuple[Entry, ...] = (
         _SCORE,
         NodeResourcesBalancedAllocation,
         NodeResourcesBalancedAllocationArgs,
+        gated=True,
     ),
     Entry("ImageLocality", (P.SCORE,), ImageLocality),
     Entry("DefaultBinder", (P.BIND,)),
-    Entry("NodeDeclaredFeatures", _FILTER, NodeDeclaredFeatures),
+    Entry("NodeDeclaredFeatures", _FILTER, NodeDeclaredFeatures, gate="NodeDeclaredFeatures"),
     # About groups of pods, an alpha API: known to a configuration, not modelled.
     Entry("GangScheduling", (P.PRE_ENQUEUE, P.PERMIT), default=False),
     Entry("TopologyPlacementGenerator", (P.PLACEMENT_GENERATE,), default=False),
     Entry("PodGroupPodsCount", (P.PLACEMENT_SCORE,), default=False),
 )
-
-BY_NAME: Mapping[str, Entry] = {entry.name: entry for entry in ENTRIES}
 
 
 def make_profile(
@@ -100,6 +119,7 @@ def make_profile(
     weights: Mapping[str, int],
     *,
     scheduler_name: str = DEFAULT_SCHEDULER,
+    gates: Gates = BASE_GATES,
 ) -> Profile:
     """A profile from plugin names by point; `made` holds the plugins that decide anything, by name."""
 
@@ -118,12 +138,13 @@ def make_profile(
         pre_score=having(P.PRE_SCORE, "pre_score"),  # type: ignore[arg-type]
         score=having(P.SCORE, "pre_score"),  # type: ignore[arg-type]
         weights=weights,
+        gates=gates,
     )
 
 
-def default_profile() -> Profile:
+def default_profile(entries: Sequence[Entry] = ENTRIES, gates: Gates = BASE_GATES) -> Profile:
     """The profile that kube-scheduler runs without a configuration."""
-    entries = [entry for entry in ENTRIES if entry.default]
-    made = {entry.name: entry.factory() for entry in entries if entry.factory is not None}
-    plugins = {point: [entry.name for entry in entries if point in entry.points] for point in Point}
-    return make_profile(plugins, made, {entry.name: entry.weight for entry in entries})
+    enabled = [entry for entry in entries if entry.under(gates).default]
+    made = {entry.name: plugin for entry in enabled if (plugin := entry.make(gates)) is not None}
+    plugins = {point: [entry.name for entry in enabled if point in entry.points] for point in Point}
+    return make_profile(plugins, made, {entry.name: entry.weight for entry in enabled}, gates=gates)

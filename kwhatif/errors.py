@@ -4,7 +4,8 @@
 KwhatifError
 ├── InputError          3   the input is wrong: every problem is listed
 ├── ClusterUnreadable   4   the live cluster could not be read
-└── PluginFailed        3   a plugin that is not kwhatif's own raised
+├── PluginFailed        3   a plugin that is not kwhatif's own raised
+└── WorkersLost         3   processes that were to help have ended again and again
 ```
 
 "No" is never an exception: what the scheduler would refuse is a `Status` (see `framework`).
@@ -77,5 +78,11 @@ class ClusterUnreadable(KwhatifError):
 
 class PluginFailed(KwhatifError):
     """A third-party plugin raised: names the plugin, the extension point, the pod and the node."""
+
+    exit_code = ExitCode.BAD_INPUT
+
+
+class WorkersLost(KwhatifError):
+    """Processes of `--jobs`, or workers of `--dask`, have ended again and again: the message says at which scenario."""
 
     exit_code = ExitCode.BAD_INPUT

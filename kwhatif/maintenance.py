@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any, Unpack
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.edits.edit import Wrong
 from kwhatif.edits.selection import selector_of
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.matching.labels import EVERYTHING, Selector
+from kwhatif.matching.labels import Selector
 from kwhatif.render.caveats import worded
 from kwhatif.render.story import with_words
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.scenario import parse_parameter
+from kwhatif.sources.sweeps import SweepFile
 from kwhatif.stories import Times
+from kwhatif.sweep.processes import default_jobs, play_here, play_in_processes
+from kwhatif.sweep.report import Runner, drain_each, outage_each
+from kwhatif.sweep.scenario import Drains, Outages, Outcome, Player, Scenario
 from kwhatif.whatif.drain import drain as play_drain
-from kwhatif.whatif.each import drain_each, outage_each
 from kwhatif.whatif.outage import outage as play_outage
 from kwhatif.whatif.played import named_nodes
 from kwhatif.whatif.session import Session
 
 __all__ = ["drain", "outage"]
+
+
+class Options(Times, total=False):
+    """Of `each`: who plays the scenarios. The report is the same in any case."""
+
+    #: How many processes of this machine; 0: as many as there are cores, if that is worth while.
+    jobs: int
+    #: The address of a Dask cluster's scheduler.
+    dask: str
+    #: A file: what is found is kept there, and what is there is not asked again.
+    resume: str
+    #: Is shown how many scenarios are done, and how many there are.
+    progress: Callable[[int, int], None] | None
 
 
 def drain(  # noqa: PLR0913 - kubectl's own flags
@@ -40,7 +57,7 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
     timeout: str = "0s",
     skip_wait_for_delete_timeout: int = 0,
     pod_selector: str = "",
-    **times: Unpack[Times],
+    **options: Unpack[Options],
 ) -> Report:
     """Can these nodes be drained, in which waves, what blocks, and where do the pods land?
 
@@ -57,13 +74,13 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
         timeout: for each node, such as "5m"; "0s": as long as it takes.
         skip_wait_for_delete_timeout: in seconds: pods whose end is overdue by more are left out; 0: none.
         pod_selector: labels of the pods that are to go; "": all.
-        times: how long things take, see `Times`.
+        options: how long things take, and who plays `each`, see `Times` and `Options`.
 
     Raises:
         InputError: there is no such node, or a selector is not one.
         ValueError: a duration is none.
     """
-    options = DrainOptions(
+    question = Drains(
         ignore_daemonsets=ignore_daemonsets,
         delete_emptydir_data=delete_emptydir_data,
         force=force,
@@ -71,12 +88,16 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
         grace_period=None if grace_period < 0 else float(grace_period),
         timeout=_seconds("timeout", timeout) or 0.0,
         skip_wait_for_delete_timeout=skip_wait_for_delete_timeout,
-        pod_selector=_selector("--pod-selector", pod_selector) or EVERYTHING,
+        pod_selector=pod_selector,
     )
+    _selector("--pod-selector", pod_selector)
     names = named_nodes(session, nodes, _selector("--selector", selector))
     with rare_garbage_collection():
-        play = drain_each if each else play_drain
-        report = play(session, names, options, _parameters(times))
+        run, parameters = _runner(options, each=each), _parameters(options)
+        if each:
+            report = drain_each(session, names, question, parameters, run)
+        else:
+            report = play_drain(session, names, question.options(), parameters)
     return worded(with_words(report))
 
 
@@ -87,7 +108,7 @@ def outage(
     each: str = "",
     deleted: bool = False,
     node_monitor_grace_period: str = "50s",
-    **times: Unpack[Times],
+    **options: Unpack[Options],
 ) -> Report:
     """What is lost when these nodes fail at once, what comes back where and when, and what does not?
 
@@ -98,7 +119,7 @@ def outage(
         each: instead of nodes, a label: for each of its values its nodes fail alone (`report.scenarios`).
         deleted: whether the Node objects go; else their kubelets fall silent.
         node_monitor_grace_period: after how long a silent node is lost: kube-controller-manager's flag.
-        times: how long things take, see `Times`.
+        options: how long things take, and who plays `each`, see `Times` and `Options`.
 
     Raises:
         InputError: there is no such node, or the selector is not one.
@@ -107,15 +128,56 @@ def outage(
     names = () if each else named_nodes(session, nodes, _selector("--selector", selector))
     grace = _seconds("node-monitor-grace-period", node_monitor_grace_period) or 0.0
     with rare_garbage_collection():
-        parameters = replace(_parameters(times), node_monitor_grace_period=grace)
+        run = _runner(options, each=bool(each))
+        parameters = replace(_parameters(options), node_monitor_grace_period=grace)
         if each:
-            return worded(outage_each(session, each, parameters, deleted=deleted))
-        report = play_outage(session, names, parameters, deleted=deleted)
+            report = outage_each(session, each, Outages(deleted=deleted), parameters, run)
+        else:
+            report = play_outage(session, names, parameters, deleted=deleted)
     return worded(with_words(report))
 
 
-def _parameters(times: Any) -> Parameters:
-    return replace(Parameters(), **{name: _seconds(name, str(text)) for name, text in times.items()})
+def _parameters(options: Any) -> Parameters:
+    times = {name: _seconds(name, str(text)) for name, text in options.items() if name in Times.__annotations__}
+    return replace(Parameters(), **times)
+
+
+# --- who plays the scenarios of `each` ---------------------------------------------------------------
+
+
+def _runner(options: Any, *, each: bool) -> Runner:
+    """Play them as the options say, but those that are in the file of `resume`."""
+    jobs, dask, resume = options.get("jobs", 0), options.get("dask", ""), options.get("resume", "")
+    tell = options.get("progress") or (lambda done, total: None)  # noqa: ARG005
+    wrong = [f"--{name}" for name in ("jobs", "dask", "resume") if options.get(name)] if not each else []
+    if jobs and dask:
+        raise InputError([Problem("--jobs", "the workers of --dask play the scenarios: give one of the two")])
+    if wrong or jobs < 0:
+        why = "is about scenarios: give --each, too" if wrong else "is less than 1"
+        raise InputError([Problem(name, why) for name in wrong or ["--jobs"]])
+
+    def run(player: Player, scenarios: Sequence[Scenario]) -> Iterator[Outcome]:
+        with SweepFile(resume, player) if resume else nullcontext() as file:
+            known = file.outcomes if file is not None else {}
+            left = [scenario for scenario in scenarios if scenario.name not in known]
+            yield from [known[scenario.name] for scenario in scenarios if scenario.name in known]
+            tell(len(scenarios) - len(left), len(scenarios))
+            for number, outcome in enumerate(_played(player, left, jobs, dask), len(scenarios) - len(left) + 1):
+                if file is not None:
+                    file.add(outcome)
+                tell(number, len(scenarios))
+                yield outcome
+
+    return run
+
+
+def _played(player: Player, scenarios: Sequence[Scenario], jobs: int, dask: str) -> Iterator[Outcome]:
+    if dask:
+        from kwhatif.sweep.on_dask import play_on_dask
+
+        return play_on_dask(player, scenarios, dask)
+    jobs = jobs or default_jobs(player, len(scenarios))
+    return play_here(player, scenarios) if jobs == 1 else play_in_processes(player, scenarios, jobs)
 
 
 def _seconds(name: str, text: str) -> float | None:

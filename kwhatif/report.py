@@ -13,17 +13,21 @@ from typing import Any, Literal
 
 import msgspec
 
+from kwhatif.capacity_rows import CapacityRow
 from kwhatif.descheduler.attempt import ExtensionPoint, NodeClass, RefusedBy, Stage, Why
 from kwhatif.framework.evidence import Evidence
+from kwhatif.gates import BASE
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.meta import FrozenMeta
 from kwhatif.queue.wakeup import Cause
 from kwhatif.story import ScenarioRow, Story
 
 API_VERSION = "kwhatif.dev/v1"
-KUBERNETES_VERSION = "1.36"
 
 Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ignored", "Waits"]
+#: How the cluster's version is known: it was given, its API server or a snapshot of it said so, or it is that of the
+#: newest kubelet. `assumed`: nothing says it, and the newest release was taken.
+VersionSource = Literal["asked", "server", "snapshot", "kubelets", "assumed"]
 QueueState = Literal["Active", "BackingOff", "Unschedulable", "Gated", "OtherScheduler", "New"]
 QueueFate = Literal["Woken", "Active", "Asleep", "Gated", "OtherScheduler", "Gone"]
 FindingLevel = Literal["fail", "warn"]
@@ -50,8 +54,11 @@ class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rena
 class SchedulerInfo(_Row):
     """Whose decisions these are."""
 
-    version: str = KUBERNETES_VERSION
+    version: str = f"1.{BASE}"
     profile: str = "default-scheduler"
+    version_source: VersionSource = "asked"
+    #: Feature gates that were set by hand.
+    feature_gates: dict[str, bool] = {}
 
 
 class SnapshotInfo(_Row):
@@ -599,6 +606,128 @@ class DescheduleRow(_Row):
         return Counter(row.replacement.landing for row in self.evicted if row.replacement is not None)
 
 
+#: What somebody could do, in the manifest (the first ones), in the cluster, or by waiting.
+AdviceKind = Literal[
+    "request-less",
+    "tolerate",
+    "change-selector",
+    "drop-selector",
+    "widen-node-affinity",
+    "soften-node-affinity",
+    "soften-pod-affinity",
+    "soften-anti-affinity",
+    "soften-spread",
+    "widen-skew",
+    "change-host-port",
+    "drop-host-port",
+    "drop-node-name",
+    "drop-gates",
+    "other-name",
+    "priority-class",
+    "preemption-policy",
+    "scheduler-name",
+    "uncordon",
+    "untaint",
+    "label-node",
+    "add-nodes",
+    "scale-down",
+    "delete-pod",
+    "move-pod",
+    "bind-claim",
+    "create-claim",
+    "create-namespace",
+    "raise-quota",
+    "wait",
+    "node-ready",
+    "claim-bound",
+]
+AdviceBy = Literal["manifest", "cluster", "waiting"]
+
+
+class PatchRow(_Row):
+    """One operation of a JSON patch (RFC 6902); `value` is null for `remove`."""
+
+    op: Literal["add", "remove", "replace"]
+    path: str
+    value: Any = None
+
+
+class AdvisedChangeRow(_Row, kw_only=True):
+    """One change of an advice: a patch of `object`, or edits of the cluster as `--if` and `--edits` take them.
+
+    `target` is what is changed in the cluster, `about` the resource, taint, label or topology key, `count` how many
+    nodes or pods.
+    """
+
+    kind: AdviceKind
+    by: AdviceBy
+    target: str = ""
+    about: str = ""
+    before: str = ""
+    after: str = ""
+    count: int = 0
+    #: `Deployment shop/web`; null for changes of the cluster.
+    object: str | None = None
+    #: Whether that object is in the cluster, where kubectl can patch it; else, the file if nothing but it is there.
+    in_cluster: bool = False
+    file: str | None = None
+    patch: tuple[PatchRow, ...] = ()
+    edits: tuple[str | dict[str, Any], ...] = ()
+
+
+class AdviceRow(_Row, kw_only=True):
+    """Changes that help together; none of them can be left out, or made smaller.
+
+    `outcome` is that of the worst of the workload's pods then, `node` where the first of those lands that do not fit
+    now; `fit` of `of` pods find a node. `decisions` are those of the workload's pods, in short: the proof.
+    """
+
+    changes: tuple[AdvisedChangeRow, ...]
+    cost: int
+    outcome: Outcome
+    node: str | None = None
+    fit: int
+    of: int
+    #: Whom it evicts, where it helps only by eviction.
+    victims: tuple[str, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+
+class LeftRow(_Row, kw_only=True):
+    """What is in the way still, where it comes nearest: on this node, after these changes."""
+
+    node: str
+    changes: tuple[AdvisedChangeRow, ...] = ()
+    plugin: str
+    reason: str
+    evidence: Evidence | None = None
+
+
+class AdvisedRow(_Row, kw_only=True):
+    """What would help one workload, or one pod: `pod` is the first that does not fit, or evicts others.
+
+    `tried` is how many sets of changes were asked about. Without advice, `left` is what keeps the pod away in the end.
+    """
+
+    workload: str
+    source: SourceRow | None = None
+    pod: str
+    outcome: Outcome
+    fit: int
+    of: int
+    victims: tuple[str, ...] = ()
+    advice: tuple[AdviceRow, ...] = ()
+    left: tuple[LeftRow, ...] = ()
+    tried: int = 0
+
+
+class AdviseRow(_Row):
+    """Of each workload that does not fit, or evicts others, what would help; `left_out` workloads are not advised."""
+
+    workloads: tuple[AdvisedRow, ...] = ()
+    left_out: int = 0
+
+
 class ProblemRow(_Row):
     """A manifest that could not be read; the others were judged without it."""
 
@@ -633,6 +762,10 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     queue: QueueRow | None = None
     #: Of the command `deschedule`.
     deschedule: DescheduleRow | None = None
+    #: Of the command `advise`, and of `gate` where it was asked for.
+    advise: AdviseRow | None = None
+    #: Of the command `capacity`.
+    capacity: CapacityRow | None = None
     problems: tuple[ProblemRow, ...] = ()
     #: What follows, of commands that play it forward.
     story: Story | None = None

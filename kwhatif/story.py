@@ -130,6 +130,10 @@ class VerdictRow(_Row):
     `why` says of one that does harm what is worst. `moved`: the pods that leave the nodes; `preempted`: those elsewhere
     that are evicted for them in turn; `pending`: those without a node at the end that had one, or were not there,
     before. `seconds` count from the command.
+
+    `priority` is the highest of a pending pod, null without one; `critical`: how many have that of
+    system-cluster-critical or a higher one. `broken`: the budgets that had fewer healthy pods than they demand at any
+    moment.
     """
 
     of: Literal["drain", "outage"]
@@ -141,13 +145,20 @@ class VerdictRow(_Row):
     preempted: int
     pending: tuple[str, ...]
     seconds: float
+    priority: int | None = None
+    critical: int = 0
+    broken: tuple[str, ...] = ()
 
 
 class ScenarioRow(_Row):
-    """One of many drains or outages, each alone: the name of the node, or the value of the label."""
+    """One of many drains or outages, each alone: the name of the node, or the value of the label.
+
+    `story` is there for the worst ones.
+    """
 
     scenario: str
     verdict: VerdictRow
+    story: Story | None = None
 
 
 class CycleRow(_Row):

@@ -77,13 +77,14 @@ def generated() -> dict[Path, str]:
 
 def main() -> int:
     """Write, or with `--check` list, what is out of date."""
-    stale = [path for path, text in generated().items() if not path.exists() or path.read_text() != text]
+    texts = generated()
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         for path in stale:
             print(f"{path.relative_to(ROOT)} is out of date: run `make generated`")
         return bool(stale)
     for path in stale:
-        path.write_text(generated()[path])
+        path.write_text(texts[path])
         print(f"wrote {path.relative_to(ROOT)}")
     return 0
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.disruption import SyncFailed, budget_status
+from kwhatif.admission.dropped import without_disabled
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.pod_defaults import says_everything
 from kwhatif.admission.priority import PriorityClasses, resolve_priority
@@ -30,6 +31,7 @@ def admit(cluster: Cluster) -> list[Caveat]:
     unknown: dict[str, str] = {}
 
     def stored(pod: Pod) -> Pod:
+        pod = without_disabled(pod, cluster.gates)
         pod = merge_label_keys(pod if says_everything(pod) else default_object(pod))
         if pod.spec.priority is not None and pod.spec.preemption_policy:
             return pod

@@ -16,6 +16,7 @@ from kwhatif.admission.changes import changes_between
 from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied, forbidden
+from kwhatif.admission.dropped import without_disabled
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
 from kwhatif.admission.namespaces import check_namespace
@@ -71,15 +72,14 @@ def stored_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
     priority would not be known.
     """
     classes = cluster.derived(_priority_classes, PriorityClass)
-    pod = default_object(pod)
+    pod = _default(pod, cluster)
     if classes.lacks(pod):
         return forbidden(pod, f"no PriorityClass with name {pod.spec.priority_class_name} was found")
     return resolve_priority(merge_label_keys(pod), classes)
 
 
 def _default(pod: Pod, cluster: Cluster) -> Pod:
-    del cluster
-    return default_object(pod)
+    return default_object(without_disabled(pod, cluster.gates))
 
 
 def _in_namespace(pod: Pod, cluster: Cluster) -> Pod | Denied:

@@ -15,6 +15,8 @@ from typing import Annotated
 import typer
 
 from kwhatif._version import __version__
+from kwhatif.cli.advise import advise
+from kwhatif.cli.capacity import capacity
 from kwhatif.cli.characters import adapt_streams
 from kwhatif.cli.completion import completion
 from kwhatif.cli.deschedule import deschedule
@@ -46,7 +48,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help as kubectl's, and in half the time
 )
-for command in (schedule, preempt, gate, simulate, drain, outage, queue, deschedule, rbac, completion):
+for command in (
+    schedule,
+    preempt,
+    gate,
+    advise,
+    simulate,
+    drain,
+    outage,
+    queue,
+    capacity,
+    deschedule,
+    rbac,
+    completion,
+):
     app.command(cls=Command)(command)
 app.add_typer(snapshot, name="snapshot", help="A cluster in one file: save it, describe it.")
 

@@ -26,6 +26,21 @@ if TYPE_CHECKING:
     from kwhatif.sources.progress import Progress
     from kwhatif.whatif.session import Session
 
+
+def complete_version(incomplete: str) -> list[str]:
+    """The releases that are modelled."""
+    from kwhatif.release import MINORS
+
+    return [version for version in (f"1.{minor}" for minor in MINORS) if version.startswith(incomplete)]
+
+
+def complete_gate(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The gates of the release that are not locked."""
+    from kwhatif.sources.release import completed_gates
+
+    return completed_gates(ctx.params.get("kubernetes_version"), incomplete)
+
+
 From = Annotated[
     list[str] | None,
     typer.Option(
@@ -98,6 +113,27 @@ Plugin = Annotated[
         metavar="MODULE:CLASS",
         help="Add a scheduler plugin of your own, written in Python. Repeatable.",
         rich_help_panel=SCHEDULER,
+    ),
+]
+KubernetesVersion = Annotated[
+    str | None,
+    typer.Option(
+        "--kubernetes-version",
+        metavar="VERSION",
+        help="The release whose scheduler is asked, such as 1.34; else $KWHATIF_KUBERNETES_VERSION, else what the"
+        " cluster says.",
+        rich_help_panel=SCHEDULER,
+        autocompletion=complete_version,
+    ),
+]
+FeatureGates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--feature-gates",
+        metavar="A=true,B=false",
+        help="Feature gates of kube-scheduler that differ from the release's defaults. Repeatable.",
+        rich_help_panel=SCHEDULER,
+        autocompletion=complete_gate,
     ),
 ]
 Verbose = Annotated[
@@ -183,6 +219,8 @@ class Source(NamedTuple):
     if_: list[str] | None = None
     edits: list[str] | None = None
     compare: bool = False
+    kubernetes_version: str | None = None
+    feature_gates: list[str] | None = None
 
     @property
     def strict(self) -> bool:
@@ -239,6 +277,8 @@ class Source(NamedTuple):
             "scheduler_config": self.scheduler_config,
             "call_extenders": self.call_extenders,
             "plugins": self.plugin or (),
+            "kubernetes_version": self.kubernetes_version,
+            "feature_gates": ",".join(self.feature_gates or ()),
         }
         with self.where.progress() as tell:
             if self.where.from_:
@@ -283,6 +323,8 @@ def _source(
     if_: If = None,
     edits: Edits = None,
     compare: Compare = False,
+    kubernetes_version: KubernetesVersion = None,
+    feature_gates: FeatureGates = None,
 ) -> Source:
     if call_extenders and scheduler_config is None:
         raise typer.BadParameter(
@@ -291,7 +333,9 @@ def _source(
         )
     if compare and not (if_ or edits):
         raise typer.BadParameter("it needs edits: give --if or --edits", param_hint="--compare")
-    return Source(where, scheduler_config, call_extenders, plugin, if_, edits, compare)
+    return Source(
+        where, scheduler_config, call_extenders, plugin, if_, edits, compare, kubernetes_version, feature_gates
+    )
 
 
 #: Parameters that stand for several options -> what makes their value of those.

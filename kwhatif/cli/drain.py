@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, FailOn, Output, OutputOption, Quiet
+from kwhatif.cli.options import Color, ColorOption, FailOn, Quiet
 from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.simulate import Explain, Horizon, Readiness, Start, Termination
+from kwhatif.cli.sweeps import Dask, Jobs, Resume, SweepOutput, SweepOutputOption, check_output, sweep_progress
 from kwhatif.cli.usage import KUBECTL
 
 if TYPE_CHECKING:
@@ -77,7 +78,10 @@ def drain(
     readiness: Readiness = "probe",
     termination: Termination = "grace",
     horizon: Horizon = "1h",
-    output: OutputOption = Output.TABLE,
+    jobs: Jobs = 0,
+    dask: Dask = "",
+    resume: Resume = "",
+    output: SweepOutputOption = SweepOutput.TABLE,
     explain: Explain = False,
     fail_on: FailOn = "harm",
     color: ColorOption = Color.AUTO,
@@ -95,6 +99,7 @@ def drain(
     """
     import kwhatif
 
+    check_output(output, each=bool(each))
     if nodes and selector:
         raise typer.BadParameter("cannot specify both a node name and a --selector option", param_hint="NODE")
     if not nodes and not selector:
@@ -103,24 +108,29 @@ def drain(
 
     def ask(session: Session, manifests: Sequence[str]) -> Report:
         del manifests
-        return kwhatif.drain(
-            session,
-            *(nodes or ()),
-            selector=selector or "",
-            each=each,
-            ignore_daemonsets=ignore_daemonsets,
-            delete_emptydir_data=delete_emptydir_data,
-            force=force,
-            disable_eviction=disable_eviction,
-            grace_period=grace_period,
-            timeout=timeout,
-            skip_wait_for_delete_timeout=skip_wait_for_delete_timeout,
-            pod_selector=pod_selector,
-            start=start,
-            readiness=readiness,
-            termination=termination,
-            horizon=horizon,
-        )
+        with sweep_progress() as tell:
+            return kwhatif.drain(
+                session,
+                *(nodes or ()),
+                selector=selector or "",
+                each=each,
+                ignore_daemonsets=ignore_daemonsets,
+                delete_emptydir_data=delete_emptydir_data,
+                force=force,
+                disable_eviction=disable_eviction,
+                grace_period=grace_period,
+                timeout=timeout,
+                skip_wait_for_delete_timeout=skip_wait_for_delete_timeout,
+                pod_selector=pod_selector,
+                start=start,
+                readiness=readiness,
+                termination=termination,
+                horizon=horizon,
+                jobs=jobs,
+                dask=dask,
+                resume=resume,
+                progress=tell,
+            )
 
     answers = cluster.ask(ask)
     answer(answers, Style(output.value, color, quiet, explain), conditions)

@@ -77,6 +77,17 @@ GateOutputOption = Annotated[
 ]
 
 
+Fixes = Annotated[
+    int,
+    typer.Option(
+        "--fixes",
+        metavar="N",
+        min=0,
+        help="In Markdown, show the smallest fix of so many workloads that do not fit; 0: of none.",
+    ),
+]
+
+
 @reads_cluster
 def gate(
     cluster: Source,
@@ -89,6 +100,7 @@ def gate(
     pod_template_path: Templates = None,
     output: GateOutputOption = GateOutput.TABLE,
     report: ReportFiles = None,
+    fixes: Fixes = 3,
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:
@@ -104,6 +116,7 @@ def gate(
 
     pods = named(manifests, filename)
     files = parse_reports(report or ())
+    is_markdown = output is GateOutput.MARKDOWN or any(name == "markdown" for name, _ in files)
 
     def ask(session: Session, manifests: Sequence[str]) -> Report:
         with template_paths():
@@ -117,6 +130,7 @@ def gate(
                 validation=validate,  # type: ignore[arg-type] # checked by the option
                 strict=cluster.strict,
                 today=_today(),
+                fixes=fixes if is_markdown else 0,
             )
 
     answers = cluster.ask(ask, pods, lenient=True, namespace=namespace)

@@ -8,9 +8,10 @@ import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
 from kwhatif.cli.drain import Nodes
-from kwhatif.cli.options import Color, ColorOption, FailOn, Output, OutputOption, Quiet
+from kwhatif.cli.options import Color, ColorOption, FailOn, Quiet
 from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.simulate import Explain, Horizon, Readiness, Start, Termination
+from kwhatif.cli.sweeps import Dask, Jobs, Resume, SweepOutput, SweepOutputOption, check_output, sweep_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,10 @@ def outage(
     readiness: Readiness = "probe",
     termination: Termination = "grace",
     horizon: Horizon = "1h",
-    output: OutputOption = Output.TABLE,
+    jobs: Jobs = 0,
+    dask: Dask = "",
+    resume: Resume = "",
+    output: SweepOutputOption = SweepOutput.TABLE,
     explain: Explain = False,
     fail_on: FailOn = "harm",
     color: ColorOption = Color.AUTO,
@@ -58,24 +62,30 @@ def outage(
     """
     import kwhatif
 
+    check_output(output, each=bool(each))
     if [bool(nodes), bool(selector), bool(each)].count(True) != 1:
         raise typer.BadParameter("name nodes, or their labels with -l, or a label with --each", param_hint="NODE")
     conditions = parse_conditions(fail_on, strict=cluster.strict)
 
     def ask(session: Session, manifests: Sequence[str]) -> Report:
         del manifests
-        return kwhatif.outage(
-            session,
-            *(nodes or ()),
-            selector=selector or "",
-            each=each,
-            deleted=deleted,
-            node_monitor_grace_period=node_monitor_grace_period,
-            start=start,
-            readiness=readiness,
-            termination=termination,
-            horizon=horizon,
-        )
+        with sweep_progress() as tell:
+            return kwhatif.outage(
+                session,
+                *(nodes or ()),
+                selector=selector or "",
+                each=each,
+                deleted=deleted,
+                node_monitor_grace_period=node_monitor_grace_period,
+                start=start,
+                readiness=readiness,
+                termination=termination,
+                horizon=horizon,
+                jobs=jobs,
+                dask=dask,
+                resume=resume,
+                progress=tell,
+            )
 
     answers = cluster.ask(ask)
     answer(answers, Style(output.value, color, quiet, explain), conditions)

@@ -37,6 +37,7 @@ from kwhatif.configuration.strict import convert, problems, without_nulls
 from kwhatif.errors import InputError, Problem
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Point, Profile
+from kwhatif.gates import BASE_GATES, Gates
 
 #: Plugins that once existed; kube-scheduler still knows their names and refuses them.
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
@@ -49,21 +50,25 @@ _FIT = "NodeResourcesFit"
 
 
 def build_profiles(
-    data: Mapping[str, Any], where: str, entries: Sequence[Entry], enabled: Sequence[str] = ()
+    data: Mapping[str, Any],
+    where: str,
+    entries: Sequence[Entry],
+    enabled: Sequence[str] = (),
+    gates: Gates = BASE_GATES,
 ) -> tuple[dict[str, Profile], KubeSchedulerConfiguration]:
     """Profiles by scheduler name, and the configuration they come from.
 
     `data` is the parsed file, `where` its name; `entries` are all plugins that exist, in default order; those that are
-    `enabled` run in every profile whose `multiPoint` does not speak of them.
+    `enabled` run in every profile whose `multiPoint` does not speak of them; `gates` are the feature gates that are on.
 
     Raises:
         InputError: with everything that kube-scheduler would refuse, and where it stands.
     """
     config = _decode(data, where)
-    by_name = {entry.name: entry for entry in entries}
+    by_name = {entry.name: entry.under(gates) for entry in entries}
     issues = list(validate.top_level(config))
     builders = [
-        _Builder(profile, f"profiles[{index}]", by_name, enabled, config)
+        _Builder(profile, f"profiles[{index}]", by_name, enabled, config, gates)
         for index, profile in enumerate(config.profiles or (ProfileConfig(),))
     ]
     for builder in builders:
@@ -95,12 +100,14 @@ class _Builder:
         entries: Mapping[str, Entry],
         enabled: Sequence[str],
         config: KubeSchedulerConfiguration,
+        gates: Gates,
     ) -> None:
         self._profile = profile
         self._name = profile.scheduler_name or DEFAULT_SCHEDULER
         self._path = path
         self._entries = entries
         self._config = config
+        self._gates = gates
         #: As they stand in the configuration.
         self._written = plugin_sets(profile.plugins)
         replaced = replacements(self._written, entries, enabled)
@@ -202,7 +209,7 @@ class _Builder:
         yield from found
         # QUIRK: (validation.go) the arguments of this one are only looked at by the plugin itself.
         if not found and (entry.name != _FIT or entry in self._used):
-            yield from argument_issues(entry.name, path, args)
+            yield from argument_issues(entry.name, path, args, self._gates)
 
     def _arguments(self, entry: Entry) -> dict[str, Any]:
         """The plugin's arguments. What stands in another's place, and takes the same type of them, takes that one's."""
@@ -222,14 +229,16 @@ class _Builder:
             percentage = self._config.percentage_of_nodes_to_score
         made: dict[str, Plugin] = {}
         for entry in self._used:
-            if entry.factory is not None:
-                args = (convert(self._arguments(entry), entry.args),) if entry.args else ()
-                made[entry.name] = entry.factory(*args)
+            args = (convert(self._arguments(entry), entry.args),) if entry.args else ()
+            plugin = entry.make(self._gates, *args)
+            if plugin is not None:
+                made[entry.name] = plugin
         profile = make_profile(
             {point: [ref.name for ref in refs] for point, refs in self._points.items()},
             made,
             weights(self._sets[Point.SCORE].enabled, self._multi_point),
             scheduler_name=self._name,
+            gates=self._gates,
         )
         config = self._config
         backoff = (config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)

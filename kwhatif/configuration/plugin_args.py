@@ -19,6 +19,7 @@ from kwhatif.configuration.field_errors import (
     unsupported,
 )
 from kwhatif.configuration.strict import convert
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import PreferredTerms, Term, TermError
 from kwhatif.model.duration import parse_duration
 from kwhatif.model.pod import NodeSelectorTerm, PreferredSchedulingTerm
@@ -28,10 +29,12 @@ Args = Mapping[str, Any]
 _SECOND = 10**9
 
 
-def argument_issues(plugin: str, path: str, args: Args) -> Iterator[Issue]:
+def argument_issues(plugin: str, path: str, args: Args, gates: Gates = BASE_GATES) -> Iterator[Issue]:
     """What is wrong with the arguments of a built-in plugin."""
     check = _CHECKS.get(plugin)
-    if check is not None:
+    if plugin == "VolumeBinding":
+        yield from _volume_binding(path, args, gates)
+    elif check is not None:
         yield from check(path, args)
 
 
@@ -150,12 +153,15 @@ def _balanced_allocation(path: str, args: Args) -> Iterator[Issue]:
             yield invalid(f"{here}.weight", resource["weight"], "must be 1")
 
 
-def _volume_binding(path: str, args: Args) -> Iterator[Issue]:
+def _volume_binding(path: str, args: Args, gates: Gates) -> Iterator[Issue]:
     timeout = args.get("bindTimeoutSeconds", 600)
     if timeout < 0:
         detail = "invalid BindTimeoutSeconds, should not be a negative value"
         yield invalid(f"{path}.bindTimeoutSeconds", timeout, detail)
-    if "shape" in args:
+    shape = args.get("shape")
+    if shape and "StorageCapacityScoring" in gates:
+        yield from _shape(f"{path}.shape", shape)
+    elif shape is not None and "StorageCapacityScoring" not in gates:
         detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
         yield f"{path}.shape", f"Invalid value: {detail}"
 
@@ -204,5 +210,4 @@ _CHECKS: Mapping[str, Callable[[str, Args], Iterator[Issue]]] = {
     "NodeResourcesBalancedAllocation": _balanced_allocation,
     "NodeResourcesFit": _node_resources_fit,
     "PodTopologySpread": _pod_topology_spread,
-    "VolumeBinding": _volume_binding,
 }

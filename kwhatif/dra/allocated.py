@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 from kwhatif.dra.devices import DeviceId
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.resource import DeviceRequestAllocationResult, ResourceClaim
@@ -14,7 +18,8 @@ Capacities = dict[str, int]
 class AllocatedDevices:
     """Devices by how they are held: as a whole, or as shares of their capacity."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, gates: Gates = BASE_GATES) -> None:
+        self._knows_shares = "DRAConsumableCapacity" in gates
         self.whole: set[DeviceId] = set()
         #: What the shares of a device consume; a device of which there are shares at all is in here.
         self.shared: dict[DeviceId, Capacities] = {}
@@ -33,7 +38,7 @@ class AllocatedDevices:
 
     def _add(self, result: DeviceRequestAllocationResult) -> None:
         device = DeviceId(result.driver, result.pool, result.device)
-        if result.share_id is None:
+        if result.share_id is None or not self._knows_shares:
             self.whole.add(device)
             return
         total = self.shared.setdefault(device, {})
@@ -47,6 +52,11 @@ class AllocatedDevices:
         return device in self.whole or device in self.shared
 
 
-def allocated_devices(cluster: Cluster) -> AllocatedDevices:
+def allocated_devices(cluster: Cluster, gates: Gates = BASE_GATES) -> AllocatedDevices:
     """The cluster's allocated devices; remembered as long as no claim changes."""
-    return cluster.derived(AllocatedDevices, ResourceClaim)
+    return cluster.derived(_allocated_under(frozenset(gates)), ResourceClaim)
+
+
+@cache
+def _allocated_under(gates: frozenset[str]) -> Callable[[Cluster], AllocatedDevices]:
+    return lambda cluster: AllocatedDevices(cluster, gates)

@@ -12,11 +12,12 @@ from kwhatif.dra.outlook import MAX_DEVICES
 from kwhatif.dra.pools import Pool, inventory
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
 from kwhatif.dra.results import allocation_result
+from kwhatif.dra.rules import AllocatorRules
 from kwhatif.dra.search import Search
 from kwhatif.dra.taking import Candidate, Taking
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.int64 import wrap
 from kwhatif.model.resource import AllocationResult
 
 
@@ -42,10 +43,18 @@ class InvalidPool(NamedTuple):
 class Allocator:
     """Allocates claims on one node after another; nothing is shared between nodes but what all of them see."""
 
-    def __init__(self, cluster: Cluster, tries: int | None = None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        tries: int | None = None,
+        gates: Gates = BASE_GATES,
+        rules: AllocatorRules = AllocatorRules(),  # noqa: B008 - it never changes
+    ) -> None:
         """`tries` bounds the effort for one node; None: until all possibilities are exhausted."""
-        self._inventory = inventory(cluster)
-        self._allocated = allocated_devices(cluster)
+        self._inventory = inventory(cluster, gates, leaves_counters_out=rules.leaves_counters_out)
+        self._rules = rules
+        self._allocated = allocated_devices(cluster, gates)
+        self._gates = gates
         self._available = AvailableCounters(self._allocated)
         self._tries = tries
 
@@ -58,25 +67,33 @@ class Allocator:
             AllocationError: a claim, its class or the devices are broken, and the whole attempt ends.
         """
         pools = self._inventory.pools(node)
-        taking = Taking(claims, self._allocated, self._available)
+        taking = Taking(claims, self._allocated, self._available, self._gates)
         devices_of: dict[RequestKey, Sequence[Candidate]] = {}
         for claim in claims:
-            size = sum([_smallest(request, node, pools, taking, devices_of) for request in claim.requests])
+            size = 0
+            for request in claim.requests:
+                least = _smallest(request, node, pools, taking, devices_of)
+                if self._rules.counts_request_by_request and least > MAX_DEVICES - size:
+                    raise AllocationError(
+                        f"claim {claim.key}, request {request[0].parent or request[0].name}: adding {least} devices"
+                        f" exceeds the claim limit of {MAX_DEVICES}, with {size} already accounted for"
+                    )
+                size += least
             # QUIRK: (allocator_incubating.go) the sum is an int; one below zero makes upstream panic.
-            _check(claim, wrap(size))
+            _check(claim, size, self._rules)
         candidates = [(pool, device) for pool in pools for device in pool.devices]
         search = Search(node, candidates, claims, taking, devices_of)
         if search.run(self._tries):
             found = zip(claims, taking.taken, strict=True)
             return tuple([allocation_result(claim.key, taken, node.name) for claim, taken in found])
         broken = next((pool for pool in pools if pool.problem), None)
-        if broken is not None:
+        if broken is not None and self._rules.reports_invalid_pools:
             return InvalidPool(str(broken), broken.problem)
         claim_index, request_index = search.furthest
         return self._shortage(node, pools, claims[claim_index].requests[request_index])
 
     def _shortage(self, node: SelectedNode, pools: Sequence[Pool], alternatives: Sequence[Request]) -> Shortage:
-        untouched = Taking((), self._allocated, self._available)
+        untouched = Taking((), self._allocated, self._available, self._gates)
         matching = free = 0
         for device in (device for pool in pools for device in pool.devices):
             fitting = [request for request in alternatives if _selects(request, device, node)]
@@ -107,7 +124,7 @@ def _smallest(
     sizes = []
     for request in alternatives:
         if request.problem:
-            raise AllocationError(f"claim {request.claim}, request {request.name}{request.problem}")
+            raise AllocationError(request.problem)
         if request.count is None:
             found = devices_of[request.key] = list(_all_devices(request, node, pools, taking))
             sizes.append(len(found))
@@ -129,13 +146,14 @@ def _all_devices(request: Request, node: SelectedNode, pools: Sequence[Pool], ta
                 yield pool, device
 
 
-def _check(claim: ClaimToAllocate, size: int) -> None:
+def _check(claim: ClaimToAllocate, size: int, rules: AllocatorRules) -> None:
     if size > MAX_DEVICES:
         raise AllocationError(
             f"claim {claim.key}: number of requested devices {size} exceeds the claim limit of {MAX_DEVICES}"
         )
     for index, constraint in enumerate(claim.constraints):
-        if constraint.match_attribute is None and constraint.distinct_attribute is None:
+        distinct = constraint.distinct_attribute if rules.knows_distinct else None
+        if constraint.match_attribute is None and distinct is None:
             raise AllocationError(
                 f"claim {claim.key}, constraint #{index}: empty constraint (unsupported constraint type?)"
             )

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kwhatif.cel import AttributeValue, CelRuntimeError, DeviceView, Semver
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode, any_matches, compile_terms
 from kwhatif.model.pod import NodeSelector
 from kwhatif.model.quantity import parse_quantity
@@ -14,6 +15,10 @@ from kwhatif.model.resource_slice import Counter, Device, DeviceAttribute, Resou
 
 #: Nano-units by set, and in it by counter.
 CounterSets = Mapping[str, Mapping[str, int]]
+
+
+#: The gates with which devices may say that they have to be prepared before a pod is bound.
+BINDING_GATES = frozenset({"DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus"})
 
 
 class DeviceId(NamedTuple):
@@ -49,15 +54,21 @@ class NodeMatch:
 class PoolDevice:
     """A device in its slice."""
 
-    __slots__ = ("_view", "counters", "id", "model", "nodes", "shared", "slice")
+    __slots__ = ("_view", "counters", "id", "model", "nodes", "selectable", "shared", "slice", "taints", "takable")
 
-    def __init__(self, model: Device, home: Slice) -> None:
+    def __init__(self, model: Device, home: Slice, gates: Gates = BASE_GATES) -> None:
         self.model = model
         self.slice = home
         self.id = DeviceId(home.driver, home.pool, model.name)
         #: Several claims may use it at once, each a share of its capacity.
-        self.shared = model.allow_multiple_allocations
+        self.shared = model.allow_multiple_allocations and "DRAConsumableCapacity" in gates
         self.counters = tuple((use.counter_set, _nanos(use.counters)) for use in model.consumes_counters)
+        self.taints = model.taints if "DRADeviceTaints" in gates else ()
+        #: No request asks about a device that has to be prepared, and none takes part of one, unless gates are on.
+        self.selectable = not model.binding_conditions or gates >= BINDING_GATES
+        self.takable = not model.consumes_counters or "DRAPartitionableDevices" in gates
+        if not self.takable:
+            self.counters = ()
         #: Its own nodes, where the slice leaves that to its devices; None: those of the slice.
         self.nodes: NodeMatch | None = None
         if home.per_device:
@@ -79,8 +90,9 @@ class PoolDevice:
 class Slice:
     """A slice; its devices are made when first asked for."""
 
-    def __init__(self, model: ResourceSlice) -> None:
+    def __init__(self, model: ResourceSlice, gates: Gates = BASE_GATES) -> None:
         spec = model.spec
+        self._gates = gates
         self.name = model.metadata.name
         self.driver = spec.driver
         self.pool = spec.pool.name
@@ -97,7 +109,7 @@ class Slice:
     @cached_property
     def devices(self) -> tuple[PoolDevice, ...]:
         """The devices, in the driver's order."""
-        return tuple(PoolDevice(device, self) for device in self._devices)
+        return tuple(PoolDevice(device, self, self._gates) for device in self._devices)
 
     def concerns(self, node: SelectedNode) -> bool:
         """Whether the slice matters on the node."""

@@ -90,7 +90,8 @@ def _can_serve(request: Request, device: PoolDevice, node: SelectedNode, taking:
     return (
         request.selects(device, node)
         and taking.has_room(request, device)
-        and first_untolerated(device.model.taints, request.tolerations) is None
+        and device.takable
+        and first_untolerated(device.taints, request.tolerations) is None
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import chain
 
 import msgspec
 
 from kwhatif.dra.devices import CounterSets, PoolDevice, Slice
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
@@ -39,15 +41,19 @@ class Pool(msgspec.Struct, frozen=True):
 class Inventory:
     """All slices of a cluster, and what they come to on each node."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, gates: Gates = BASE_GATES, *, leaves_counters_out: bool = True) -> None:
         self._local: dict[str, list[Slice]] = {}
         self._common: list[Slice] = []
         self._by_pool: dict[PoolId, list[Slice]] = {}
         self._pools: dict[str, tuple[Pool, ...]] = {}
         for model in cluster.all(ResourceSlice).values():
-            made = Slice(model)
+            made = Slice(model, gates)
+            left_out = "DRAPartitionableDevices" not in gates and (
+                made.per_device or (bool(made.counter_sets) and leaves_counters_out)
+            )
             home = self._local.setdefault(made.node_name, []) if made.node_name else self._common
-            (self._common if made.counter_sets else home).append(made)
+            if not left_out:
+                (self._common if made.counter_sets else home).append(made)
             self._by_pool.setdefault((made.driver, made.pool), []).append(made)
 
     def slices(self, node: SelectedNode) -> Iterable[Slice]:
@@ -84,9 +90,17 @@ class Inventory:
         return _build(pool_id, slices, [other for other in current if other.name not in here])
 
 
-def inventory(cluster: Cluster) -> Inventory:
-    """The cluster's devices; remembered as long as neither slices nor nodes change."""
-    return cluster.derived(Inventory, ResourceSlice, Node)
+def inventory(cluster: Cluster, gates: Gates = BASE_GATES, *, leaves_counters_out: bool = True) -> Inventory:
+    """The cluster's devices; remembered as long as neither slices nor nodes change.
+
+    `leaves_counters_out`: without the gate for partitions, slices with counters are not looked at.
+    """
+    return cluster.derived(_inventory_under(frozenset(gates), leaves_counters_out), ResourceSlice, Node)
+
+
+@cache
+def _inventory_under(gates: frozenset[str], leaves_counters_out: bool) -> Callable[[Cluster], Inventory]:  # noqa: FBT001 - a key
+    return lambda cluster: Inventory(cluster, gates, leaves_counters_out=leaves_counters_out)
 
 
 def _add(group: list[Slice], candidate: Slice) -> None:

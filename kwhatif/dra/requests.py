@@ -9,6 +9,8 @@ import msgspec
 
 from kwhatif.cel import CelCompileError, CelRuntimeError, compile_device_selector
 from kwhatif.dra.devices import PoolDevice
+from kwhatif.dra.rules import AllocatorRules
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Toleration
@@ -30,12 +32,25 @@ class AllocationError(Exception):
     """The claim, its class or the devices are broken: the scheduler's attempt ends with this text."""
 
 
+class AllocationTimeout(AllocationError):
+    """The search on one node took too long."""
+
+
+#: What 1.37 says to those whose expression asks for an attribute that a device lacks (`EnhanceRuntimeError`).
+_ADVICE = (
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional"
+    " fields"
+)
+
+
 class Selector(NamedTuple):
     """A CEL selector, compiled when the first device is asked about."""
 
     #: Whose selector it is: `class gpu: selector #0`.
     where: str
     expression: str
+    #: Whether what is said of a failure names the device.
+    names_device: bool = False
 
     def matches(self, device: PoolDevice) -> bool:
         """Whether the device is selected; the answer is remembered with the device.
@@ -48,7 +63,11 @@ class Selector(NamedTuple):
         except CelCompileError as failure:
             raise AllocationError(f"{self.where}: CEL compile error: {failure.message}") from failure
         except CelRuntimeError as failure:
-            raise AllocationError(f"{self.where}: CEL runtime error: {failure.message}") from failure
+            where, what = self.where, failure.message
+            if self.names_device:
+                where = f"{where} on device {device.id}"
+                what += _ADVICE if "no such key:" in what else ""
+            raise AllocationError(f"{where}: CEL runtime error: {what}") from failure
 
 
 #: Claim and path of a request.
@@ -90,6 +109,8 @@ class Request(msgspec.Struct, frozen=True):
         Raises:
             AllocationError: a selector is broken.
         """
+        if not device.selectable:
+            return False
         if not all(selector.matches(device) for selector in self.selectors):
             return False
         return device.nodes is None or device.nodes.matches(node)
@@ -103,25 +124,36 @@ class ClaimToAllocate(NamedTuple):
     constraints: tuple[DeviceConstraint, ...]
 
 
-def compile_claim(claim: ResourceClaim, cluster: Cluster) -> ClaimToAllocate:
+def compile_claim(
+    claim: ResourceClaim,
+    cluster: Cluster,
+    gates: Gates = BASE_GATES,
+    rules: AllocatorRules = AllocatorRules(),  # noqa: B008 - it never changes
+) -> ClaimToAllocate:
     """The claim, ready for allocation."""
     key = key_of(claim)
     devices = claim.spec.devices
-    requests = tuple(_alternatives(key, request, cluster) for request in devices.requests)
+    requests = tuple(_alternatives(key, request, _Context(cluster, gates, rules)) for request in devices.requests)
     return ClaimToAllocate(key, requests, devices.constraints)
 
 
-def _alternatives(claim: str, request: DeviceRequest, cluster: Cluster) -> tuple[Request, ...]:
+class _Context(NamedTuple):
+    cluster: Cluster
+    gates: Gates
+    rules: AllocatorRules
+
+
+def _alternatives(claim: str, request: DeviceRequest, context: _Context) -> tuple[Request, ...]:
     if request.exactly is not None:
-        return (_compile(claim, "", request.name, request.exactly, cluster),)
-    return tuple(_compile(claim, request.name, sub.name, sub, cluster) for sub in request.first_available)
+        return (_compile(claim, "", request.name, request.exactly, context),)
+    return tuple(_compile(claim, request.name, sub.name, sub, context) for sub in request.first_available)
 
 
 def _compile(
-    claim: str, parent: str, name: str, asked: ExactDeviceRequest | DeviceSubRequest, cluster: Cluster
+    claim: str, parent: str, name: str, asked: ExactDeviceRequest | DeviceSubRequest, context: _Context
 ) -> Request:
     class_name = asked.device_class_name
-    found = cluster.get(DeviceClass, class_name)
+    found = context.cluster.get(DeviceClass, class_name)
     class_selectors = found.spec.selectors if found is not None else ()
     capacity = asked.capacity.requests if asked.capacity is not None else {}
     return Request(
@@ -131,26 +163,38 @@ def _compile(
         count=None if asked.allocation_mode == ALL else asked.count,
         admin=isinstance(asked, ExactDeviceRequest) and asked.admin_access,
         selectors=(
-            *_selectors(f"class {class_name}", class_selectors),
-            *_selectors(f"claim {claim}", asked.selectors),
+            *_selectors(f"class {class_name}", class_selectors, context.rules),
+            *_selectors(f"claim {claim}", asked.selectors, context.rules),
         ),
         tolerations=asked.tolerations,
         capacity={capacity_name: parse_quantity(text) for capacity_name, text in capacity.items()},
-        problem=_problem(asked),
+        problem=_without_gate(claim, parent, name, asked, context)
+        or _problem(f"claim {claim}, request {name}", asked, context.gates),
     )
 
 
-def _selectors(owner: str, selectors: Sequence[DeviceSelector]) -> list[Selector]:
+def _selectors(owner: str, selectors: Sequence[DeviceSelector], rules: AllocatorRules) -> list[Selector]:
     return [
-        Selector(f"{owner}: selector #{index}", selector.cel.expression if selector.cel is not None else "")
+        Selector(f"{owner}: selector #{index}", selector.cel.expression if selector.cel else "", rules.names_devices)
         for index, selector in enumerate(selectors)
     ]
 
 
-def _problem(asked: ExactDeviceRequest | DeviceSubRequest) -> str:
+def _without_gate(
+    claim: str, parent: str, name: str, asked: ExactDeviceRequest | DeviceSubRequest, context: _Context
+) -> str:
+    if "DRAConsumableCapacity" in context.gates or not context.rules.refuses_capacity or asked.capacity is None:
+        return ""
+    what = "subrequest" if parent else "request"
+    return f"claim {claim}, {what} {name}: has capacity requests, but the DRAConsumableCapacity feature is disabled"
+
+
+def _problem(where: str, asked: ExactDeviceRequest | DeviceSubRequest, gates: Gates) -> str:
     for index, selector in enumerate(asked.selectors):
         if selector.cel is None:
-            return f", selector #{index}: CEL expression empty (unsupported selector type?)"
+            return f"{where}, selector #{index}: CEL expression empty (unsupported selector type?)"
+    if isinstance(asked, ExactDeviceRequest) and asked.admin_access and "DRAAdminAccess" not in gates:
+        return f"{where}: admin access is requested, but the feature is disabled"
     if asked.allocation_mode not in (EXACT_COUNT, ALL):
-        return f": unsupported count mode {asked.allocation_mode}"
+        return f"{where}: unsupported count mode {asked.allocation_mode}"
     return ""

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from kwhatif.dra.outlook import MAX_DEVICES, Outlook, Place
-from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
+from kwhatif.dra.requests import AllocationTimeout, ClaimToAllocate, Request, RequestKey
 from kwhatif.dra.taking import Candidate, Taking
 from kwhatif.matching.node_selector import SelectedNode
 
@@ -67,7 +67,8 @@ class Search:
         """Whether devices were found for all claims; they are in `taking` then. `tries` bounds the effort.
 
         Raises:
-            AllocationError: a selector is broken, or no result was found in so many tries.
+            AllocationTimeout: no result was found in so many tries.
+            AllocationError: a selector is broken.
         """
         stack = [self._enter(Step())]
         answer: Outcome | None = None
@@ -83,7 +84,7 @@ class Search:
                 if tries is not None:
                     tries -= 1
                     if tries < 0:
-                        raise AllocationError(f"node {self._node.name}: timed out trying to allocate devices")
+                        raise AllocationTimeout("timed out trying to allocate devices")
         return answer is Outcome.DONE
 
     def _enter(self, step: Step) -> Steps:

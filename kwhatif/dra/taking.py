@@ -12,6 +12,7 @@ from kwhatif.dra.counters import AvailableCounters, ConsumedCounters
 from kwhatif.dra.devices import DeviceId, PoolDevice
 from kwhatif.dra.pools import Pool
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.tolerations import first_untolerated
 
 #: A device and the pool that it is taken from.
@@ -31,8 +32,13 @@ class Taking:
     """Takes devices for claims, and gives them back; a claim is known by its place in the pod."""
 
     def __init__(
-        self, claims: Sequence[ClaimToAllocate], allocated: AllocatedDevices, available: AvailableCounters
+        self,
+        claims: Sequence[ClaimToAllocate],
+        allocated: AllocatedDevices,
+        available: AvailableCounters,
+        gates: Gates = BASE_GATES,
     ) -> None:
+        self._counts_capacity = "DRAConsumableCapacity" in gates
         self._allocated = allocated
         self._counters = ConsumedCounters(available)
         self._constraints = [make_constraints(claim.constraints) for claim in claims]
@@ -51,6 +57,8 @@ class Taking:
 
     def has_room(self, request: Request, device: PoolDevice) -> bool:
         """Whether the device has the capacity that the request asks for, beside all that use it already."""
+        if not self._counts_capacity:
+            return True
         used, sharing = self._allocated.shared.get(device.id, {}), self._shares.get(device.id, {})
         return capacity.fits(device.model.capacity, request.capacity, used, sharing)
 
@@ -64,9 +72,9 @@ class Taking:
         Raises:
             AllocationError: a constraint refuses one of all devices.
         """
-        if self.in_use(claim, request, device) or not self._count(pool, device):
+        if self.in_use(claim, request, device) or not device.takable or not self._count(pool, device):
             return False
-        if first_untolerated(device.model.taints, request.tolerations) is not None:
+        if first_untolerated(device.taints, request.tolerations) is not None:
             return False
         if not self._constrain(claim, request, device):
             return False

@@ -12,6 +12,7 @@ from kwhatif.dra.allocated import allocated_devices
 from kwhatif.dra.devices import PoolDevice, Slice, device_view
 from kwhatif.dra.pools import inventory
 from kwhatif.dra.requests import AllocationError, Selector
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.resource import DeviceClass
@@ -24,9 +25,9 @@ class DeviceUsage:
     not see that a device is shared.
     """
 
-    def __init__(self, cluster: Cluster, device_class: DeviceClass) -> None:
-        self._inventory = inventory(cluster)
-        self._allocated = allocated_devices(cluster)
+    def __init__(self, cluster: Cluster, device_class: DeviceClass, gates: Gates = BASE_GATES) -> None:
+        self._inventory = inventory(cluster, gates)
+        self._allocated = allocated_devices(cluster, gates)
         expressions = [selector.cel.expression for selector in device_class.spec.selectors if selector.cel is not None]
         self._selectors = [Selector(f"class {device_class.metadata.name}", text) for text in expressions]
 

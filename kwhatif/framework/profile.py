@@ -9,6 +9,7 @@ import msgspec
 
 from kwhatif.framework.extender import Extender
 from kwhatif.framework.plugin import FilterPlugin, Plugin, PostFilterPlugin, PreEnqueuePlugin, ScorePlugin
+from kwhatif.gates import BASE_GATES, Gates
 
 DEFAULT_SCHEDULER = "default-scheduler"
 
@@ -28,7 +29,7 @@ class Point(Enum):
     PRE_BIND = "preBind"
     BIND = "bind"
     POST_BIND = "postBind"
-    #: For groups of pods, behind gates that are off in 1.36; known so that configurations can be validated.
+    #: For groups of pods, behind gates that are off by default; known so that configurations can be validated.
     PLACEMENT_GENERATE = "placementGenerate"
     PLACEMENT_SCORE = "placementScore"
 
@@ -47,6 +48,8 @@ class Profile(msgspec.Struct, frozen=True):
     extenders: tuple[Extender, ...] = ()
     #: `percentageOfNodesToScore`, 0: adaptive. kwhatif looks at every node; the value decides about a caveat.
     percentage_of_nodes_to_score: int = 0
+    #: The feature gates that are on.
+    gates: Gates = BASE_GATES
     #: `podInitialBackoffSeconds` and `podMaxBackoffSeconds`, the same for all profiles.
     backoff_seconds: tuple[int, int] = (1, 10)
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from kwhatif.dra.usage import DeviceUsage
-from kwhatif.matching.device_classes import device_classes_by_resource
+from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.matching.device_classes import classes_under
 from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource, units
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
@@ -39,7 +40,7 @@ class Entry(NamedTuple):
     usage: Usage
 
 
-def _usage_of(name: str, cluster: Cluster, *, nonzero: bool) -> Usage:
+def _usage_of(name: str, cluster: Cluster, gates: Gates, *, nonzero: bool) -> Usage:
     if name == CPU:
         if nonzero:
             return lambda node: (node.allocatable.cpu, node.nonzero_cpu)
@@ -50,14 +51,14 @@ def _usage_of(name: str, cluster: Cluster, *, nonzero: bool) -> Usage:
         return lambda node: (node.allocatable.memory, node.memory)
     if name == EPHEMERAL_STORAGE:
         return lambda node: (node.allocatable.ephemeral, node.ephemeral)
-    return _scalar_usage(name, cluster)
+    return _scalar_usage(name, cluster, gates)
 
 
-def _scalar_usage(name: str, cluster: Cluster) -> Usage:
-    device_class = device_classes_by_resource(cluster).get(name)
+def _scalar_usage(name: str, cluster: Cluster, gates: Gates) -> Usage:
+    device_class = classes_under(gates)(cluster).get(name)
     if device_class is None:
         return lambda node: (node.allocatable.scalar(name), node.scalars.get(name, 0))
-    devices = DeviceUsage(cluster, device_class)
+    devices = DeviceUsage(cluster, device_class, gates)
 
     def usage(node: NodeInfo) -> tuple[int, int]:
         """What a device plugin provides on the node; where there is none, its devices of the class."""
@@ -68,7 +69,12 @@ def _scalar_usage(name: str, cluster: Cluster) -> Usage:
 
 
 def compile_entries(
-    resources: Iterable[ResourceSpec], requests: Mapping[str, int], cluster: Cluster, *, nonzero: bool
+    resources: Iterable[ResourceSpec],
+    requests: Mapping[str, int],
+    cluster: Cluster,
+    *,
+    nonzero: bool,
+    gates: Gates = BASE_GATES,
 ) -> list[Entry]:
     """The resources that count for a pod with these requests (nano-units), in their order.
 
@@ -79,6 +85,6 @@ def compile_entries(
     for resource in resources:
         requested = units(resource.name, requests.get(resource.name, 0))
         if requested or not is_scalar_resource(resource.name):
-            usage = _usage_of(resource.name, cluster, nonzero=nonzero)
+            usage = _usage_of(resource.name, cluster, gates, nonzero=nonzero)
             entries.append(Entry(requested, resource.weight or 1, usage))
     return entries

@@ -5,14 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from kwhatif.gates import Gates
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import parse_time
 from kwhatif.model.resource import DeviceClass
 
 #: Every class can be asked for by this prefix and its name, without saying so.
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
+
+
+#: The classes of a cluster by the resource names that lead to them.
+ClassesOf = Callable[[Cluster], Mapping[str, DeviceClass]]
+
+
+def classes_under(gates: Gates) -> ClassesOf:
+    """Without the gate `DRAExtendedResource` no resource name leads to a class."""
+    return device_classes_by_resource if "DRAExtendedResource" in gates else _no_classes
+
+
+def _no_classes(_cluster: Cluster) -> Mapping[str, DeviceClass]:
+    return {}
 
 
 def device_classes_by_resource(cluster: Cluster) -> Mapping[str, DeviceClass]:

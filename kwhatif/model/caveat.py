@@ -390,9 +390,24 @@ class ExtenderOddity(_Caveat, tag="extender-oddity", kw_only=True):
 
 
 class OtherVersion(_Caveat, tag="other-version", kw_only=True):
-    """The API server is of another version than the rules."""
+    """The cluster is of a version that is not modelled: the rules are those of the nearest one that is."""
 
     version: str
+    rules: str = ""
+
+
+class AssumedVersion(_Caveat, tag="assumed-version", kw_only=True):
+    """Nothing in the input says of which version the cluster is: the rules are those of the newest one."""
+
+    rules: str
+
+
+class GateNotModelled(_Caveat, tag="gate-not-modelled", kw_only=True):
+    """Feature gates were set by hand that no rule here asks about."""
+
+    gates: tuple[str, ...]
+
+    warns: ClassVar[bool | None] = True
 
 
 class NodeNameSet(_Caveat, tag="node-name-set", kw_only=True):
@@ -675,6 +690,8 @@ Caveat = (
     | ExtenderBinds
     | ExtenderOddity
     | OtherVersion
+    | AssumedVersion
+    | GateNotModelled
     | NodeNameSet
     | Sampling
     | PreemptionSampling

@@ -36,6 +36,12 @@ class NodeCondition(Model):
     last_heartbeat_time: str | None = None
 
 
+class NodeSystemInfo(Model):
+    """`status.nodeInfo`."""
+
+    kubelet_version: str = ""
+
+
 class NodeStatus(Model):
     """`status` of a node; `allocatable` None means: as `capacity`."""
 
@@ -44,6 +50,7 @@ class NodeStatus(Model):
     images: tuple[ContainerImage, ...] = ()
     declared_features: tuple[str, ...] = ()
     conditions: tuple[NodeCondition, ...] = ()
+    node_info: NodeSystemInfo = NodeSystemInfo()
 
 
 class Node(Model, tag_field="kind", tag="Node"):

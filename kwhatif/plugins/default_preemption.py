@@ -12,12 +12,13 @@ from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.hints import QUEUE_SKIP, ClusterEventWithHint, QueueingHint, builtin
 from kwhatif.framework.incremental import PostFilterKind
 from kwhatif.framework.plugin import PostFilterResult
-from kwhatif.framework.status import SUCCESS, Status
+from kwhatif.framework.status import SUCCESS, Code, Status
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
 from kwhatif.model.pod import Pod
+from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.evaluator import Evaluator
-from kwhatif.preemption.policy import EvictsByPolicy, Policy
+from kwhatif.preemption.policy import EvictsByPolicy, Policy, PolicySince137
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
@@ -64,6 +65,22 @@ class DefaultPreemption(EvictsByPolicy):
         if not message:
             return result
         return msgspec.structs.replace(result, status=Status(result.status.code, (f"preemption: {message}",)))
+
+
+class DefaultPreemptionSince137(DefaultPreemption):
+    """The plugin from 1.37 on: it says which node it has found, and how many pods have to go there (`Preempt`)."""
+
+    policy: Policy = PolicySince137()
+
+    def post_filter(self, cycle: Cycle) -> PostFilterResult:
+        """As before, with words for what helps."""
+        result = super().post_filter(cycle)
+        outcome = result.outcome
+        if result.status.code is not Code.SUCCESS or not isinstance(outcome, Preemption):
+            return result
+        victims = next(len(found.pods) for found in outcome.candidates if found.node == outcome.node)
+        text = f"found a potential placement for pod on node {outcome.node}, preempting {victims} victims"
+        return msgspec.structs.replace(result, status=Status(Code.SUCCESS, (f"preemption: {text}",)))
 
 
 def _after_pod_deleted(_pod: PodInfo, _old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:

@@ -27,10 +27,15 @@ def normalized_image_name(name: str) -> str:
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
 
 
-def _images(spec: PodSpec) -> Iterator[str]:
-    """Images of containers and of image volumes; one that is used twice counts twice."""
+def _container_images(spec: PodSpec) -> Iterator[str]:
+    """Images of containers; one that is used twice counts twice."""
     for container in (*spec.init_containers, *spec.containers):
         yield normalized_image_name(container.image)
+
+
+def _images(spec: PodSpec) -> Iterator[str]:
+    """Images of containers and of image volumes."""
+    yield from _container_images(spec)
     for volume in spec.volumes:
         if volume.image is not None:
             yield normalized_image_name(volume.image.reference)
@@ -77,6 +82,7 @@ class ImageLocality:
     """Scores nodes by the size of the pod's images that they have, the more the more nodes have them."""
 
     name: ClassVar[str] = "ImageLocality"
+    _images = staticmethod(_images)
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
         """The containers' images, each once. QUIRK: (image_locality.go, SignPod) those of image volumes are missing."""
@@ -93,9 +99,28 @@ class ImageLocality:
         # Divided first, in floating point, and truncated, as upstream does: the last byte can decide a score.
         worth = [
             (name, from_float(float(states[name].size) * (states[name].num_nodes / number)))
-            for name in _images(spec)
+            for name in self._images(spec)
             if name in states
         ]
         if not worth:
             return _NothingAnywhere()
-        return _ImagesPresent(worth, len(spec.init_containers) + len(spec.containers))
+        return _ImagesPresent(worth, self._count(spec))
+
+    @staticmethod
+    def _count(spec: PodSpec) -> int:
+        """How many images the largest score is for; QUIRK: (image_locality.go) image volumes are not among them."""
+        return len(spec.init_containers) + len(spec.containers)
+
+
+class ImageLocalityOfContainers(ImageLocality):
+    """The plugin up to 1.35: image volumes do not count."""
+
+    _images = staticmethod(_container_images)
+
+
+class ImageLocalityOfAll(ImageLocality):
+    """The plugin from 1.37 on: image volumes are counted as well."""
+
+    @staticmethod
+    def _count(spec: PodSpec) -> int:
+        return sum(1 for _ in _images(spec))

@@ -48,22 +48,30 @@ class _Declares(NodeFilter):
         self._required = required
 
     def filter(self, node: NodeInfo) -> Status:
-        missing = self._required - node.declared_features
-        if not missing:
-            return SUCCESS
-        return unresolvable("node(s) didn't match Pod's required features", MissingFeature(tuple(sorted(missing))))
+        missing = sorted(self._required - node.declared_features)
+        return unresolvable(self._reason(missing), MissingFeature(tuple(missing))) if missing else SUCCESS
+
+    def _reason(self, missing: Sequence[str]) -> str:
+        del missing
+        return "node(s) didn't match Pod's required features"
+
+
+class _DeclaresByName(_Declares):
+    def _reason(self, missing: Sequence[str]) -> str:
+        return f"node declared features check failed - unsatisfied requirements: {', '.join(missing)}"
 
 
 class NodeDeclaredFeatures:
     """Rejects nodes that do not declare a feature which the pod's spec needs."""
 
     name: ClassVar[str] = "NodeDeclaredFeatures"
+    _filter: ClassVar[type[_Declares]] = _Declares
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP for a pod that needs no feature."""
         del snapshot
         required = required_features(pod.pod.spec)
-        return _Declares(required) if required else SKIP
+        return self._filter(required) if required else SKIP
 
     def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
@@ -82,6 +90,12 @@ class NodeDeclaredFeatures:
             builtin(EventResource.NODE, node, _after_node_change),
             builtin(EventResource.POD, ActionType.UPDATE, _after_pod_update),
         )
+
+
+class NodeDeclaredFeaturesByName(NodeDeclaredFeatures):
+    """The plugin in 1.35: the reason names the features."""
+
+    _filter = _DeclaresByName
 
 
 def _after_node_change(_pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:

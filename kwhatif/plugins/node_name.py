@@ -29,16 +29,23 @@ class _OnlyNode(NodeFilter):
         return SUCCESS if node.name == self._wanted else self._wrong
 
 
+class _OnlyThatNode(_OnlyNode):
+    def __init__(self, wanted: str) -> None:
+        super().__init__(wanted)
+        self.only_nodes = frozenset({wanted})
+
+
 class NodeName:
     """Rejects all nodes but the one in `spec.nodeName`."""
 
     name: ClassVar[str] = "NodeName"
+    _filter: ClassVar[type[_OnlyNode]] = _OnlyNode
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """SKIP for a pod that names no node, as pods that wait for the scheduler do."""
         del snapshot
         wanted = pod.pod.spec.node_name
-        return _OnlyNode(wanted) if wanted else SKIP
+        return self._filter(wanted) if wanted else SKIP
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
         """The node's name."""
@@ -48,3 +55,9 @@ class NodeName:
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """A node is added."""
         return (builtin(EventResource.NODE, ActionType.ADD),)
+
+
+class NodeNameSince137(NodeName):
+    """The plugin from 1.37 on: its PreFilter leaves all other nodes out before any filter looks at them."""
+
+    _filter = _OnlyThatNode

@@ -1,6 +1,6 @@
 """NodeResourcesBalancedAllocation: prefers nodes whose resources the pod makes more evenly used.
 
-(`pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go`.)
+(`pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go`.) Up to 1.35: nodes that it leaves evenly used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, Entry, ResourceSpec, compile_entries
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status
-from kwhatif.matching.device_classes import device_classes_by_resource
+from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.matching.device_classes import classes_under
 from kwhatif.matching.requests import pod_requests, units
 from kwhatif.model.meta import Model
 from kwhatif.state.node_info import NodeInfo
@@ -26,27 +27,6 @@ class NodeResourcesBalancedAllocationArgs(Model):
     """`NodeResourcesBalancedAllocationArgs`; without resources cpu and memory."""
 
     resources: tuple[ResourceSpec, ...] = ()
-
-
-class NodeResourcesBalancedAllocation:
-    """See the module."""
-
-    name: ClassVar[str] = "NodeResourcesBalancedAllocation"
-
-    def __init__(self, args: NodeResourcesBalancedAllocationArgs | None = None) -> None:
-        self._resources = (args.resources if args else ()) or DEFAULT_RESOURCES
-
-    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
-        """Compile the pod's request; a pod that requests none of the resources balances nothing."""
-        del nodes
-        requests = pod_requests(pod.pod, status_aware=True)
-        if not any(units(resource.name, requests.get(resource.name, 0)) for resource in self._resources):
-            return SKIP
-        return _Balance(compile_entries(self._resources, requests, snapshot.cluster, nonzero=False))
-
-    def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
-        """What the pod requests; where devices may stand behind that, it cannot be signed."""
-        return signers.resources(pod.pod, device_classes_by_resource(snapshot.cluster))
 
 
 class _Balance(NodeScorer):
@@ -68,8 +48,51 @@ class _Balance(NodeScorer):
                 # All of it fits into a float, so a quotient of whole numbers is one of floats.
                 with_pod.append(asked / allocatable if asked < allocatable else 1.0)
                 without.append(used / allocatable if used < allocatable else 1.0)
+        return self._scored(with_pod, without)
+
+    def _scored(self, with_pod: list[float], without: list[float]) -> int:
         half = MAX_NODE_SCORE // 2
         return half + (half + _balance(with_pod) - _balance(without)) // 2
+
+
+class _BalanceItself(_Balance):
+    """0 to 100: how balanced the node is with the pod, whatever it was before (1.35: `balancedResourceScorer`)."""
+
+    def _scored(self, with_pod: list[float], without: list[float]) -> int:
+        del without
+        return _balance(with_pod)
+
+
+class NodeResourcesBalancedAllocation:
+    """See the module."""
+
+    name: ClassVar[str] = "NodeResourcesBalancedAllocation"
+
+    _scorer: ClassVar[type[_Balance]] = _Balance
+
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
+        self._gates = gates
+        self._resources = (args.resources if args else ()) or DEFAULT_RESOURCES
+
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """Compile the pod's request; a pod that requests none of the resources balances nothing."""
+        del nodes
+        requests = pod_requests(pod.pod, status_aware=True)
+        if not any(units(resource.name, requests.get(resource.name, 0)) for resource in self._resources):
+            return SKIP
+        return self._scorer(
+            compile_entries(self._resources, requests, snapshot.cluster, nonzero=False, gates=self._gates)
+        )
+
+    def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
+        """What the pod requests; where devices may stand behind that, it cannot be signed."""
+        return signers.resources(pod.pod, classes_under(self._gates)(snapshot.cluster))
+
+
+class BalanceItself(NodeResourcesBalancedAllocation):
+    """The plugin up to 1.35."""
+
+    _scorer = _BalanceItself
 
 
 def _balance(fractions: Sequence[float]) -> int:

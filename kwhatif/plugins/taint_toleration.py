@@ -16,7 +16,7 @@ from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SUCCESS, Status, error, unresolvable
 from kwhatif.matching.tolerations import PREFER_NO_SCHEDULE, first_untolerated, tolerated
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.node import Node
+from kwhatif.model.node import Node, Taint
 from kwhatif.model.pod import Pod, Toleration
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -33,8 +33,16 @@ class _Tolerates(NodeFilter):
         taint = first_untolerated(node.taints, self._tolerations)
         if taint is None:
             return SUCCESS
-        evidence = UntoleratedTaint(taint.key, taint.value, taint.effect)
-        return unresolvable("node(s) had untolerated taint(s)", evidence)
+        return unresolvable(self._reason(taint), UntoleratedTaint(taint.key, taint.value, taint.effect))
+
+    def _reason(self, taint: Taint) -> str:
+        del taint
+        return "node(s) had untolerated taint(s)"
+
+
+class _ToleratesByName(_Tolerates):
+    def _reason(self, taint: Taint) -> str:
+        return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
 
 
 class _FewestTaints(ScoresByShape, NormalizesByRange, NodeScorer):
@@ -58,11 +66,12 @@ class TaintToleration:
     """Rejects nodes with an untolerated NoSchedule or NoExecute taint; PreferNoSchedule taints cost score."""
 
     name: ClassVar[str] = "TaintToleration"
+    _filter: ClassVar[type[_Tolerates]] = _Tolerates
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Never SKIP: a node without taints may get one."""
         del snapshot
-        return _Tolerates(pod.pod.spec.tolerations)
+        return self._filter(pod.pod.spec.tolerations)
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Never SKIP: nodes without taints score 100."""
@@ -86,6 +95,12 @@ class TaintToleration:
             builtin(EventResource.NODE, node, _after_node_change),
             builtin(EventResource.POD, ActionType.UPDATE_POD_TOLERATION, _after_toleration_change),
         )
+
+
+class TaintTolerationByName(TaintToleration):
+    """The plugin up to 1.33: the reason names the taint."""
+
+    _filter = _ToleratesByName
 
 
 def _after_node_change(pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:

@@ -97,6 +97,7 @@ class VolumeRestrictions:
     """Refuses nodes where a disk of the pod is in use, and all nodes while one of its exclusive claims is."""
 
     name: ClassVar[str] = "VolumeRestrictions"
+    _claim_in_use: ClassVar[str] = CLAIM_IN_USE
     reads_claims: ClassVar[bool] = True
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
@@ -111,7 +112,7 @@ class VolumeRestrictions:
             if READ_WRITE_ONCE_POD in claim.spec.access_modes:
                 exclusive.add(name)
         disks = _disks(pod)
-        claims = _ExclusiveClaims(pod.namespace, frozenset(exclusive), snapshot)
+        claims = _ExclusiveClaims(pod.namespace, frozenset(exclusive), snapshot, self._claim_in_use)
         users = claims.in_use()
         if not disks and not users:
             return SKIP
@@ -136,6 +137,12 @@ class VolumeRestrictions:
         )
 
 
+class VolumeRestrictionsUntil133(VolumeRestrictions):
+    """The plugin up to 1.33."""
+
+    _claim_in_use = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+
+
 def _after_pod_deleted(pod: PodInfo, old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:
     """It had a disk or a claim that the pod wants, wherever it was."""
     if old.metadata.namespace != pod.namespace:
@@ -151,7 +158,8 @@ def _after_claim_added(pod: PodInfo, _old: None, new: PersistentVolumeClaim, _cl
 class _ExclusiveClaims:
     """The pod's ReadWriteOncePod claims, as they stand in the snapshot."""
 
-    def __init__(self, namespace: str, names: frozenset[str], snapshot: State) -> None:
+    def __init__(self, namespace: str, names: frozenset[str], snapshot: State, reason: str) -> None:
+        self._reason = reason
         self.names = names
         self._namespace = namespace
         self._snapshot = snapshot
@@ -165,7 +173,7 @@ class _ExclusiveClaims:
     @cached_property
     def refusal(self) -> Status:
         """The rejection with the users as evidence; every node shares it."""
-        return unschedulable(CLAIM_IN_USE, *self._users())
+        return unschedulable(self._reason, *self._users())
 
     def _users(self) -> list[VolumeConflict]:
         namespace = self._namespace

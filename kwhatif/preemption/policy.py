@@ -36,6 +36,8 @@ class Policy:
 
     #: What the numbers of `rank` mean, in their order.
     rungs: tuple[str, ...] = ranking.RUNGS
+    #: See `ranking.by_importance`.
+    unstarted_reversed: bool = True
 
     def why_not_eligible(self, cycle: Cycle) -> str:
         """Why the cycle's pod may not evict anybody; "" when it may."""
@@ -47,9 +49,15 @@ class Policy:
 
     def by_importance(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
         """The pods that should rather stay first: they are the first to be put back."""
-        return ranking.by_importance(pods)
+        return ranking.by_importance(pods, unstarted_reversed=self.unstarted_reversed)
 
     def rank(self, node: NodeInfo, victims: Sequence[PodInfo], pdb_violations: int) -> Rank:
         """The standing of a node whose eviction costs these victims, most important first; the least one wins."""
         del node
         return ranking.rank(victims, pdb_violations)
+
+
+class PolicySince137(Policy):
+    """Of pods that have not started, the first on the node stays first (`MoreImportantVictim`)."""
+
+    unstarted_reversed = False

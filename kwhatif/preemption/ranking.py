@@ -29,17 +29,19 @@ def _started(pod: PodInfo) -> int:
     return _NOT_STARTED if start is None else start
 
 
-def by_importance(pods: Sequence[PodInfo]) -> list[PodInfo]:
+def by_importance(pods: Sequence[PodInfo], *, unstarted_reversed: bool = True) -> list[PodInfo]:
     """The most important pod first: the higher priority, then the earlier start.
 
     QUIRK: (utils.go) a pod without start time takes the clock each time it is compared, the left one first, and
     Go sorts up to 12 elements by insertion: of equal priority, such pods come out in reverse. Beyond 12 elements
-    the order among equals follows from Go's sorting alone; it is treated the same here.
+    the order among equals follows from Go's sorting alone; it is treated the same here. From 1.37 on the clock is
+    taken once, in the order of the node (`NewVictim`): then they come out as they stand there.
     """
     started = [pod for pod in pods if pod.start_time is not None]
     started.sort(key=_START)
     if len(started) != len(pods):
-        started.extend(pod for pod in reversed(pods) if pod.start_time is None)
+        unstarted = [pod for pod in pods if pod.start_time is None]
+        started.extend(reversed(unstarted) if unstarted_reversed else unstarted)
     started.sort(key=_PRIORITY, reverse=True)  # and this keeps the order among equals
     return started
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kwhatif.framework.extender import Oddity
 from kwhatif.model.caveat import (
     AdmissionNotAsked,
+    AssumedVersion,
     AutoscalerNotModelled,
     AutoscalersNotRead,
     Batching,
@@ -29,6 +30,7 @@ from kwhatif.model.caveat import (
     ExtenderOddity,
     FieldIgnored,
     FieldsNotCompared,
+    GateNotModelled,
     HugeAmounts,
     ImagesNotCompared,
     Lacking,
@@ -91,7 +93,7 @@ from kwhatif.model.caveat import (
 )
 from kwhatif.policy.words import listed
 from kwhatif.render.amounts import duration, plural, some
-from kwhatif.report import KUBERNETES_VERSION, FindingRow, Report
+from kwhatif.report import FindingRow, Report
 from kwhatif.sources.resources import by_group
 from kwhatif.sources.unbuilt import BUILD
 from kwhatif.whatif.inventory import Inventory
@@ -272,11 +274,18 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case ExtenderOddity():
             asked = f"extender {caveat.extender}, asked to {caveat.verb} for {some(list(caveat.pods))}"
             return f"{asked}, {_deed(caveat, Oddity(caveat.oddity))}"
-        case OtherVersion(version=version):
+        case OtherVersion(version=version, rules=rules):
             return (
-                f"the cluster's API server is version {version}: judged by the rules of {KUBERNETES_VERSION}, from"
+                f"the cluster is of version {version}, which is not modelled: judged by the rules of {rules}, from"
                 " which its scheduler may differ"
             )
+        case AssumedVersion(rules=rules):
+            return (
+                f"nothing says of which version the cluster is: judged by the rules of {rules}, the newest;"
+                " --kubernetes-version says it"
+            )
+        case GateNotModelled(gates=gates):
+            return f"feature gates that were set and are not modelled change nothing here: {some(list(gates))}"
         case NodeNameSet(pods=pods):
             if len(pods) == 1:
                 return (
@@ -381,11 +390,12 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
                 " between them, it ranks the nodes anew, and another one may be taken"
             )
         case PendingAsleep(pods=pods):
-            are, them, they = ("is", "it", "it") if len(pods) == 1 else ("are", "them", "they")
+            are, them, they = ("is", "it", "the pod") if len(pods) == 1 else ("are", "them", "the pods")
             return (
-                f"{plural(len(pods), 'pending pod')} ({some(list(pods))}) {are} left out: the scheduler has found"
-                f" no node for {them}, and waits for an event or five minutes; {they} may then take room"
-                " that is free now"
+                f"{plural(len(pods), 'pending pod')} ({some(list(pods))}) {are} left out: the scheduler has found no"
+                f" node for {them}, and tries {them} again after five minutes, or earlier when an event may help;"
+                f" {they} may then take room that is free now. Whether evictions, rollouts, and claims made for new"
+                " pods are such an event is not judged"
             )
         case OneOfEqualPods(workload=workload, count=count):
             return f"{workload} makes {count} equal pods, of which one is judged alone"

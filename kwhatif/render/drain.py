@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.render.amounts import plural, some
-from kwhatif.render.detail import Detail
 from kwhatif.render.text import BAD, GOOD, WARN, table, text
-from kwhatif.report import Report
-from kwhatif.story import ScenarioRow, Story, VerdictRow
+from kwhatif.story import Story, VerdictRow
 
 #: More pods of a wave are counted, not named.
 _MOST_NAMED = 4
@@ -69,32 +67,3 @@ def waves_and_blocked(story: Story) -> Iterator[RenderableType]:
         for (why, remedy), pods in groups.items():
             made.add_row(text(some(pods), WARN), text(why), text(remedy or "-"))
         yield made
-
-
-def _which(rows: Sequence[ScenarioRow], may: str, may_not: str) -> str:
-    """Which of them may go."""
-    bad, count = [row.scenario for row in rows if not row.verdict.ok], len(rows)
-    if count == 1:
-        return f"{rows[0].scenario} {may_not if bad else may}"
-    if not bad:
-        return f"any one of the {count:,} {may}"
-    if len(bad) == count:
-        return f"none of the {count:,} {may}: {some(bad)}"
-    return f"{count - len(bad):,} of the {count:,} {may}, all but {some(bad)}"
-
-
-def scenarios_table(report: Report, detail: Detail) -> Iterator[RenderableType]:
-    """Which may go, in one line; then all of them, the worst first."""
-    rows = report.scenarios
-    sign, style = ("✔", GOOD) if all(row.verdict.ok for row in rows) else ("✘", BAD)
-    words = ("can be drained", "cannot be drained") if report.command == "drain" else ("may fail", "may not fail")
-    yield Text.assemble((sign, style), " ", text(_which(rows, *words), style))
-    if detail.quiet:
-        return
-    numbers = ("PODS", "PENDING", "IN TURN", "AFTER")
-    made = table("WHICH", "MAY GO", *numbers, "WHY NOT", right=numbers)
-    for row in rows:
-        verdict = row.verdict
-        cells = (row.scenario, "yes" if verdict.ok else "no", verdict.moved, len(verdict.pending), verdict.preempted)
-        made.add_row(*(text(cell) for cell in cells), text(f"{verdict.seconds:g} s"), text(verdict.why or "-"))
-    yield made

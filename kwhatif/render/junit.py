@@ -1,4 +1,4 @@
-"""JUnit's XML: a suite per file, a test per workload, as CI systems show tests."""
+"""JUnit's XML: a suite per file, a test per workload or scenario, as CI systems show tests."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import MANIFEST, Issue, issues, place
 from kwhatif.render.rejections import may_evict, rejected_groups
 from kwhatif.render.safe import safe
+from kwhatif.render.scenario_files import scenarios_junit
+from kwhatif.render.xml import clean, document
 from kwhatif.report import Report
 
 #: The suite of what does not belong to any workload.
 _POLICY = "policy"
-#: Valid characters elsewhere, but not in XML.
-_NONCHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
 
 
 def to_junit(report: Report) -> str:
     """A test fails by the findings that fail; warnings and suppressed findings are its output."""
+    if report.scenarios:
+        return scenarios_junit(report)
     suites: dict[str, dict[str, list[Issue]]] = {}
     for row in report.workloads:
         suites.setdefault(place(row.source)[0], {})[safe(row.name)] = []
@@ -30,30 +32,29 @@ def to_junit(report: Report) -> str:
     for file, cases in suites.items():
         root.append(_suite(file, cases, messages, list(edit_lines(report))))
     _count(root, [issue for cases in suites.values() for issue in cases.values()])
-    ET.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+    return document(root)
 
 
 def _suite(
     file: str, cases: Mapping[str, Sequence[Issue]], messages: Mapping[str, str], edits: Sequence[str]
 ) -> ET.Element:
-    made = ET.Element("testsuite", name=_clean(file))
+    made = ET.Element("testsuite", name=clean(file))
     properties = ET.SubElement(made, "properties") if edits else made
     for line in edits:
-        ET.SubElement(properties, "property", name="edit", value=_clean(safe(line)))
+        ET.SubElement(properties, "property", name="edit", value=clean(safe(line)))
     _count(made, cases.values())
     if file != _POLICY:
-        made.set("file", _clean(file))
+        made.set("file", clean(file))
     for name, found in cases.items():
-        case = ET.SubElement(made, "testcase", name=_clean(name), classname="kwhatif.gate")
+        case = ET.SubElement(made, "testcase", name=clean(name), classname="kwhatif.gate")
         for issue in found:
             if _fails(issue):
                 tag = "error" if _is_broken(issue) else "failure"
-                failure = ET.SubElement(case, tag, type=_clean(issue.rule), message=_clean(issue.message))
-                failure.text = _clean("\n".join([_where(issue) + issue.text, *_evidence(issue)]))
+                failure = ET.SubElement(case, tag, type=clean(issue.rule), message=clean(issue.message))
+                failure.text = clean("\n".join([_where(issue) + issue.text, *_evidence(issue)]))
         said = [messages.get(name, ""), *(_remark(issue) for issue in found if not _fails(issue))]
         if any(said):
-            ET.SubElement(case, "system-out").text = _clean("\n".join(filter(None, said)))
+            ET.SubElement(case, "system-out").text = clean("\n".join(filter(None, said)))
     return made
 
 
@@ -91,7 +92,3 @@ def _evidence(issue: Issue) -> Iterator[str]:
 def _remark(issue: Issue) -> str:
     suppressed = "" if issue.suppressed is None else f" (suppressed: {issue.suppressed})"
     return f"{issue.level}: {issue.rule}: {issue.message}{suppressed}"
-
-
-def _clean(text: str) -> str:
-    return text.translate(_NONCHARACTERS)

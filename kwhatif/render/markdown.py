@@ -11,6 +11,8 @@ from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place
+from kwhatif.render.markdown_advise import advise_parts, smallest_fixes
+from kwhatif.render.markdown_capacity import capacity_parts
 from kwhatif.render.markdown_deschedule import deschedule_parts
 from kwhatif.render.markdown_queue import queue_parts
 from kwhatif.render.markdown_story import story_parts
@@ -20,6 +22,7 @@ from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_se
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
+from kwhatif.render.scenario_files import scenarios_parts
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
 from kwhatif.report import Decision, Report, WorkloadRow
@@ -33,15 +36,27 @@ _VERDICTS = {"pass": "✅ The gate passes", "warn": "⚠️ The gate passes, wit
 
 def to_markdown(report: Report) -> str:
     """A heading with the verdict, a table, the findings; everything from manifests and cluster is inert."""
-    if report.story is not None:
+    if report.scenarios:
+        parts = scenarios_parts(report)
+    elif report.story is not None:
         parts = story_parts(report.story)
     elif report.queue is not None:
         parts = queue_parts(report.queue)
     elif report.deschedule is not None:
         parts = deschedule_parts(report.deschedule)
+    elif report.advise is not None and report.command == "advise":
+        parts = advise_parts(report.advise)
+    elif report.capacity is not None:
+        parts = capacity_parts(report, report.capacity)
     else:
         parts = _gate(report) if report.command == "gate" else _decisions(report)
     return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"
+
+
+def fixes_to_markdown(report: Report) -> str:
+    """What the gate says about the smallest fix, and nothing else."""
+    parts = () if report.advise is None else smallest_fixes(report.advise)
+    return "".join(f"{line}\n" for line in parts).removeprefix("\n")
 
 
 def _edits(report: Report) -> Iterator[str]:
@@ -62,6 +77,7 @@ def _gate(report: Report) -> Iterator[str]:
     if counting:
         yield from ("", "#### Findings", "", *limited(map(_finding, counting), len(counting)))
         yield from _all_evidence((alike[0].decision for alike in counting), report)
+    yield from () if report.advise is None else smallest_fixes(report.advise)
     suppressed = grouped(issue for issue in found if issue.suppressed is not None)
     if suppressed:
         yield from ("", "<details><summary>Suppressed findings</summary>", "")

@@ -15,6 +15,16 @@ def story_parts(story: Story) -> Iterator[str]:
     """A heading with the verdict, what is different, who is gone, who waits."""
     mark, _ = sign(story)
     yield f"### {_MARKS[mark]} {prose(headline(story))}"
+    yield from story_details(story)
+    yield from ("", prose(f"Assumed: {'; '.join(story.assumptions)}."))
+
+
+def story_details(story: Story) -> Iterator[str]:
+    """What is different, who does not go, who is gone, who waits, and what would end it."""
+    if story.blocked:
+        yield ""
+        blocked = ((cell(row.pod), prose(row.why), prose(row.remedy or "-")) for row in story.blocked)
+        yield from rows_of(("Blocked", "Why", "What helps"), blocked)
     different = [row for row in story.workloads if is_different(row) or row.pending]
     if different:
         yield ""
@@ -32,4 +42,3 @@ def story_parts(story: Story) -> Iterator[str]:
     if story.cycle is not None:
         yield from ("", "What would end it:", "")
         yield from (f"- {prose(remedy)}" for remedy in story.cycle.remedies)
-    yield from ("", prose(f"Assumed: {'; '.join(story.assumptions)}."))

@@ -46,6 +46,8 @@ def nodes_in(report: Report) -> Iterator[str]:
         yield from workload.nodes
     if report.deschedule is not None:
         yield from (row.node for row in report.deschedule.nodes)
+    if report.capacity is not None and report.capacity.best is not None:
+        yield from (node for counted in report.capacity.best.counted for node in counted.nodes)
 
 
 def _nodes_of(decision: Decision) -> Iterator[str]:

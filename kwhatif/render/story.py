@@ -31,12 +31,14 @@ HOW = {
 
 
 def with_words(report: Report) -> Report:
-    """The report with the sentences that only depend on the rest of its story."""
-    story = report.story
-    if story is None:
-        return report
+    """The report with the sentences that only depend on the rest of its stories."""
+    rows = tuple(row if row.story is None else replace(row, story=_worded(row.story)) for row in report.scenarios)
+    return replace(report, story=None if report.story is None else _worded(report.story), scenarios=rows)
+
+
+def _worded(story: Story) -> Story:
     cycle = None if story.cycle is None else replace(story.cycle, remedies=tuple(_remedies(story.cycle, story.gone)))
-    return replace(report, story=replace(story, assumptions=tuple(_assumptions(story)), cycle=cycle))
+    return replace(story, assumptions=tuple(_assumptions(story)), cycle=cycle)
 
 
 def _assumptions(story: Story) -> Iterator[str]:
@@ -160,9 +162,9 @@ def story_tables(story: Story, detail: Detail) -> Iterator[RenderableType]:
         return
     yield from waves_and_blocked(story)
     yield from _workloads(story)
-    yield from _counted("GONE", gone_rows(story))
-    yield from _counted("PENDING", pending_rows(story))
-    yield from _budgets(story)
+    yield from counted("GONE", gone_rows(story))
+    yield from counted("PENDING", pending_rows(story))
+    yield from story_budgets(story)
     yield from (_nodes(story) if story.verdict is None else ())
     is_whole = story.verdict is None or detail.wide
     yield from (_commands(story) if is_whole or detail.explain else ())
@@ -213,7 +215,8 @@ def pending_rows(story: Story) -> list[tuple[str, int, str]]:
     return [(who, count, why) for (who, why), count in groups.items()]
 
 
-def _counted(title: str, rows: Sequence[tuple[str, int, str]]) -> Iterator[RenderableType]:
+def counted(title: str, rows: Sequence[tuple[str, int, str]]) -> Iterator[RenderableType]:
+    """Rows such as those of `gone_rows`, if there are any."""
     if rows:
         made = table(title, "PODS", "WHY", right=("PODS",))
         for row in rows:
@@ -221,7 +224,8 @@ def _counted(title: str, rows: Sequence[tuple[str, int, str]]) -> Iterator[Rende
         yield made
 
 
-def _budgets(story: Story) -> Iterator[RenderableType]:
+def story_budgets(story: Story) -> Iterator[RenderableType]:
+    """Budgets that allowed less in between, or allow something else in the end."""
     rows = [row for row in story.budgets if row.before != row.after or row.lowest < row.before or row.overrun]
     if not rows:
         return

@@ -10,11 +10,12 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.model.caveat import NothingJudged
+from kwhatif.render.advise import advise
 from kwhatif.render.amounts import plural, seconds
+from kwhatif.render.capacity import capacity
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.deschedule import deschedule
 from kwhatif.render.detail import MANY, Detail
-from kwhatif.render.drain import scenarios_table
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.gate import gate, queued_before
 from kwhatif.render.node_names import NodeNames, nodes_in
@@ -24,6 +25,8 @@ from kwhatif.render.preemption import candidates_table, story
 from kwhatif.render.qualifiers import qualifier, shared
 from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
+from kwhatif.render.release import release_line
+from kwhatif.render.scenarios import scenarios_table
 from kwhatif.render.story import story_tables
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
 from kwhatif.render.verdict import verdict, workload_verdict
@@ -40,6 +43,8 @@ def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
         yield text(line, FAINT)
     first, *others = _answer(report, detail)
     yield first
+    if not detail.quiet:
+        yield text(release_line(report.scheduler), FAINT)
     if detail.names.note:
         yield text(detail.names.note, FAINT)
     yield from others
@@ -56,6 +61,10 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
         return queue(report, report.queue, detail)
     if report.deschedule is not None:
         return deschedule(report.deschedule, detail)
+    if report.advise is not None and report.command == "advise":
+        return advise(report, report.advise, detail)
+    if report.capacity is not None:
+        return capacity(report, report.capacity, detail)
     return (_gate if report.command == "gate" else _judged)(report, detail)
 
 

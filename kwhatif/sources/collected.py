@@ -9,10 +9,9 @@ import msgspec
 
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.admission.load import admit
-from kwhatif.model.caveat import Caveat, NoNodes, OtherVersion
+from kwhatif.model.caveat import Caveat, NoNodes
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
-from kwhatif.report import KUBERNETES_VERSION
 from kwhatif.sources.left_out import devices_not_modelled, not_read, taken_at
 from kwhatif.sources.unread import unread_caveats
 
@@ -55,7 +54,6 @@ class Collected(msgspec.Struct):
         """The cluster as the API server would store it; `self.cluster` becomes that in place."""
         caveats = [
             *self.caveats,
-            *_version_caveats(self.server_version),
             *unread_caveats(self.cluster.unread),
             *_no_nodes(self.cluster),
             *admit(self.cluster),
@@ -71,11 +69,6 @@ class Collected(msgspec.Struct):
             live=self.live,
             taken_at=None if self.live else taken_at(self.cluster, caveats, self.last_seen),
         )
-
-
-def _version_caveats(version: str) -> Iterator[Caveat]:
-    if version and version != KUBERNETES_VERSION:
-        yield OtherVersion(version=version)
 
 
 def _no_nodes(cluster: Cluster) -> Iterator[Caveat]:

@@ -8,7 +8,6 @@ from typing import BinaryIO
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.catalog import ENTRIES
 from kwhatif.configuration import KubeSchedulerConfiguration, build_profiles
 from kwhatif.configuration.merge import plugin_sets
 from kwhatif.configuration.schema import API_VERSION, KIND, ExtenderConfig
@@ -17,9 +16,10 @@ from kwhatif.framework.extender import Extender
 from kwhatif.framework.profile import Profile
 from kwhatif.model.caveat import Caveat, ExtenderBinds, ExtenderNotAsked, PluginNotModelled
 from kwhatif.model.originals import SessionOriginals
+from kwhatif.release import Release
 from kwhatif.sources.extender.address import redacted
 from kwhatif.sources.plugins import PluginSource, load_plugins
-from kwhatif.sources.scheduler_config import read_config
+from kwhatif.sources.scheduler_config import ConfigFile, read_config
 
 
 class Scheduler(msgspec.Struct, frozen=True):
@@ -29,30 +29,43 @@ class Scheduler(msgspec.Struct, frozen=True):
     caveats: Sequence[Caveat] = ()
 
 
-def read_scheduler(
-    config: str | None, plugins: Sequence[PluginSource], originals: SessionOriginals | None, *, stdin: BinaryIO
-) -> Scheduler:
-    """The scheduler of a configuration file, or the default one; `plugins` are added to every profile.
+class SchedulerConfig(msgspec.Struct, frozen=True):
+    """A configuration as it was read, and plugins to run in every profile; which release it is for comes later."""
 
-    Extenders are called if there are `originals` to send them.
+    file: ConfigFile | None
+    plugins: Sequence[PluginSource]
+
+    def scheduler(self, release: Release, originals: SessionOriginals | None) -> Scheduler:
+        """The scheduler of that release. Extenders are called if there are `originals` to send them.
+
+        Raises:
+            InputError: the configuration, a plugin, or what an extender's connection needs is not usable.
+        """
+        data = {"apiVersion": API_VERSION, "kind": KIND} if self.file is None else self.file.data
+        entries, enabled = load_plugins(release.entries, self.plugins, data)
+        try:
+            profiles, configuration = build_profiles(data, "the default configuration", entries, enabled, release.gates)
+            return _with_extenders(profiles, configuration, release, originals)
+        except InputError as failure:
+            raise failure if self.file is None else self.file.located(failure) from failure
+
+
+def read_scheduler_config(config: str | None, plugins: Sequence[PluginSource], *, stdin: BinaryIO) -> SchedulerConfig:
+    """A configuration file, or the default one.
 
     Raises:
-        InputError: the file, a plugin, or what an extender's connection needs is not usable.
+        InputError: the file cannot be read.
     """
-    file = read_config(config, stdin=stdin) if config is not None else None
-    data = {"apiVersion": API_VERSION, "kind": KIND} if file is None else file.data
-    entries, enabled = load_plugins(ENTRIES, plugins, data)
-    try:
-        profiles, configuration = build_profiles(data, "the default configuration", entries, enabled)
-        return _with_extenders(profiles, configuration, originals)
-    except InputError as failure:
-        raise failure if file is None else file.located(failure) from failure
+    return SchedulerConfig(read_config(config, stdin=stdin) if config is not None else None, plugins)
 
 
 def _with_extenders(
-    profiles: Mapping[str, Profile], configuration: KubeSchedulerConfiguration, originals: SessionOriginals | None
+    profiles: Mapping[str, Profile],
+    configuration: KubeSchedulerConfiguration,
+    release: Release,
+    originals: SessionOriginals | None,
 ) -> Scheduler:
-    caveats: list[Caveat] = list(_not_modelled(configuration))
+    caveats: list[Caveat] = list(_not_modelled(configuration, release))
     for extender in configuration.extenders:
         caveats.extend(_left_out(extender, called=originals is not None))
     if originals is None:
@@ -76,10 +89,10 @@ def _extenders(configs: Sequence[ExtenderConfig], originals: SessionOriginals) -
             raise InputError([Problem("", str(wrong), path, "without --call-extenders it is not needed")]) from wrong
 
 
-def _not_modelled(configuration: KubeSchedulerConfiguration) -> Iterator[Caveat]:
+def _not_modelled(configuration: KubeSchedulerConfiguration, release: Release) -> Iterator[Caveat]:
     sets = [found for profile in configuration.profiles for found in plugin_sets(profile.plugins).values()]
     enabled = {ref.name for found in sets for ref in found.enabled}
-    for entry in ENTRIES:
+    for entry in release.entries:
         if entry.factory is None and not entry.default and entry.name in enabled:
             yield PluginNotModelled(plugin=entry.name)
 

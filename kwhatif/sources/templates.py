@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -78,36 +79,40 @@ class _ManagedTree(msgspec.Struct, frozen=True):
     spec: _ManagedSpec = field(name="f:spec", default_factory=_ManagedSpec)
 
 
-_ENTRIES = msgspec.json.Decoder(tuple[msgspec.Raw, ...])
 _WORKLOAD = msgspec.json.Decoder(_Workload)
+_WORKLOADS = msgspec.json.Decoder(tuple[_Workload, ...])
 _MANAGED = msgspec.json.Decoder(_ManagedTree)
 
 
 def keep_templates(objects: Sequence[Any], json: Buffer) -> None:
     """Keep the text of the templates of workloads among the objects of a JSON list."""
-    if any(isinstance(obj, WITH_TEMPLATE) for obj in objects):
-        for obj, raw in zip(objects, _ENTRIES.decode(json), strict=True):
-            keep_template(obj, raw)
+    if not any(isinstance(obj, WITH_TEMPLATE) for obj in objects):
+        return
+    try:
+        found = _WORKLOADS.decode(json)
+    except FAILURES:
+        return  # something among them has metadata as no object has it: nothing is known of fields beside the model
+    for obj, read in zip(objects, found, strict=True):
+        _keep(obj, read)
 
 
-def keep_template(obj: Any, json: Buffer | msgspec.Raw) -> None:
-    """The same for one object. Jobs that a CronJob makes are nobody's to apply."""
+def keep_template(obj: Any, json: Buffer) -> None:
+    """The same for one object."""
+    if isinstance(obj, WITH_TEMPLATE):
+        with suppress(*FAILURES):
+            _keep(obj, _WORKLOAD.decode(json))
+
+
+def _keep(obj: Any, read: _Workload) -> None:
+    """Keep the text; Jobs that a CronJob makes are nobody's to apply."""
     if not isinstance(obj, WITH_TEMPLATE) or (isinstance(obj, Job) and controller_of(obj.metadata)):
         return
     template = template_of(obj)
-    if template is None:
-        return
-    try:
-        read = _WORKLOAD.decode(json)
+    if template is not None:
         nested = isinstance(obj, CronJob)
-        text = TemplateText(
-            json=_text(_template(read, nested=nested)),
-            applied=_applied(read, nested=nested),
-            managed=_managed(read, nested=nested),
-        )
-    except FAILURES:
-        text = None  # what is wrong with the object is for others to say
-    force_setattr(template, "text", text)
+        json = _text(_template(read, nested=nested))
+        text = TemplateText(json=json, applied=_applied(read, nested=nested), managed=_managed(read, nested=nested))
+        force_setattr(template, "text", text)
 
 
 def forget_templates(objects: Sequence[Any]) -> None:
@@ -144,5 +149,6 @@ def _managed(workload: _Workload, *, nested: bool) -> str:
     """What `kubectl apply --server-side` owns."""
     for entry in workload.metadata.managed_fields or ():
         if (entry.manager, entry.operation, entry.subresource) == ("kubectl", "Apply", ""):
-            return _text(_template(_MANAGED.decode(entry.fields_v1), nested=nested))
+            with suppress(*FAILURES):
+                return _text(_template(_MANAGED.decode(entry.fields_v1), nested=nested))
     return ""

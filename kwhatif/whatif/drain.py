@@ -39,7 +39,7 @@ def drain(session: Session, nodes: tuple[str, ...], options: DrainOptions, param
         parameters: how long things take.
     """
     played = Drained(SettledCluster(session, parameters), nodes, options)
-    blocked = tuple(_with_remedies(played))
+    blocked = tuple(with_remedies(played))
     return replace(session.report("drain", (), played.caveats()), story=played.story(blocked))
 
 
@@ -68,6 +68,7 @@ class Drained(Played):
     def verdict(self) -> VerdictRow:
         """What it comes to."""
         why = self._why()
+        pending, priority, critical = self.harm()
         return VerdictRow(
             of="drain",
             ok=not why,
@@ -76,8 +77,11 @@ class Drained(Played):
             moved=len(self.drain.granted),
             waves=len(self._waves()),
             preempted=self.preempted,
-            pending=self.pending,
+            pending=pending,
             seconds=self.seconds,
+            priority=priority,
+            critical=critical,
+            broken=self.broken,
         )
 
     @property
@@ -98,7 +102,8 @@ class Drained(Played):
         if not (self.drain.done and self.drain.ok):
             refused = [error for errors in self.drain.failures.values() for error in errors if not self.drain.given_up]
             return joined(refused) if refused else _first(self.blocked) or "it comes to no end"
-        return "it never settles" if self.is_endless else pending_words(self.pending)
+        pending, _, critical = self.harm()
+        return "it never settles" if self.is_endless else pending_words(pending, critical)
 
 
 def _first(blocked: tuple[BlockedRow, ...]) -> str:
@@ -138,7 +143,7 @@ class _NoFiles:
         raise AssertionError(f"no remedy patches {resource.kind}: {merge}")
 
 
-def _with_remedies(played: Drained) -> Iterator[BlockedRow]:
+def with_remedies(played: Drained) -> Iterator[BlockedRow]:
     """The blocked pods, each with the first remedy with which the drain gets rid of it."""
     found: dict[tuple[str, str], str] = {}
     for row in played.blocked:

@@ -78,6 +78,15 @@ def edit_session(
     return session.after_edits(state, rows, _without_older(dict.fromkeys(session.caveats), caveats) | caveats)
 
 
+def make_edit(edit: Edit, state: State, *, namespace: str) -> Sequence[str]:
+    """Make the edit in this state, which changes; returns why controllers or the API server cannot follow, if so.
+
+    Raises:
+        NotResolved: it cannot be made.
+    """
+    return _Made(state, edit, resolve(edit, state, namespace=namespace)).refusals
+
+
 def _without_older(caveats: Mapping[Caveat, None], newer: Mapping[Caveat, None]) -> dict[Caveat, None]:
     """What is still true of budgets once these were counted anew."""
     about = {each.budget for each in newer if isinstance(each, BudgetComputed | BudgetNotComputed)}

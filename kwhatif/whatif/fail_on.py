@@ -48,6 +48,14 @@ def _does_harm(report: Report) -> bool:
     return any(not verdict.ok for verdict in verdicts)
 
 
+def _misses_target(report: Report) -> bool:
+    """Fewer fit than are asked for; where no number is, not even one."""
+    row = report.capacity
+    if row is None or row.best is None:
+        return False
+    return not (row.target.met if row.target is not None else row.best.sets)
+
+
 CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "unschedulable": lambda report: any(map(_stays_pending, report.decisions)) or any(map(_hangs, report.workloads)),
     "rollout": lambda report: any(map(_hangs, report.workloads)),
@@ -66,6 +74,7 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "cycling": _ends(("cycling", "horizon")),
     "failed": _has_failed,
     "harm": _does_harm,
+    "target": _misses_target,
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }
 #: Other spellings: a policy's, and the name that budgets have in kubectl.

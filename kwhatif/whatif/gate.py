@@ -16,11 +16,14 @@ from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import max_age
 from kwhatif.policy.rules import Judged
 from kwhatif.report import Report
+from kwhatif.whatif.advise.question import Capture, Limits, advise
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 
 
-def gate(session: Session, question: Question, book: Rulebook, *, today: date, strict: bool = False) -> Report:
+def gate(
+    session: Session, question: Question, book: Rulebook, *, today: date, strict: bool = False, fixes: int = 0
+) -> Report:
     """The answer, and what the policy says to it.
 
     Args:
@@ -29,8 +32,11 @@ def gate(session: Session, question: Question, book: Rulebook, *, today: date, s
         book: the policy.
         today: tells which exceptions of the policy have expired.
         strict: whether missing information is a failure.
+        fixes: of so many workloads that do not fit, the smallest fix is looked for.
     """
-    answer = judge(session, replace(question, max_age=max_age(book.policy)))
+    capture = Capture(session)
+    question = replace(question, max_age=max_age(book.policy), explain=capture if fixes else None)
+    answer = judge(session, question)
     row = policy.judge(
         book,
         [Judged(*each) for each in answer.judged],
@@ -40,7 +46,8 @@ def gate(session: Session, question: Question, book: Rulebook, *, today: date, s
         strict=strict,
         known=_known(session.cluster, answer.cluster),
     )
-    return replace(answer.report(session, "gate"), policy=row)
+    advice = advise(session, question, answer, capture.scenes, Limits(1, fixes, evicting=False)) if fixes else None
+    return replace(answer.report(session, "gate"), policy=row, advise=advice)
 
 
 def _known(read: Cluster, applied: Cluster) -> policy.Known:

@@ -28,7 +28,7 @@ from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.decide import decision_of, refusal
 from kwhatif.whatif.placer import Describe, Placer
-from kwhatif.whatif.queue import Planned, Queue, in_queue_order
+from kwhatif.whatif.queue import Explain, Planned, Queue, in_queue_order
 from kwhatif.whatif.rollouts import rollout_row
 from kwhatif.whatif.rows import owner_of, queued_row
 from kwhatif.whatif.session import Session
@@ -58,6 +58,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     #: What is known to be wrong with the manifests, and left out of them.
     problems: Sequence[ProblemRow] = ()
     caveats: Sequence[Caveat] = ()
+    #: Which decisions say why, and how; None: of each workload the first of each outcome.
+    explain: Explain | None = None
     #: How old what was read may be, in seconds; None: an hour.
     max_age: int | None = None
 
@@ -164,7 +166,7 @@ class _Judging:
     # --- one after another ---------------------------------------------------------------------------
 
     def _one_after_another(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
-        explain = _explain_all if self._question.full else _explain_few
+        explain = self._question.explain or (_explain_all if self._question.full else _explain_few)
         queue = Queue(self._planner, explain, self._session.profiles)
         for applied, denied in apply_claims(self._cluster, self._question.applied, self._planner.claims):
             queue.add(_refused(applied, denied.message, self._cluster))

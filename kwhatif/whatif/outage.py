@@ -70,6 +70,7 @@ class Lost(Played):
 
     def _verdict(self, blocked: tuple[BlockedRow, ...]) -> VerdictRow:
         why = self._why(blocked)
+        pending, priority, critical = self.harm()
         return VerdictRow(
             of="outage",
             ok=not why,
@@ -78,17 +79,20 @@ class Lost(Played):
             moved=len(self.pods),
             waves=0,
             preempted=self.preempted,
-            pending=self.pending,
+            pending=pending,
             seconds=self.seconds,
+            priority=priority,
+            critical=critical,
+            broken=self.broken,
         )
 
     def _why(self, blocked: tuple[BlockedRow, ...]) -> str:
         """What is worst."""
         if self.is_endless:
             return "it never settles"
-        pending = pending_words(self.pending)
+        pending, _, critical = self.harm()
         if pending:
-            return pending
+            return pending_words(pending, critical)
         if blocked:
             more = f", nor do {len(blocked) - 1} more" if len(blocked) > 1 else ""
             return f"{blocked[0].pod} does not come back ({blocked[0].why}){more}"

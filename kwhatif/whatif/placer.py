@@ -65,12 +65,13 @@ class Placer:
         for pod in sorted(pods, key=lambda pod: -pod.priority):
             yield self.place(pod, in_detail)
 
-    def place(self, pod: PodInfo, in_detail: Wanted = _nowhere) -> Placement:
+    def place(self, pod: PodInfo, in_detail: Wanted = _nowhere, *, evicts: bool = True) -> Placement:
         """Place the next pod; it replaces a pod of its name.
 
         Args:
             pod: the pod, as the API server would store it.
             in_detail: whether the placement is to have a decision that says why, and how that is made.
+            evicts: otherwise nothing becomes of a pod that would have to evict others, and nobody goes.
         """
         name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
         cache = self._caches.get(name)
@@ -89,7 +90,8 @@ class Placer:
             decided = describe(result.whole or attempt(self._profiles[name], pod, self.snapshot))
             if result.hinted:
                 decided = replace(decided, ties=result.ties)
-        return Placement(result.settled, decided, self._move_on(result))
+        is_out = evicts or result.outcome != "Preempts"
+        return Placement(result.settled, decided, self._move_on(result) if is_out else ())
 
     def withdraw(self, key: str) -> None:
         """The pod of that key is gone, if there is one."""

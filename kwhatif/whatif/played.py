@@ -10,6 +10,7 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.framework.reference import is_reference
 from kwhatif.matching.labels import Selector
 from kwhatif.model.caveat import Caveat, ReplicaSetsInferred
+from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.model.node import Node
 from kwhatif.model.workload import ReplicaSet
 from kwhatif.simulation.clock import Clock, start_of
@@ -86,6 +87,21 @@ class Played:
         return tuple(sorted(key for key in left if key not in before))
 
     @property
+    def broken(self) -> tuple[str, ...]:
+        """The budgets that fell below what they demand."""
+        before, after = self.base.engine.tally.budgets, self.engine.tally.budgets
+        return tuple(
+            sorted(key for key, each in after.items() if each.overrun > (before[key].overrun if key in before else 0))
+        )
+
+    def harm(self) -> tuple[tuple[str, ...], int | None, int]:
+        """Who is pending, the highest priority of one of them, and how many are critical."""
+        pending = self.pending
+        priorities = [self.engine.world.state.pending[key].priority for key in pending]
+        critical = sum(priority >= SYSTEM_PRIORITY_CLASSES["system-cluster-critical"] for priority in priorities)
+        return pending, max(priorities, default=None), critical
+
+    @property
     def preempted(self) -> int:
         """How many pods were evicted in turn."""
         gone = self.engine.world.history.gone.values()
@@ -122,8 +138,10 @@ def named_nodes(session: Session, words: Sequence[str], selector: Selector | Non
     return tuple(node.metadata.name for node in nodes)
 
 
-def pending_words(pending: Sequence[str]) -> str:
-    """That these pods stay without a node; "" for none."""
+def pending_words(pending: Sequence[str], critical: int = 0) -> str:
+    """That these pods stay without a node, so many of them critical; "" for none."""
     if not pending:
         return ""
-    return f"{pending[0]} stays pending" if len(pending) == 1 else f"{len(pending)} pods stay pending"
+    if len(pending) == 1:
+        return f"{pending[0]}{' (critical)' if critical else ''} stays pending"
+    return f"{len(pending)} pods stay pending{f', {critical} of them critical' if critical else ''}"

@@ -19,12 +19,18 @@ _REPLACED = ("Preempted", "Evicted", "TaintEviction", "PodGC", "Deleted")
 
 
 def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
-    """Owners that made no pods anew though they would have; pods that were left where they are; what is not modelled.
+    """What `caveats_of_end` says, and what is not modelled.
 
     Args:
         engine: a simulation that has come to its end.
         before: the cluster as it was at its start.
     """
+    yield from caveats_of_end(engine)
+    yield from gaps_of(engine, before)
+
+
+def caveats_of_end(engine: Engine) -> Iterator[Caveat]:
+    """Owners that made no pods anew though they would have; pods that were left where they are."""
     silent = [gone.owner for gone in engine.world.history.gone.values() if gone.owner and gone.how in _REPLACED]
     silent = [owner for owner in silent if not _is_there(owner, engine)]
     if silent:
@@ -35,7 +41,6 @@ def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     left = tuple(_left(engine))
     if left:
         yield TolerationUnknown(pods=left)
-    yield from gaps_of(engine, before)
 
 
 def _is_there(owner: str, engine: Engine) -> bool:

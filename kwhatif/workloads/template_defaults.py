@@ -106,7 +106,7 @@ def _pull_policy(image: Any) -> str:
     text = str(image or "")
     name, at, _ = text.partition("@")
     _, colon, tag = name.rpartition("/")[2].partition(":")
-    is_latest = tag == "latest" if colon else not at
+    is_latest = tag == "latest" if colon else bool(name) and not at
     return "Always" if is_latest else "IfNotPresent"
 
 

@@ -43,11 +43,17 @@ _KEYS = {
 }
 _DEFAULT_KEYS = {"protocol": "TCP"}
 #: Maps whose keys are anybody's; empty values count there.
-_MAPS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector", "options", "volumeAttributes"})
+_MAPS = frozenset(
+    {"annotations", "labels", "matchLabels", "nodeSelector", "options", "userAnnotations", "volumeAttributes"}
+)
 _QUANTITY_MAPS = frozenset({"limits", "overhead", "requests"})
 _QUANTITIES = frozenset({"divisor", "sizeLimit"})
 #: Objects that are always there: empty, they are as good as absent.
-_NO_POINTERS = frozenset({"", "metadata", "resources", "spec", *_MAPS, *_QUANTITY_MAPS})
+_NO_POINTERS = frozenset(
+    {"", "metadata", "podAffinityTerm", "preference", "resources", "spec", *_MAPS, *_QUANTITY_MAPS}
+)
+#: Those of the pod are a pointer, unlike those of a container.
+_POD_RESOURCES = ".spec.resources"
 #: Scalars of which the API tells empty from absent (`*bool`, `*int64`, `*string` in `k8s.io/api/core/v1/types.go`).
 _POINTERS = frozenset(
     {
@@ -58,20 +64,27 @@ _POINTERS = frozenset(
         "enableServiceLinks",
         "expirationSeconds",
         "fsGroup",
+        "fsGroupChangePolicy",
         "hostProcess",
         "hostUsers",
         "hostnameOverride",
-        "lun",
         "minDomains",
         "mode",
+        "nodeAffinityPolicy",
+        "nodeTaintsPolicy",
         "optional",
+        "podGroupName",
+        "preemptionPolicy",
         "priority",
         "privileged",
         "readOnlyRootFilesystem",
+        "resourceClaimName",
+        "resourceClaimTemplateName",
         "runAsGroup",
         "runAsNonRoot",
         "runAsUser",
         "runtimeClassName",
+        "seLinuxChangePolicy",
         "setHostnameAsFQDN",
         "shareProcessNamespace",
         "storageClassName",
@@ -133,7 +146,7 @@ def _walked(template: dict[str, Any]) -> Fields:
 def _walk(value: Any, path: str, name: str, found: Fields) -> None:
     """Add what stands at the path; `name` is that of the field."""
     if isinstance(value, dict):
-        if name not in _NO_POINTERS:
+        if name not in _NO_POINTERS or path == _POD_RESOURCES:
             found.values[path] = "{}"
         for key, item in value.items():
             if item is not None and not (name == "labels" and key in ADDED_LABELS):
@@ -176,11 +189,16 @@ def _plain(value: Any, name: str) -> Any:
     """What stands in a list that is replaced as a whole: without what is empty, in order of the keys."""
     if isinstance(value, dict):
         if name in _MAPS:
-            return dict(sorted(value.items()))
+            return dict(sorted(value.items())) or None
+        if name in _QUANTITY_MAPS:
+            return {key: _quantity(item) for key, item in sorted(value.items())} or None
         items = ((key, _plain(item, key)) for key, item in sorted(value.items()))
-        return {key: item for key, item in items if item is not None}
+        plain = {key: item for key, item in items if item is not None}
+        return None if not plain and name in _NO_POINTERS else plain
     if isinstance(value, list):
         return [_plain(item, "entry") for item in value] or None
+    if name in _QUANTITIES:
+        return _quantity(value)
     return value if name == "entry" or _scalar(value, name) is not None else None
 
 

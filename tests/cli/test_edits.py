@@ -22,7 +22,7 @@ FROM = f"--from {CLUSTER}"
 SMALL = ROOT / "fixtures" / "demo" / "pods" / "small.yaml"
 
 
-@pytest.mark.parametrize("command", ["schedule", "preempt", "gate", "queue"])
+@pytest.mark.parametrize("command", ["schedule", "preempt", "gate", "queue", "advise"])
 def test_every_command_about_a_cluster_takes_edits(command: str) -> None:
     what = "" if command == "queue" else SMALL
     ran = run(f"kwhatif {command} {what} {FROM} --if 'cordon general-a1' -o json")

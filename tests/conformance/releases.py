@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ def recorded() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
+@cache
 def differing(release: str) -> dict[str, Json]:
     """The whole answers of that release, by name of the case, where they are not the stored ones."""
     patches: dict[str, Json] = json.loads((FOLDER / f"{release}.json").read_text())["cases"]

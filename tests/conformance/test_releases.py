@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+import kwhatif
+from kwhatif.release import MINORS
 from tests.conformance import releases
+from tests.conformance.compare import differences
 from tests.conformance.releases import CASES, differing, merged, patch_between, recorded, settled, stored
 
 
@@ -40,3 +45,25 @@ def test_of_equally_good_nodes_the_text_names_the_first() -> None:
 def test_the_cases_of_a_release_are_there() -> None:
     names = {releases.name_of(case) for case in releases.all_cases()}
     assert all(set(differing(release)) <= names for release in recorded())
+
+
+#: Cases of the releases that are modelled.
+ANSWERED = [
+    (release, name)
+    for release in recorded()
+    if int(release.removeprefix("1.")) in MINORS
+    for name in sorted(differing(release))
+]
+
+
+@pytest.mark.parametrize(("release", "name"), ANSWERED)
+def test_kwhatif_decides_what_that_release_decided(release: str, name: str) -> None:
+    config = CASES / name / "config.yaml"
+    cluster = kwhatif.load(
+        CASES / name / "cluster.yaml",
+        scheduler_config=config if config.exists() else None,
+        kubernetes_version=release,
+    )
+    report = json.loads(kwhatif.schedule(cluster, CASES / name / "pod.yaml", admission=False).to_json())
+    (decision,) = report["decisions"]
+    assert list(differences(differing(release)[name], decision)) == []

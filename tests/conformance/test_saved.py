@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 
 from kwhatif.model.pod import Pod
+from kwhatif.release import find_release
 from kwhatif.sources.collected import Collected
 from kwhatif.sources.dump import collect_dump
 from kwhatif.sources.saving.anonymize import Anonymizer
 from kwhatif.sources.saving.formats import format_of
 from kwhatif.sources.saving.redact import redact
 from kwhatif.sources.saving.save import saved_objects
-from kwhatif.sources.scheduler import read_scheduler
+from kwhatif.sources.scheduler import read_scheduler_config
 from kwhatif.whatif.session import Session
 from tests.asking import each_alone, stored_pods
 from tests.conformance.test_conformance import CASES
@@ -44,7 +45,11 @@ def saved(source: Collected, **options: bool) -> Collected:
 def session(source: Collected, case: Path) -> Session:
     config = case / "config.yaml"
     loaded = source.fork().admitted()
-    scheduler = read_scheduler(str(config), (), None, stdin=io.BytesIO()) if config.exists() else None
+    scheduler = (
+        read_scheduler_config(str(config), (), stdin=io.BytesIO()).scheduler(find_release(36), None)
+        if config.exists()
+        else None
+    )
     return Session(loaded.cluster, profiles=scheduler.profiles if scheduler else None, caveats=loaded.caveats)
 
 

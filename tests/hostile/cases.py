@@ -45,7 +45,7 @@ def make(seed: int, index: int) -> Case:
         what, files[target + forms[target]] = mutations.damage(dice, files[target + forms[target]])
         done = [what]
     command = [
-        word.format(**{part: part + form for part, form in forms.items()}) if word.startswith("{") else word
+        word.format(**{part: part + form for part, form in forms.items()}) if word.startswith(("{", "2*{")) else word
         for word in command
     ]
     return Case(command, files, f"{target}: {', '.join(done)}", parts if by_structure else None, forms)
@@ -91,10 +91,22 @@ _EXPLAIN = ("preempt", "queue", "simulate", "drain", "outage")
 
 
 def _question(dice: Dice, parts: Parts, target: str) -> tuple[list[str], list[str]]:
-    verbs = {"schedule": 2, "preempt": 2, "gate": 2, "simulate": 3, "queue": 2, "drain": 2, "outage": 1}
+    verbs = {
+        "schedule": 2,
+        "preempt": 2,
+        "gate": 2,
+        "simulate": 3,
+        "queue": 2,
+        "drain": 2,
+        "outage": 1,
+        "capacity": 1.5,
+        "advise": 1,
+    }
     verb = dice.weighted(verbs) if target != "scenario" else "simulate"
-    if target == "manifests" and verb not in ("schedule", "preempt", "gate"):
+    if target == "manifests" and verb not in ("schedule", "preempt", "gate", "capacity", "advise"):
         verb = "simulate"
+    if verb == "capacity":
+        return _capacity(dice, parts, target)
     if verb == "queue" or (verb == "preempt" and target == "cluster" and dice.chance(0.4)):
         return [verb], []
     if verb in ("drain", "outage"):
@@ -104,6 +116,21 @@ def _question(dice: Dice, parts: Parts, target: str) -> tuple[list[str], list[st
     if verb == "simulate" and (target == "scenario" or dice.chance(0.2)):
         return ["simulate", *dice.pick([], ["{manifests}"]), "--scenario", "{scenario}"], ["manifests", "scenario"]
     return [verb, "{manifests}"], ["manifests"]
+
+
+def _capacity(dice: Dice, parts: Parts, target: str) -> tuple[list[str], list[str]]:
+    """How many more fit: of the manifests, of a workload by name, or of the cluster's own kinds."""
+    nodes = [obj["metadata"]["name"] for obj in parts["cluster"] if obj["kind"] == "Node"]
+    wanted = ["--target", dice.pick("1", "7", "30")]
+    added = [*wanted, "--add-nodes-like", dice.one(nodes)] if nodes else wanted
+    how = dice.pick([], ["--max", "20"], ["--with-preemption", "--max", "20"], wanted, added)
+    deployments = [obj["metadata"] for obj in parts["cluster"] if obj["kind"] == "Deployment"]
+    if deployments and target != "manifests" and dice.chance(0.3):
+        meta = dice.one(deployments)
+        return ["capacity", "like", f"deploy/{meta.get('namespace', 'default')}/{meta['name']}", *how], []
+    if target != "manifests" and dice.chance(0.2):
+        return ["capacity", "--max", "20"], []
+    return ["capacity", dice.pick("{manifests}", "{manifests}", "2*{manifests}"), *how], ["manifests"]
 
 
 _DRAIN = (

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kwhatif.dra.devices import BINDING_GATES
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.incremental import PostFilterKind
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult
 from kwhatif.framework.signers import Fragments
-from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
+from kwhatif.framework.status import SKIP, SUCCESS, Code, Status, error, unresolvable
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.duration import parse_duration
 from kwhatif.model.meta import Model
 from kwhatif.model.resource import DeviceClass, DeviceRequest, ResourceClaim
 from kwhatif.plugins.dynamic_resources import hints
-from kwhatif.plugins.dynamic_resources.claims import extended_resources, user_claims
+from kwhatif.plugins.dynamic_resources.claims import RULES, ClaimRules, extended_resources, user_claims
 from kwhatif.plugins.dynamic_resources.deallocation import what_is_done
-from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
+from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter, Limits
 from kwhatif.plugins.dynamic_resources.scoring import Preference, prefers
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -33,12 +35,13 @@ _STEPS_PER_NANOSECOND = 200_000 / 1_000_000_000
 class DynamicResourcesArgs(Model):
     """`DynamicResourcesArgs`, two Go durations.
 
-    kwhatif has no clock. `filter_timeout` (0: none) becomes a number of steps after which the search on one node ends
-    with kube-scheduler's error; `binding_timeout` is compared with the time at which the cluster was read.
+    Where they are left out, they are 10 s and 10 min, if the gates for them are on (`defaults.go`). kwhatif has no
+    clock: `filter_timeout` (0: none) becomes a number of steps after which the search on one node ends with
+    kube-scheduler's error; `binding_timeout` is compared with the time at which the cluster was read.
     """
 
-    filter_timeout: str = "10s"
-    binding_timeout: str = "600s"
+    filter_timeout: str | None = None
+    binding_timeout: str | None = None
 
 
 class DynamicResources:
@@ -49,30 +52,36 @@ class DynamicResources:
     scores_what_filter_found: ClassVar[bool] = True
     post_filter_kind: ClassVar[PostFilterKind] = PostFilterKind.REPORTS
 
-    def __init__(self, args: DynamicResourcesArgs | None = None) -> None:
-        self.args = args or DynamicResourcesArgs()
-        self._binding_timeout = parse_duration(self.args.binding_timeout)
-        self._tries = int(parse_duration(self.args.filter_timeout) * _STEPS_PER_NANOSECOND) or None
+    #: What the release does in a way of its own.
+    rules: ClassVar[ClaimRules] = RULES
+
+    def __init__(self, args: DynamicResourcesArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
+        self.args = args = args or DynamicResourcesArgs()
+        self._gates = gates
+        self._binding_timeout = parse_duration(args.binding_timeout or "600s") if gates >= BINDING_GATES else None
+        limit = parse_duration(args.filter_timeout or "10s") if "DRASchedulerFilterTimeout" in gates else 0
+        self._tries = int(limit * _STEPS_PER_NANOSECOND) or None
 
     def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
         """The pod waits until all its claims exist."""
-        found = user_claims(pod, snapshot.cluster)
+        found = user_claims(pod, snapshot.cluster, self.rules)
         return found if isinstance(found, Status) else SUCCESS
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Find the claims, and check that what they ask for exists at all."""
         cluster = snapshot.cluster
-        claims = user_claims(pod, cluster)
+        claims = user_claims(pod, cluster, self.rules)
         if isinstance(claims, Status):
             return claims
-        extended = extended_resources(pod, cluster)
+        extended = extended_resources(pod, cluster, self._gates, self.rules)
         if not claims and extended is None:
             return SKIP
         for claim in claims:
-            problem = _problem(claim, cluster) if claim.status.allocation is None else None
+            problem = _problem(claim, cluster, self._gates) if claim.status.allocation is None else None
             if problem is not None:
                 return problem
-        return ClaimFilter(pod, claims, extended, snapshot, self._tries, self._binding_timeout)
+        limits = Limits(self._tries, self._binding_timeout)
+        return ClaimFilter(pod, claims, extended, snapshot, limits, self._gates, self.rules)
 
     def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
@@ -86,8 +95,10 @@ class DynamicResources:
             return PostFilterResult(error("not found"))
         compiled = cycle.compiled.get(self.name)
         if not isinstance(compiled, ClaimFilter):
-            return PostFilterResult(unschedulable("no new claims to deallocate"))
-        return PostFilterResult(unschedulable(what_is_done(compiled, cycle)))
+            said = self.rules.no_claims
+        else:
+            said = what_is_done(compiled, cycle) or self.rules.no_help
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, (said,) if said else ()))
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
         """Pods with claims cannot be signed."""
@@ -107,8 +118,11 @@ class DynamicResources:
         return Preference(compiled)
 
 
-def _problem(claim: ResourceClaim, cluster: Cluster) -> Status | None:
+def _problem(claim: ResourceClaim, cluster: Cluster, gates: Gates) -> Status | None:
     for request in claim.spec.devices.requests:
+        if request.exactly is None and request.first_available and "DRAPrioritizedList" not in gates:
+            why = "has subrequests, but the DRAPrioritizedList feature is disabled"
+            return unresolvable(f"resource claim {key_of(claim)}, request {request.name}: {why}")
         if request.exactly is None and not request.first_available:
             return unresolvable(f"resource claim {key_of(claim)}, request {request.name}: unknown request type")
         for path, class_name in _classes(request):

@@ -25,7 +25,8 @@ class Clock(NamedTuple):
 
     #: Since the epoch; None where the input does not say when it was taken.
     now: int | None
-    binding_timeout: int
+    #: None: nobody waits for devices, since the gates for that are off.
+    binding_timeout: int | None
 
 
 class AllocatedClaim:
@@ -36,15 +37,16 @@ class AllocatedClaim:
         selector = allocation.node_selector
         self._terms = None if selector is None else compile_terms(selector.node_selector_terms)
         self._devices = allocation.devices.results
-        waiting = _unready(claim, self._devices)
+        timeout = clock.binding_timeout
+        waiting = None if timeout is None else _unready(claim, self._devices)
         since = allocation.allocation_timestamp
         #: Its devices are not ready, and how long they have been waited for is not known.
         self.undated = isinstance(waiting, str) and since is not None and clock.now is None
         self._failure: BindingFailed | BindingTimedOut | None = None
         if isinstance(waiting, BindingFailed):
             self._failure = waiting
-        elif waiting is not None and since is not None and clock.now is not None:
-            self._failure = _timed_out(self.key, waiting, clock.now - parse_time(since), clock.binding_timeout)
+        elif waiting is not None and since is not None and clock.now is not None and timeout is not None:
+            self._failure = _timed_out(self.key, waiting, clock.now - parse_time(since), timeout)
         #: Nobody but this pod uses it: its devices can be exchanged for others.
         users = claim.status.reserved_for
         self.idle = not users or (len(users) == 1 and users[0].uid == pod.uid)

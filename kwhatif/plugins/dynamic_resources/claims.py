@@ -7,12 +7,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kwhatif.dra.extended import extended_resource_requests, is_dra_resource
 from kwhatif.dra.requests import ClaimToAllocate, compile_claim
+from kwhatif.dra.rules import RulesOf, newest_rules
 from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.framework.status import Status, unresolvable
-from kwhatif.matching.device_classes import device_classes_by_resource
+from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.matching.device_classes import classes_under, device_classes_by_resource
 from kwhatif.matching.requests import pod_requests, to_resources
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, controller_of
@@ -27,11 +30,28 @@ IN_MEMORY_NAME = "<extended-resources>"
 EXTENDED_ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 
 
-def user_claims(pod: PodInfo, cluster: Cluster) -> tuple[ResourceClaim, ...] | Status:
+class ClaimRules(NamedTuple):
+    """What a release does, or says, in a way of its own."""
+
+    #: What follows the name of a claim that was made for another pod (`IsForPod` in `resourceclaim.go`).
+    not_owner: str = "was not created for Pod {pod} (Pod is not owner)"
+    #: Whether the whole attempt ends where the search on one node takes too long, or the node is left out.
+    timeout_is_error: bool = True
+    #: What PostFilter says of a pod without claims; "" for nothing.
+    no_claims: str = "no new claims to deallocate"
+    #: What it says where nothing that it could do would help; "" for nothing.
+    no_help: str = "still not schedulable"
+    allocator: RulesOf = newest_rules
+
+
+RULES = ClaimRules()
+
+
+def user_claims(pod: PodInfo, cluster: Cluster, rules: ClaimRules = RULES) -> tuple[ResourceClaim, ...] | Status:
     """The claims that the pod names, in its order; or why it cannot be scheduled yet."""
     found = []
     for entry in pod.pod.spec.resource_claims:
-        claim = _claim(pod, entry, cluster)
+        claim = _claim(pod, entry, cluster, rules)
         if isinstance(claim, str):
             return unresolvable(claim)
         if claim is not None:
@@ -39,7 +59,7 @@ def user_claims(pod: PodInfo, cluster: Cluster) -> tuple[ResourceClaim, ...] | S
     return tuple(found)
 
 
-def _claim(pod: PodInfo, entry: PodResourceClaim, cluster: Cluster) -> ResourceClaim | str | None:
+def _claim(pod: PodInfo, entry: PodResourceClaim, cluster: Cluster, rules: ClaimRules) -> ResourceClaim | str | None:
     """One claim; a text says what is wrong, and None that none had to be made for this entry."""
     name = entry.resource_claim_name
     generated = name is None
@@ -61,7 +81,7 @@ def _claim(pod: PodInfo, entry: PodResourceClaim, cluster: Cluster) -> ResourceC
     if generated:
         owner = controller_of(claim.metadata)
         if owner is None or owner.uid != pod.uid:
-            return f"ResourceClaim {pod.namespace}/{name} was not created for Pod {pod.key} (Pod is not owner)"
+            return f"ResourceClaim {pod.namespace}/{name} {rules.not_owner.format(pod=pod.key)}"
     return claim
 
 
@@ -69,8 +89,16 @@ class ExtendedResources:
     """What a pod asks of extended resources, of which a class stands for at least one."""
 
     def __init__(
-        self, pod: PodInfo, wanted: Mapping[str, int], left_over: ResourceClaim | None, cluster: Cluster
+        self,
+        pod: PodInfo,
+        wanted: Mapping[str, int],
+        left_over: ResourceClaim | None,
+        cluster: Cluster,
+        gates: Gates = BASE_GATES,
+        rules: ClaimRules = RULES,
     ) -> None:
+        self._gates = gates
+        self._rules = rules.allocator(gates)
         self._pod = pod
         self._wanted = wanted
         #: The claim of an earlier attempt that failed: it has to go before the pod can be scheduled.
@@ -96,7 +124,9 @@ class ExtendedResources:
         """The claim for these resources."""
         compiled = self._compiled.get(names)
         if compiled is None:
-            compiled = self._compiled[names] = compile_claim(self.make_claim(IN_MEMORY_NAME, names), self._cluster)
+            compiled = self._compiled[names] = compile_claim(
+                self.make_claim(IN_MEMORY_NAME, names), self._cluster, self._gates, self._rules
+            )
         return compiled
 
     def make_claim(self, name: str, names: tuple[str, ...]) -> ResourceClaim:
@@ -111,9 +141,11 @@ class ExtendedResources:
         return extended_resource_requests(self._pod.pod.spec, classes)
 
 
-def extended_resources(pod: PodInfo, cluster: Cluster) -> ExtendedResources | None:
+def extended_resources(
+    pod: PodInfo, cluster: Cluster, gates: Gates = BASE_GATES, rules: ClaimRules = RULES
+) -> ExtendedResources | None:
     """The pod's extended resources; None when no class stands for any of them."""
-    classes = device_classes_by_resource(cluster)
+    classes = classes_under(gates)(cluster)
     if not classes:
         return None
     scalars = to_resources(pod_requests(pod.pod)).scalars
@@ -121,7 +153,7 @@ def extended_resources(pod: PodInfo, cluster: Cluster) -> ExtendedResources | No
     if not any(name in classes for name in wanted):
         return None
     left_over = next((claim for claim in cluster.all(ResourceClaim).values() if _is_for(claim, pod)), None)
-    return ExtendedResources(pod, wanted, left_over, cluster)
+    return ExtendedResources(pod, wanted, left_over, cluster, gates, rules)
 
 
 def _is_for(claim: ResourceClaim, pod: PodInfo) -> bool:

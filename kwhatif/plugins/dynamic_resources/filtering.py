@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.dra.allocator import Allocator, InvalidPool, Shortage
-from kwhatif.dra.requests import AllocationError, ClaimToAllocate, compile_claim
+from kwhatif.dra.requests import AllocationError, AllocationTimeout, ClaimToAllocate, compile_claim
 from kwhatif.framework.evidence import DeviceShortage, InvalidDevicePool
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Status, error, unresolvable
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.model.meta import parse_time
 from kwhatif.model.resource import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
 from kwhatif.plugins.dynamic_resources.allocated import AllocatedClaim, Clock
-from kwhatif.plugins.dynamic_resources.claims import ExtendedResources
+from kwhatif.plugins.dynamic_resources.claims import RULES, ClaimRules, ExtendedResources
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+
+
+class Limits(NamedTuple):
+    """How long things may take."""
+
+    #: After so many steps the search on one node is given up; None: never.
+    tries: int | None = None
+    #: Nanoseconds that devices may take to get ready; None: nobody waits for them.
+    binding: int | None = None
 
 
 class ClaimFilter(NodeFilter):
@@ -34,8 +45,9 @@ class ClaimFilter(NodeFilter):
         claims: Sequence[ResourceClaim],
         extended: ExtendedResources | None,
         snapshot: State,
-        tries: int | None,
-        binding_timeout: int,
+        limits: Limits,
+        gates: Gates = BASE_GATES,
+        rules: ClaimRules = RULES,
     ) -> None:
         """Compile.
 
@@ -44,23 +56,28 @@ class ClaimFilter(NodeFilter):
             claims: its claims, in its order.
             extended: what it asks of extended resources that devices provide.
             snapshot: the cluster.
-            tries: after so many steps the search on one node is given up; None: never.
-            binding_timeout: nanoseconds that devices may take to get ready.
+            limits: how long things may take.
+            gates: the feature gates that are on.
+            rules: those of the release.
         """
+        self._rules = rules
+        of_allocator = rules.allocator(gates)
         self._pod = pod
         self.claims = claims
         self.extended = extended
-        clock = Clock(parse_time(taken_at) if (taken_at := snapshot.cluster.taken_at) else None, binding_timeout)
+        clock = Clock(parse_time(taken_at) if (taken_at := snapshot.cluster.taken_at) else None, limits.binding)
         self._allocated = [
             AllocatedClaim(claim, claim.status.allocation, pod, clock)
             for claim in claims
             if claim.status.allocation is not None
         ]
         cluster = snapshot.cluster
-        self._pending = [compile_claim(claim, cluster) for claim in claims if claim.status.allocation is None]
+        self._pending = [
+            compile_claim(claim, cluster, gates, of_allocator) for claim in claims if claim.status.allocation is None
+        ]
         #: Whether the pod needs devices that it does not have yet.
         self.allocates = bool(self._pending) or extended is not None
-        self._allocator = Allocator(cluster, tries) if self.allocates else None
+        self._allocator = Allocator(cluster, limits.tries, gates, of_allocator) if self.allocates else None
         self._verdicts: dict[str, Status] = {}
         #: What the pending claims, and last that for extended resources, would get, by node.
         self._allocations: dict[str, tuple[AllocationResult, ...]] = {}
@@ -107,6 +124,9 @@ class ClaimFilter(NodeFilter):
     def _allocate(self, allocator: Allocator, node: NodeInfo, claims: Sequence[ClaimToAllocate]) -> Status | None:
         try:
             found = allocator.allocate(node, claims)
+        except AllocationTimeout as late:
+            # Up to 1.35 the node is turned down, and the attempt goes on.
+            return error(f"node {node.name}: {late}") if self._rules.timeout_is_error else unresolvable(str(late))
         except AllocationError as broken:
             return error(str(broken))
         if isinstance(found, Shortage):

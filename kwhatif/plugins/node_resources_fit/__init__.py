@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar, NamedTuple
 
 from kwhatif.framework import signers
@@ -19,7 +19,8 @@ from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, compile_ent
 from kwhatif.framework.scoring_strategy import ScoringStrategy, compile_strategy
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SUCCESS, Code, Status, error
-from kwhatif.matching.device_classes import device_classes_by_resource
+from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.matching.device_classes import classes_under
 from kwhatif.matching.requests import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -51,9 +52,12 @@ class NodeResourcesFit:
     """See the module."""
 
     name: ClassVar[str] = "NodeResourcesFit"
+    _room: ClassVar[type[_Room]]
 
-    def __init__(self, args: NodeResourcesFitArgs | None = None) -> None:
+    def __init__(self, args: NodeResourcesFitArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
         self.args = args = args or NodeResourcesFitArgs()
+        self._gates = gates
+        self._classes_of = classes_under(gates)
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self._resources = args.scoring_strategy.resources or DEFAULT_RESOURCES
@@ -63,10 +67,10 @@ class NodeResourcesFit:
         """Compile the pod's request. It waits for a node, so a resize cannot be under way: the spec alone counts."""
         cpu, memory, ephemeral, scalars = to_resources(pod_requests(pod.pod))
         checked = tuple((name, amount) for name, amount in scalars if amount > 0 and not self._ignores(name))
-        classes = device_classes_by_resource(snapshot.cluster) if checked else {}
+        classes = self._classes_of(snapshot.cluster) if checked else {}
         backed = frozenset(name for name, _ in checked if name in classes)
         # QUIRK: (types.go, SetMaxResource) what wrapped around below zero is not asked for.
-        return _Room(Resources(max(0, cpu), max(0, memory), max(0, ephemeral), checked), backed)
+        return self._room(Resources(max(0, cpu), max(0, memory), max(0, ephemeral), checked), backed)
 
     def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
@@ -80,19 +84,21 @@ class NodeResourcesFit:
         """
         del nodes
         requests = pod_requests(pod.pod, pod_level=False, missing=MISSING_REQUESTS)
-        return self._scorer(compile_entries(self._resources, requests, snapshot.cluster, nonzero=True))
+        return self._scorer(
+            compile_entries(self._resources, requests, snapshot.cluster, nonzero=True, gates=self._gates)
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         """What is compiled of the arguments is compiled again elsewhere."""
-        return type(self), (self.args,)
+        return partial(type(self), gates=self._gates), (self.args,)
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
         """What the pod requests; where devices may stand behind that, it cannot be signed."""
-        return signers.resources(pod.pod, device_classes_by_resource(snapshot.cluster))
+        return signers.resources(pod.pod, self._classes_of(snapshot.cluster))
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """See `hints`."""
-        return hints.events_to_register()
+        return hints.events_to_register(self._gates)
 
     def _ignores(self, name: str) -> bool:
         if not is_extended_resource(name):
@@ -104,6 +110,7 @@ class _Room(Relaxing, Reprieving, NodeFilter):
     """Whether the node has room; every resource that is short is a reason, in upstream's order."""
 
     reads = Reads.PODS
+    _too_large: ClassVar[Code] = Code.UNRESOLVABLE
 
     def __init__(self, requested: Resources, backed: frozenset[str] = frozenset()) -> None:
         self._cpu, self._memory, self._ephemeral, self._scalars = requested
@@ -153,7 +160,7 @@ class _Room(Relaxing, Reprieving, NodeFilter):
             allocatable, used = most.scalar(name), scalars.get(name, 0)
             if amount > allocatable - used and (allocatable > 0 or name not in self._backed):
                 short.append(InsufficientResource(name, amount, used, allocatable))
-        return _refusal(short) if short else SUCCESS
+        return self._refusal(short) if short else SUCCESS
 
     def reprieve_all(self, row: PodRow, node: NodeInfo) -> Reprieved | None:
         """As the base class says: on the sums alone, which is all that `filter` reads of pods."""
@@ -187,6 +194,13 @@ class _Room(Relaxing, Reprieving, NodeFilter):
                 return False
         return True
 
+    def _refusal(self, short: Sequence[InsufficientResource]) -> Status:
+        code = Code.UNSCHEDULABLE
+        for row in short:
+            if row.requested > row.allocatable and row.resource != PODS:
+                code = self._too_large  # more than the whole node has: eviction cannot help
+        return Status(code, tuple([_reason(row.resource) for row in short]), tuple(short))
+
     def _left(self, node: NodeInfo) -> Iterator[tuple[str, int]]:
         """What others may use beside the pod of each resource that it requests."""
         most = node.allocatable
@@ -199,6 +213,21 @@ class _Room(Relaxing, Reprieving, NodeFilter):
         for name, amount in self._scalars:
             if most.scalar(name) > 0 or name not in self._backed:
                 yield name, most.scalar(name) - node.scalars.get(name, 0) - amount
+
+
+class _EvictableRoom(_Room):
+    """Until 1.33 eviction is tried even where the pod asks for more than the whole node has."""
+
+    _too_large = Code.UNSCHEDULABLE
+
+
+NodeResourcesFit._room = _Room
+
+
+class NodeResourcesFitUntil133(NodeResourcesFit):
+    """The plugin up to 1.33."""
+
+    _room = _EvictableRoom
 
 
 class _Scope(NamedTuple):
@@ -233,14 +262,6 @@ class _Limit:
 
 def _added(scalars: Mapping[str, int], more: Sequence[tuple[str, int]]) -> Mapping[str, int]:
     return {**scalars, **{name: scalars.get(name, 0) + amount for name, amount in more}}
-
-
-def _refusal(short: Sequence[InsufficientResource]) -> Status:
-    code = Code.UNSCHEDULABLE
-    for row in short:
-        if row.requested > row.allocatable and row.resource != PODS:
-            code = Code.UNRESOLVABLE  # more than the whole node has: eviction cannot help
-    return Status(code, tuple([_reason(row.resource) for row in short]), tuple(short))
 
 
 @cache

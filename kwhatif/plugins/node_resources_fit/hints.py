@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from functools import partial
 
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.hints import (
@@ -17,7 +18,8 @@ from kwhatif.framework.hints import (
     builtin,
     queue_if,
 )
-from kwhatif.matching.device_classes import IMPLICIT_PREFIX, device_classes_by_resource
+from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.matching.device_classes import IMPLICIT_PREFIX, ClassesOf, classes_under
 from kwhatif.matching.pod_resources import pod_resources
 from kwhatif.matching.requests import PODS, Resources, pod_requests, resource_nanos, to_resources
 from kwhatif.model.cluster import Cluster
@@ -28,15 +30,19 @@ from kwhatif.model.resource import DeviceClass
 from kwhatif.state.pod_info import PodInfo
 
 
-def events_to_register() -> Sequence[ClusterEventWithHint]:
+def events_to_register(gates: Gates = BASE_GATES) -> Sequence[ClusterEventWithHint]:
     """A pod is deleted or scaled down; a node is added or grows; a DeviceClass comes to stand for a resource."""
     pod = ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN
     node = ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE
-    return (
+    classes_of = classes_under(gates)
+    by_size = HintIndex(_by_size, partial(_sizes_that_fit, classes_of))
+    events = (
         builtin(EventResource.POD, pod, _after_pod_event, HintIndex(_asked_names, _given_names)),
-        builtin(EventResource.NODE, node, _after_node_change, HintIndex(_by_size, _sizes_that_fit)),
-        builtin(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE, _after_class_event),
+        builtin(EventResource.NODE, node, partial(_after_node_change, classes_of), by_size),
     )
+    if "DRAExtendedResource" not in gates:
+        return events
+    return *events, builtin(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE, _after_class_event)
 
 
 # --- pods --------------------------------------------------------------------------------------------
@@ -67,13 +73,16 @@ def _given_names(old: Pod, new: Pod | None, _cluster: Cluster) -> Keys:
 # --- nodes -------------------------------------------------------------------------------------------
 
 
-def _after_node_change(pod: PodInfo, old: Node | None, new: Node, cluster: Cluster) -> QueueingHint:
+def _after_node_change(
+    classes_of: ClassesOf, pod: PodInfo, old: Node | None, new: Node, cluster: Cluster
+) -> QueueingHint:
     """The pod fits the empty node, and some of what it asks for has become more."""
     asked = pod.derived(_asked)
     after = _room(new)
-    if not after.has(asked, cluster):
+    classes = classes_of(cluster)
+    if not after.has(asked, classes):
         return QUEUE_SKIP
-    return queue_if(old is None or after.grew(_room(old), asked, cluster))
+    return queue_if(old is None or after.grew(_room(old), asked, classes))
 
 
 def _asked(pod: Pod) -> Resources:
@@ -90,10 +99,10 @@ def _by_size(pod: Pod) -> Keys:
     return None if asked.cpu < 0 else (asked.cpu.bit_length(),)
 
 
-def _sizes_that_fit(_old: Node | None, new: Node, cluster: Cluster) -> Keys:
+def _sizes_that_fit(classes_of: ClassesOf, _old: Node | None, new: Node, cluster: Cluster) -> Keys:
     room = _room(new).amounts
     special = (name for name, _ in room.scalars)
-    return [*range(room.cpu.bit_length() + 1), *special, *device_classes_by_resource(cluster)]
+    return [*range(room.cpu.bit_length() + 1), *special, *classes_of(cluster)]
 
 
 class _Room:
@@ -104,7 +113,7 @@ class _Room:
         self.pods = value(amounts.get(PODS, 0))
         self.amounts = to_resources(amounts)
 
-    def has(self, asked: Resources, cluster: Cluster) -> bool:
+    def has(self, asked: Resources, classes: Container[str]) -> bool:
         """Whether there is room for a pod that asks for so much.
 
         QUIRK: (isFit) resources that the plugin was configured to ignore count nevertheless.
@@ -113,21 +122,21 @@ class _Room:
         if not self.pods or asked.cpu > most.cpu or asked.memory > most.memory or asked.ephemeral > most.ephemeral:
             return False
         return all(
-            amount <= most.scalar(name) or self._leaves_it_to_devices(name, cluster) for name, amount in asked.scalars
+            amount <= most.scalar(name) or self._leaves_it_to_devices(name, classes) for name, amount in asked.scalars
         )
 
-    def grew(self, before: _Room, asked: Resources, cluster: Cluster) -> bool:
+    def grew(self, before: _Room, asked: Resources, classes: Container[str]) -> bool:
         """Whether there is more room for such a pod (`haveAnyRequestedResourcesIncreased`)."""
         if self.pods > before.pods:
             return True
         return any(
-            self.amounts.of(name) > before.amounts.of(name) or self._leaves_it_to_devices(name, cluster)
+            self.amounts.of(name) > before.amounts.of(name) or self._leaves_it_to_devices(name, classes)
             for name in asked.asked
         )
 
-    def _leaves_it_to_devices(self, name: str, cluster: Cluster) -> bool:
+    def _leaves_it_to_devices(self, name: str, classes: Container[str]) -> bool:
         """Whether a DeviceClass stands behind a scalar that the node has nothing of (`shouldDelegateResourceToDRA`)."""
-        return self.amounts.of(name) <= 0 and name in device_classes_by_resource(cluster)
+        return self.amounts.of(name) <= 0 and name in classes
 
 
 #: The nodes of the last event: all pods that wait are asked about it, one after the other.

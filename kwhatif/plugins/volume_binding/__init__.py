@@ -7,9 +7,11 @@ from typing import ClassVar
 
 from kwhatif.framework import signers
 from kwhatif.framework.hints import ClusterEventWithHint
-from kwhatif.framework.plugin import NodeFilter
+from kwhatif.framework.plugin import NodeFilter, NodeScorer
+from kwhatif.framework.scoring_strategy import UtilizationShapePoint
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status, error, unresolvable
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.volumes import (
     WAIT_FOR_FIRST_CONSUMER,
     ClaimName,
@@ -25,6 +27,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim, StorageClass
 from kwhatif.plugins.volume_binding import hints
 from kwhatif.plugins.volume_binding.filtering import BindingFilter
+from kwhatif.plugins.volume_binding.scoring import DEFAULT_SHAPE, StorageScorer
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -34,17 +37,10 @@ __all__ = ["VolumeBinding", "VolumeBindingArgs"]
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 
 
-class UtilizationShapePoint(Model):
-    """A point of the scoring function."""
-
-    utilization: int = 0
-    score: int = 0
-
-
 class VolumeBindingArgs(Model):
-    """`VolumeBindingArgs`: neither field can change a decision.
+    """`VolumeBindingArgs`.
 
-    The timeout is about what follows it, and `shape` must be unset while the gate StorageCapacityScoring is off.
+    The timeout is about what follows a decision; `shape` must be unset while the gate StorageCapacityScoring is off.
     """
 
     bind_timeout_seconds: int = 600
@@ -57,8 +53,9 @@ class VolumeBinding:
     name: ClassVar[str] = "VolumeBinding"
     reads_claims: ClassVar[bool] = True
 
-    def __init__(self, args: VolumeBindingArgs | None = None) -> None:
+    def __init__(self, args: VolumeBindingArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
         self.args = args or VolumeBindingArgs()
+        self._scores = "StorageCapacityScoring" in gates
 
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Sort the pod's claims into bound ones and those that wait for a node; any other stops the cycle."""
@@ -86,10 +83,11 @@ class VolumeBinding:
         """See `hints`."""
         return hints.events_to_register()
 
-    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> Status:
-        """Scores nothing: that needs the gate StorageCapacityScoring, which is off in 1.36."""
-        del pod, snapshot, nodes
-        return SKIP
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
+        """SKIP without the gate StorageCapacityScoring, and for pods without claims."""
+        del nodes
+        claims = self.pre_filter(pod, snapshot) if self._scores else SKIP
+        return StorageScorer(claims, self.args.shape or DEFAULT_SHAPE) if isinstance(claims, BindingFilter) else SKIP
 
 
 def _usable_claim(pod: Pod, name: ClaimName, cluster: Cluster) -> PersistentVolumeClaim | Status:

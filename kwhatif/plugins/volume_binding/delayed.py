@@ -19,7 +19,7 @@ class Plan(NamedTuple):
     """What would happen to the claims if the pod went to the node."""
 
     bindings: list[tuple[PersistentVolume, PersistentVolumeClaim]]
-    provisions: list[PersistentVolumeClaim]
+    provisions: list[Provisioning]
 
 
 class DelayedClaims:
@@ -73,5 +73,5 @@ class DelayedClaims:
             refusal = provisioning.check(labels)
             if refusal is not None:
                 return refusal
-            plan.provisions.append(provisioning.claim)
+            plan.provisions.append(provisioning)
         return plan

@@ -60,6 +60,11 @@ class BindingFilter(Signed, NodeFilter):
                 return plan.alone if objection is None else objection.and_also(plan)
         return SUCCESS if objection is None else objection.alone
 
+    def plan(self, node: NodeInfo) -> Plan | None:
+        """What would happen to the claims that wait for a node; None: none waits, or it cannot be there."""
+        plan = self._delayed.plan(node) if self._delayed is not None else None
+        return plan if isinstance(plan, Plan) else None
+
     def reserve(self, node: NodeInfo, snapshot: State) -> Iterator[KubernetesObject]:
         """Give volumes their claims and claims their node, so that the next pods find them taken.
 
@@ -72,8 +77,8 @@ class BindingFilter(Signed, NodeFilter):
         assert isinstance(plan, Plan), "only a node that passed the filter is reserved"
         for volume, claim in plan.bindings:
             yield _bind(volume, claim)
-        for claim in plan.provisions:
-            yield _select_node(claim, node.name)
+        for provisioning in plan.provisions:
+            yield _select_node(provisioning.claim, node.name)
 
 
 def _bind(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:

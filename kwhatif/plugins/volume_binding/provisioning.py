@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from kwhatif.matching.reach import EVERYWHERE, NOWHERE, Labels, Reach, Reachable, selector_reach, topologies_reach
 from kwhatif.matching.volumes import STORAGE
@@ -38,6 +39,15 @@ class Provisioning:
             return self._no_space
         return None
 
+    @property
+    def class_name(self) -> str:
+        """The name of the storage class."""
+        return self._class.metadata.name
+
+    def pool_size(self, labels: Labels) -> int | None:
+        """The bytes that are left in the pool for a node with these labels; None: its driver keeps no track of them."""
+        return next(self._pools.of(labels), _NO_TRACK).size
+
     @cached_property
     def _no_volume(self) -> Objection:
         detail = f"no volume of class {self._class.metadata.name} fits, and none is provisioned"
@@ -59,10 +69,18 @@ class Provisioning:
         return " or ".join(terms)
 
 
-_UNLIMITED: Reachable[int] = Reachable([(EVERYWHERE, 0)])
+class _Pool(NamedTuple):
+    """Bytes: the largest volume that there is room for, and what is left in all."""
+
+    room: int
+    size: int | None
 
 
-def _pools(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> Reachable[int]:
+_NO_TRACK = _Pool(0, None)
+_UNLIMITED: Reachable[_Pool] = Reachable([(EVERYWHERE, _NO_TRACK)])
+
+
+def _pools(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> Reachable[_Pool]:
     """The storage pools with room for the claim (`hasEnoughCapacity`); only some drivers keep track of theirs."""
     size = claim.spec.resources.requests.get(STORAGE)
     driver = cluster.get(CSIDriver, storage_class.provisioner)
@@ -70,15 +88,16 @@ def _pools(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: C
         return _UNLIMITED
     wanted = value(parse_quantity(size))
     by_class = cluster.derived(_pools_by_class, CSIStorageCapacity)
-    return Reachable((reach, room) for reach, room in by_class.get(storage_class.metadata.name, ()) if room >= wanted)
+    known = by_class.get(storage_class.metadata.name, ())
+    return Reachable((reach, pool) for reach, pool in known if pool.room >= wanted)
 
 
-def _pools_by_class(cluster: Cluster) -> Mapping[str, list[tuple[Reach, int]]]:
-    """From where a pool can be reached, and the largest volume it has room for, in bytes."""
-    pools: dict[str, list[tuple[Reach, int]]] = {}
+def _pools_by_class(cluster: Cluster) -> Mapping[str, list[tuple[Reach, _Pool]]]:
+    """From where a pool can be reached, and how much it has left."""
+    pools: dict[str, list[tuple[Reach, _Pool]]] = {}
     for pool in cluster.all(CSIStorageCapacity).values():
         limit = pool.capacity if pool.maximum_volume_size is None else pool.maximum_volume_size
         if limit is not None:
-            entry = (selector_reach(pool.node_topology), value(parse_quantity(limit)))
-            pools.setdefault(pool.storage_class_name, []).append(entry)
+            found = _Pool(value(parse_quantity(limit)), value(parse_quantity(pool.capacity or 0)))
+            pools.setdefault(pool.storage_class_name, []).append((selector_reach(pool.node_topology), found))
     return pools

@@ -73,6 +73,7 @@ class Replay:
         self.placer = Placer(profiles, self.world)
         #: By key: the hints that said QUEUE.
         self._hinted: dict[str, dict[WakingRow, None]] = {}
+        self._just_hinted: set[str] = set()
         #: The pods that edits made.
         self.new: dict[str, None] = {}
         self.woken: set[str] = set()
@@ -108,6 +109,7 @@ class Replay:
                 if hint is QUEUE:
                     row = WakingRow(event=occurrence.event.label, object=name, plugin=plugin)
                     self._hinted.setdefault(key, {})[row] = None
+                    self._just_hinted.add(key)
 
     # --- what happens --------------------------------------------------------------------------------
 
@@ -126,10 +128,10 @@ class Replay:
         self._count_woken()
 
     def _count_woken(self) -> None:
-        self.woken.update(key for key in self._hinted if self._is_ready(key))
-
-    def _is_ready(self, key: str) -> bool:
-        return key in self._queue.active.queue or key in self._queue.backoff
+        """Those that a hint has let go since the last count; a hint moves a pod at once, or not at all."""
+        ready, backing_off = self._queue.active.queue, self._queue.backoff
+        self.woken.update(key for key in self._just_hinted if key in ready or key in backing_off)
+        self._just_hinted.clear()
 
     def run(self, in_detail: Wanted) -> None:
         """Try whoever is ready until nobody is. It ends: whoever is placed stays, and who is evicted does not come."""

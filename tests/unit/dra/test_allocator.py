@@ -456,7 +456,7 @@ def test_a_constraint_of_the_future() -> None:
 def test_the_effort_for_a_node_is_bounded() -> None:
     there = slice_("n1", *(device(f"x{index}", key=index) for index in range(20)))
     unsolvable = mine(request("a", count=8), request("b", count=2), constraints=(match(f"{GPU}/key", "b"),))
-    with pytest.raises(AllocationError, match="^node n1: timed out trying to allocate devices$"):
+    with pytest.raises(AllocationError, match="^timed out trying to allocate devices$"):
         answer([unsolvable], there, tries=1000)
     assert isinstance(answer([mine(request())], there, tries=1000), tuple)
 

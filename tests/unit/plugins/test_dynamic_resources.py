@@ -547,10 +547,6 @@ def test_nothing_is_recorded_for_a_device_plugins_resource() -> None:
 # --- arguments -------------------------------------------------------------------------------------------------
 
 
-def test_arguments_have_upstreams_defaults() -> None:
-    assert DynamicResources().args == DynamicResourcesArgs(filter_timeout="10s", binding_timeout="600s")
-
-
 def test_the_filter_timeout_bounds_the_search() -> None:
     there = slice_("n1", *(device(f"x{index}", key=index) for index in range(20)))
     hard = claim("mine", request("a", count=8), request("b", count=2), constraints=(match(f"{GPU}/key", "b"),))

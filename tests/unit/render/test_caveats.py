@@ -10,6 +10,7 @@ from kwhatif.framework.extender import Oddity
 from kwhatif.model.caveat import (
     CODES,
     AdmissionNotAsked,
+    AssumedVersion,
     AutoscalerNotModelled,
     AutoscalersNotRead,
     Batching,
@@ -29,6 +30,7 @@ from kwhatif.model.caveat import (
     ExtenderOddity,
     FieldIgnored,
     FieldsNotCompared,
+    GateNotModelled,
     HugeAmounts,
     ImagesNotCompared,
     LeftOutOfStory,
@@ -267,8 +269,16 @@ SENTENCES: dict[Caveat, str] = {
     ExtenderOddity(extender=URL, verb="preempt", oddity="no victims", nodes=("a",), pods=PODS): (
         f"extender {URL}, asked to preempt for shop/web, left nodes without victims, so they are not candidates: a"
     ),
-    OtherVersion(version="1.35"): (
-        "the cluster's API server is version 1.35: judged by the rules of 1.36, from which its scheduler may differ"
+    OtherVersion(version="1.31", rules="1.33"): (
+        "the cluster is of version 1.31, which is not modelled: judged by the rules of 1.33, from which its scheduler"
+        " may differ"
+    ),
+    AssumedVersion(rules="1.37"): (
+        "nothing says of which version the cluster is: judged by the rules of 1.37, the newest; --kubernetes-version"
+        " says it"
+    ),
+    GateNotModelled(gates=("WatchList", "ComponentFlagz")): (
+        "feature gates that were set and are not modelled change nothing here: WatchList, ComponentFlagz"
     ),
     NodeNameSet(pods=PODS): (
         "shop/web sets spec.nodeName: applied so it never meets the scheduler; judged as if it were pending"
@@ -373,12 +383,14 @@ SENTENCES: dict[Caveat, str] = {
         " ranks the nodes anew, and another one may be taken"
     ),
     PendingAsleep(pods=("a/x", "a/y")): (
-        "2 pending pods (a/x, a/y) are left out: the scheduler has found no node for them, and waits for an event or five"
-        " minutes; they may then take room that is free now"
+        "2 pending pods (a/x, a/y) are left out: the scheduler has found no node for them, and tries them again after five"
+        " minutes, or earlier when an event may help; the pods may then take room that is free now. Whether evictions,"
+        " rollouts, and claims made for new pods are such an event is not judged"
     ),
     PendingAsleep(pods=("a/x",)): (
-        "1 pending pod (a/x) is left out: the scheduler has found no node for it, and waits for an event or five minutes;"
-        " it may then take room that is free now"
+        "1 pending pod (a/x) is left out: the scheduler has found no node for it, and tries it again after five minutes,"
+        " or earlier when an event may help; the pod may then take room that is free now. Whether evictions, rollouts,"
+        " and claims made for new pods are such an event is not judged"
     ),
     OneOfEqualPods(workload="Deployment a/b", count=3): (
         "Deployment a/b makes 3 equal pods, of which one is judged alone"

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from kwhatif.render.detail import Detail
-from kwhatif.render.drain import scenarios_table
+from kwhatif.render.scenarios import scenarios_table
 from kwhatif.report import Report
 from kwhatif.story import ScenarioRow, VerdictRow
 
@@ -23,14 +23,14 @@ def scenario(name: str, of: Literal["drain", "outage"], *, ok: bool) -> Scenario
     ("command", "good", "bad", "expected"),
     [
         ("outage", "abc", "", "✔ any one of the 3 may fail"),
-        ("outage", "", "abc", "✘ none of the 3 may fail: a, b, c"),
-        ("outage", "ab", "c", "✘ 2 of the 3 may fail, all but c"),
-        ("outage", "", "a", "✘ a may not fail"),
+        ("outage", "", "abc", "✘ none of the 3 may fail: a, b, c; at worst (a), it does harm"),
+        ("outage", "ab", "c", "✘ 2 of the 3 may fail, all but c: it does harm"),
+        ("outage", "", "a", "✘ a may not fail: it does harm"),
         ("outage", "a", "", "✔ a may fail"),
         ("drain", "abc", "", "✔ any one of the 3 can be drained"),
-        ("drain", "", "abc", "✘ none of the 3 can be drained: a, b, c"),
-        ("drain", "a", "bc", "✘ 1 of the 3 can be drained, all but b, c"),
-        ("drain", "", "a", "✘ a cannot be drained"),
+        ("drain", "", "abc", "✘ none of the 3 can be drained: a, b, c; at worst (a), it does harm"),
+        ("drain", "a", "bc", "✘ 1 of the 3 can be drained, all but b, c: at worst (b), it does harm"),
+        ("drain", "", "a", "✘ a cannot be drained: it does harm"),
         ("drain", "a", "", "✔ a can be drained"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from kwhatif.catalog import BY_NAME, ENTRIES, Entry
+from kwhatif.catalog import ENTRIES, Entry
 from kwhatif.errors import InputError, PluginFailed
 from kwhatif.framework.guard import unguarded
 from kwhatif.framework.profile import Point
@@ -247,4 +247,4 @@ def test_names_of_built_in_plugins_are_looked_up_nowhere(monkeypatch: pytest.Mon
         raise AssertionError("looked up")
 
     monkeypatch.setattr("importlib.metadata.entry_points", never)
-    assert load(config=mentions(*BY_NAME)) == ({}, [])
+    assert load(config=mentions(*(entry.name for entry in ENTRIES))) == ({}, [])

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.release import find_release
 from kwhatif.render.caveats import sentences
-from kwhatif.sources.scheduler import read_scheduler
+from kwhatif.sources.scheduler import read_scheduler_config
 from kwhatif.sources.scheduler_config import read_config
 from kwhatif.sources.yaml_keys import repeated_keys
 
@@ -20,7 +21,7 @@ def problems(tmp_path: Path, text: str) -> list[str]:
     path = tmp_path / "config.yaml"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
-        read_scheduler(str(path), (), None, stdin=io.BytesIO())
+        read_scheduler_config(str(path), (), stdin=io.BytesIO()).scheduler(find_release(36), None)
     return [str(problem).replace(f"{tmp_path}/", "") for problem in caught.value.problems]
 
 
@@ -116,7 +117,9 @@ def test_repeated_keys(text: str, expected: list[tuple[int, str]]) -> None:
 def caveats(tmp_path: Path, extender: str) -> list[str]:
     path = tmp_path / "config.yaml"
     path.write_text(HEAD + f"extenders: [{extender}]\n")
-    return list(sentences(read_scheduler(str(path), (), None, stdin=io.BytesIO()).caveats))
+    return list(
+        sentences(read_scheduler_config(str(path), (), stdin=io.BytesIO()).scheduler(find_release(36), None).caveats)
+    )
 
 
 CAVEATS = {
@@ -139,9 +142,9 @@ CAVEATS = {
 def test_plugins_that_are_not_modelled_are_caveats(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(HEAD + "profiles: [{plugins: {permit: {enabled: [{name: GangScheduling}]}}}]\n")
-    assert list(sentences(read_scheduler(str(path), (), None, stdin=io.BytesIO()).caveats)) == [
-        "plugin GangScheduling is enabled, but not modelled: it is about groups of pods"
-    ]
+    assert list(
+        sentences(read_scheduler_config(str(path), (), stdin=io.BytesIO()).scheduler(find_release(36), None).caveats)
+    ) == ["plugin GangScheduling is enabled, but not modelled: it is about groups of pods"]
 
 
 @pytest.mark.parametrize(("extender", "expected"), CAVEATS.values(), ids=CAVEATS.keys())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from copy import deepcopy
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from kwhatif.workloads.rollout import plan_update
 from kwhatif.workloads.template import same_template
 
 Json = dict[str, Any]
+ROOT = Path(__file__).parents[3]
 Change = Callable[[Json], object]
 
 #: As in a manifest.
@@ -275,6 +278,18 @@ def test_where_nothing_shows_what_was_applied_before_it_cannot_be_said(change: C
 @pytest.mark.parametrize("change", [lambda _: None, *OTHERS])
 def test_unless_there_is_nothing_left_to_ask(change: Change) -> None:
     assert compared(GIVEN, known(changed(change, stored()), applied=None)) == Difference("same")
+
+
+STORED = gzip.decompress((ROOT / "fixtures" / "templates" / "stored.jsonl.gz").read_bytes()).splitlines()
+
+
+@pytest.mark.parametrize("line", STORED, ids=map(str, range(len(STORED))))
+def test_as_the_api_server_stores_them(line: bytes) -> None:
+    """Random templates of all fields, and what the API server's own codec (v1.36.2) makes of them."""
+    case = json.loads(line)
+    assert compared(case["new"], known(case["stored"], case["applied"])).kind == (
+        "changed" if case["changed"] else "same"
+    )
 
 
 def test_server_side_apply_shows_what_was_applied_in_managed_fields() -> None:

@@ -6,8 +6,10 @@ import pytest
 
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.errors import InputError
+from kwhatif.sweep.processes import play_here
+from kwhatif.sweep.report import drain_each, outage_each
+from kwhatif.sweep.scenario import Drains, Outages
 from kwhatif.whatif.drain import drain
-from kwhatif.whatif.each import drain_each, outage_each
 from kwhatif.whatif.outage import outage
 from kwhatif.whatif.session import Session
 from tests.builders import cluster
@@ -26,7 +28,7 @@ OBJECTS = [
 
 def test_drains_are_what_they_are_alone_and_the_worst_is_first() -> None:
     session = Session(cluster(*OBJECTS))
-    rows = drain_each(session, ("n1", "n2", "n3"), DrainOptions(), QUICK).scenarios
+    rows = drain_each(session, ("n1", "n2", "n3"), Drains(), QUICK, play_here).scenarios
     assert [(row.scenario, row.verdict.ok) for row in rows] == [("n3", False), ("n1", True), ("n2", True)]
     for row in rows:
         story = drain(session, (row.scenario,), DrainOptions(), QUICK).story
@@ -36,7 +38,7 @@ def test_drains_are_what_they_are_alone_and_the_worst_is_first() -> None:
 
 def test_outages_are_what_they_are_alone() -> None:
     session = Session(cluster(*OBJECTS))
-    rows = outage_each(session, "topology.kubernetes.io/zone", QUICK, deleted=True).scenarios
+    rows = outage_each(session, "topology.kubernetes.io/zone", Outages(deleted=True), QUICK, play_here).scenarios
     assert {row.scenario: row.verdict.nodes for row in rows} == {"a": ("n1",), "b": ("n2", "n3")}
     for row in rows:
         story = outage(session, row.verdict.nodes, QUICK, deleted=True).story
@@ -46,4 +48,4 @@ def test_outages_are_what_they_are_alone() -> None:
 
 def test_a_label_that_no_node_has() -> None:
     with pytest.raises(InputError):
-        outage_each(Session(cluster(*OBJECTS)), "rack", QUICK, deleted=False)
+        outage_each(Session(cluster(*OBJECTS)), "rack", Outages(), QUICK, play_here)

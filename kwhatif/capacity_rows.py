@@ -1,0 +1,146 @@
+"""How many more pods fit: what the command `capacity` adds to a report."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from kwhatif.framework.evidence import Evidence
+from kwhatif.model.meta import FrozenMeta
+
+#: Why no more pods are counted: the scheduler finds no node, or none without eviction; the pod stays out of the queue,
+#: belongs to another scheduler, or is refused by the API server.
+StopOutcome = Literal["Unschedulable", "Preempts", "Gated", "Ignored", "Denied"]
+
+
+class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
+    """Base of all parts of the answer."""
+
+
+class CountedRow(_Row):
+    """Pods of one workload that are counted: `times` of them are in each set.
+
+    `pods` fit, as part of whole sets, on so many `nodes` and in so many `zones`; "" is a node without a zone.
+    `requests` is what one of them asks for: milli-units of cpu, bytes, units of all else.
+    """
+
+    workload: str
+    source: str
+    times: int = 1
+    priority: int = 0
+    requests: dict[str, int] = {}
+    pods: int = 0
+    nodes: dict[str, int] = {}
+    zones: dict[str, int] = {}
+
+
+class ReasonRow(_Row):
+    """So many nodes give this reason first; `evidence` is that of `node`, which comes closest."""
+
+    plugin: str
+    reason: str
+    nodes: int
+    node: str | None = None
+    evidence: Evidence | None = None
+
+
+class TightestRow(_Row):
+    """So many nodes lack nothing but room, and have least of this resource for the pod.
+
+    `stranded` is what is free on these nodes in all of what the pod requests besides, where one node has enough of it.
+    """
+
+    resource: str
+    nodes: int
+    stranded: dict[str, int] = {}
+
+
+class StopRow(_Row):
+    """The pod that does not fit any more, and why; `report.decisions` has the decision about it."""
+
+    pod: str
+    workload: str
+    outcome: StopOutcome
+    message: str
+    reasons: tuple[ReasonRow, ...] = ()
+    tightest: tuple[TightestRow, ...] = ()
+
+
+class FitRow(_Row):
+    """How many sets fit one after another; `stop` is null where the limit was reached first."""
+
+    sets: int
+    counted: tuple[CountedRow, ...]
+    stop: StopRow | None = None
+
+
+class PreemptingRow(_Row):
+    """The same where pods may evict others: `fit` counts all sets, those that fit without eviction included.
+
+    `evicting` pods evict the `victims`, which breaks the budgets in `violations`.
+    """
+
+    fit: FitRow
+    evicting: int
+    victims: tuple[str, ...] = ()
+    violations: tuple[str, ...] = ()
+
+
+class TargetRow(_Row):
+    """Whether so many sets fit; `lacking` is what the missing ones request in all."""
+
+    wanted: int
+    met: bool
+    missing: int = 0
+    lacking: dict[str, int] = {}
+
+
+class AddedNodesRow(_Row, kw_only=True):
+    """How many nodes like one it takes to reach the target: `nodes` are enough, and one fewer is not.
+
+    `fit` is the answer with these nodes, `fewer` how many sets fit with one fewer. `nodes` is null where `limit` nodes
+    are not enough; `fit` is the answer with so many then. `edit` says the same to `--if`; `notes` are what to know.
+    """
+
+    like: str
+    nodes: int | None
+    edit: str
+    fit: FitRow
+    fewer: int | None = None
+    limit: int
+    notes: tuple[str, ...] = ()
+
+
+class ShapeRow(_Row):
+    """Pods of the cluster that are alike for the scheduler: so many `running`, of these workloads.
+
+    `fit` is about one more of the first workload, and one more, each shape as if it were the only one.
+    """
+
+    running: int
+    workloads: tuple[str, ...]
+    fit: FitRow
+
+
+class CapacityRow(_Row):
+    """How many more pods fit, where, and what stops the next one."""
+
+    #: So many sets are counted at most: what fits beyond is not known.
+    limit: int
+    #: None where nothing is asked about but the shapes of the cluster's pods.
+    fit: FitRow | None = None
+    preempting: PreemptingRow | None = None
+    target: TargetRow | None = None
+    added_nodes: AddedNodesRow | None = None
+    #: The kinds of which the cluster has most pods; so many others are not counted, and so many pods are of these.
+    shapes: tuple[ShapeRow, ...] = ()
+    other_shapes: int = 0
+    other_pods: int = 0
+
+    @property
+    def best(self) -> FitRow | None:
+        """What counts for the target: the most that fit in the ways that were asked for."""
+        if self.added_nodes is not None:
+            return self.added_nodes.fit
+        return self.preempting.fit if self.preempting else self.fit

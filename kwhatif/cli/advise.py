@@ -1,0 +1,105 @@
+"""`kwhatif advise`: the smallest changes that make a pod schedulable."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.options import (
+    Color,
+    ColorOption,
+    FailOn,
+    Filenames,
+    Manifests,
+    Namespace,
+    Output,
+    OutputOption,
+    Quiet,
+    Templates,
+    Validate,
+    named,
+    template_paths,
+)
+from kwhatif.cli.run import Style, answer, parse_conditions, print_data
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
+
+
+class For(Enum):
+    """For whom else advice is written."""
+
+    GATE = "gate"
+
+
+ForOption = Annotated[
+    For | None,
+    typer.Option(
+        "--for", metavar="gate", help="Print what the gate's Markdown says under failing workloads: the smallest fix."
+    ),
+]
+Most = Annotated[
+    int, typer.Option("--most", metavar="N", min=1, help="At most so many pieces of advice for each workload.")
+]
+Workloads = Annotated[
+    int, typer.Option("--workloads", metavar="N", min=1, help="Advise so many of the workloads that do not fit.")
+]
+
+
+@reads_cluster
+def advise(
+    cluster: Source,
+    manifests: Manifests = None,
+    filename: Filenames = None,
+    namespace: Namespace = None,
+    most: Most = 6,
+    workloads: Workloads = 10,
+    for_: ForOption = None,
+    validate: Validate = "strict",
+    pod_template_path: Templates = None,
+    output: OutputOption = Output.TABLE,
+    fail_on: FailOn = "unschedulable",
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """What are the smallest changes after which this fits, in the manifest, in the cluster, or by waiting?
+
+    Each was tried: the same question is asked again with the changes made.
+
+    \b
+    Examples:
+      kwhatif advise deployment.yaml --from cluster.yaml
+      kwhatif advise pod/shop/checkout --from cluster.yaml
+    """
+    import kwhatif
+
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
+    pods = named(manifests, filename)
+    if for_ is not None and output is not Output.TABLE:
+        raise typer.BadParameter(f"it is Markdown: leave out -o {output.value}", param_hint="--for")
+
+    def ask(session: Session, manifests: Sequence[str]) -> Report:
+        with template_paths():
+            return kwhatif.advise(
+                session,
+                *manifests,
+                most=most,
+                workloads=workloads,
+                namespace=namespace,
+                template_paths=pod_template_path or (),
+                validation=validate,  # type: ignore[arg-type] # checked by the option
+            )
+
+    answers = cluster.ask(ask, pods, namespace=namespace)
+    if for_ is not None:
+        from kwhatif.render.markdown import fixes_to_markdown
+
+        print_data(fixes_to_markdown(answers.report), "markdown")
+        return
+    answer(answers, Style(output.value, color, quiet), conditions)

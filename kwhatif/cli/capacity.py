@@ -1,0 +1,134 @@
+"""`kwhatif capacity`: how many more of these pods fit, where, and what stops the next one?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.options import (
+    Color,
+    ColorOption,
+    Filenames,
+    Namespace,
+    Output,
+    OutputOption,
+    Quiet,
+    Templates,
+    Validate,
+    complete_fail_on,
+    template_paths,
+)
+from kwhatif.cli.run import Style, answer, parse_conditions
+
+if TYPE_CHECKING:
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
+
+Counted = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[MANIFEST]...",
+        help="What to count: files, or workloads of the cluster as in like deploy/NAMESPACE/NAME."
+        " Of several, a set has one pod of each; 2*FILE: two. Without any, the most common kinds of pods.",
+    ),
+]
+Max = Annotated[
+    int | None,
+    typer.Option(
+        "--max", metavar="N", min=1, max=100_000, help="Count so many at most: 10000; without MANIFEST, 1000 of a kind."
+    ),
+]
+Target = Annotated[
+    int | None,
+    typer.Option(
+        "--target", metavar="N", min=1, max=100_000, help="Do so many more fit? The exit code says yes or no."
+    ),
+]
+WithPreemption = Annotated[
+    bool, typer.Option("--with-preemption", help="Also count those that fit by evicting others, and say whom.")
+]
+AddNodesLike = Annotated[
+    str | None,
+    typer.Option("--add-nodes-like", metavar="NODE", help="Find how many nodes like this one the target needs."),
+]
+FailOn = Annotated[
+    str,
+    typer.Option(
+        "--fail-on",
+        metavar="LIST",
+        help="What makes the exit code 1: none, or any of target,preemption,budget-violation,caveats,CODE."
+        " Without --target, target is one pod.",
+        autocompletion=complete_fail_on,
+    ),
+]
+
+
+def _named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]:
+    """All that is to be counted; `like` before a name says no more than the name itself."""
+    given = list(manifests or ())
+    words = [
+        word for place, word in enumerate(given) if word != "like" or "/" not in "".join(given[place + 1 : place + 2])
+    ]
+    return [*words, *(filenames or ())]
+
+
+@reads_cluster
+def capacity(
+    cluster: Source,
+    manifests: Counted = None,
+    filename: Filenames = None,
+    namespace: Namespace = None,
+    target: Target = None,
+    with_preemption: WithPreemption = False,
+    add_nodes_like: AddNodesLike = None,
+    max_: Max = None,
+    validate: Validate = "strict",
+    pod_template_path: Templates = None,
+    output: OutputOption = Output.TABLE,
+    fail_on: FailOn = "target",
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """How many more of these pods fit, where do they go, and what stops the next one?
+
+    \b
+    Examples:
+      kwhatif capacity pod.yaml --from cluster.yaml
+      kwhatif capacity like deploy/shop/web --target 50 --from cluster.yaml
+      kwhatif capacity '2*web.yaml' cache.yaml --with-preemption --from cluster.yaml
+      kwhatif capacity web.yaml --target 500 --add-nodes-like general-a1 --from cluster.yaml
+      kwhatif capacity --from cluster.yaml
+    """
+    import kwhatif
+
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
+    given = _named(manifests, filename)
+    if add_nodes_like is not None and target is None:
+        raise typer.BadParameter("say with --target how many pods are to fit", param_hint="--add-nodes-like")
+    if target is not None and max_ is not None:
+        raise typer.BadParameter("nothing beyond the target is counted: leave one of them out", param_hint="--max")
+    if not given and (target is not None or with_preemption):
+        raise typer.BadParameter(
+            "name what to count: a file, or a workload as deploy/NAMESPACE/NAME", param_hint="MANIFEST"
+        )
+    if cluster.compare:
+        raise typer.BadParameter("run this without and with the edits instead", param_hint="--compare")
+
+    def ask(session: Session, names: Sequence[str]) -> Report:
+        with template_paths():
+            return kwhatif.capacity(
+                session,
+                *names,
+                limit=max_,
+                target=target,
+                with_preemption=with_preemption,
+                add_nodes_like=add_nodes_like,
+                namespace=namespace,
+                template_paths=pod_template_path or (),
+                validation=validate,  # type: ignore[arg-type] # checked by the option
+            )
+
+    answer(cluster.ask(ask, given, namespace=namespace), Style(output.value, color, quiet), conditions)

@@ -1,0 +1,127 @@
+"""What the commands with `--each` have in common: who plays the scenarios, and how far they are."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.options import one_of
+from kwhatif.cli.progress import PATIENCE
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class SweepOutput(Enum):
+    """Formats of an answer about nodes; `junit` only of many scenarios."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    JUNIT = "junit"
+    MARKDOWN = "markdown"
+
+
+_PANEL = "Many scenarios (with --each)"
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs", "-j", metavar="N", min=0, help="So many processes; 0: as is best here.", rich_help_panel=_PANEL
+    ),
+]
+Dask = Annotated[
+    str,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="On the Dask cluster of this scheduler (needs kwhatif[dask]).",
+        rich_help_panel=_PANEL,
+    ),
+]
+Resume = Annotated[
+    str,
+    typer.Option(
+        "--resume",
+        metavar="FILE",
+        help="Keep what is found in this file, and go on where it ends.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+SweepOutputOption = Annotated[
+    SweepOutput,
+    typer.Option(
+        "--output", "-o", metavar="FORMAT", help=f"How to print the answer: {one_of(SweepOutput)} (with --each)."
+    ),
+]
+
+
+def check_output(output: SweepOutput, *, each: bool) -> None:
+    """A test for each scenario: so there have to be some.
+
+    Raises:
+        BadParameter: there are none.
+    """
+    if output is SweepOutput.JUNIT and not each:
+        raise typer.BadParameter("a test case is a scenario: give --each, too", param_hint="--output")
+
+
+@contextmanager
+def sweep_progress() -> Iterator[Callable[[int, int], None] | None]:
+    """Whom to show how many scenarios are done: a bar with an estimate on a terminal; None where nobody watches."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
+        yield None
+        return
+    bar = _Bar()
+    try:
+        yield bar.tell
+    finally:
+        bar.remove()
+
+
+class _Bar:
+    """Shown when it is clear that there is something to wait for."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def tell(self, done: int, total: int) -> None:
+        """So many scenarios are done."""
+        if self._bar is None or self._task is None:
+            if time.monotonic() - self._started < PATIENCE:
+                return
+            self._bar = _make_bar()
+            self._task = self._bar.add_task("scenarios", total=total, completed=done)
+            self._bar.start()
+        self._bar.update(self._task, completed=done)
+
+    def remove(self) -> None:
+        """Leave nothing behind."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _make_bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        TextColumn("left"),
+        console=Console(stderr=True),
+        transient=True,
+        refresh_per_second=4,
+    )

@@ -1,0 +1,37 @@
+"""What allocators do otherwise from one release to the next.
+
+Since 1.34 there are three (`structured/allocator.go`): the most stable one is taken that knows all features whose gates
+are on. The values are those of "incubating" in 1.36, which its default gates select.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kwhatif.gates import Gates
+
+
+class AllocatorRules(NamedTuple):
+    """What an allocator knows, whatever the gates say."""
+
+    #: `distinctAttribute` is a constraint; else it is an error.
+    knows_distinct: bool = True
+    #: Requests for capacity are an error without the gate for them; else they count for nothing.
+    refuses_capacity: bool = True
+    #: A node without a solution says so where one of its pools is broken.
+    reports_invalid_pools: bool = True
+    #: A claim for too many devices names the request that is one too much; else it names their sum.
+    counts_request_by_request: bool = False
+    #: A selector that fails says for which device.
+    names_devices: bool = False
+    #: Without the gate for partitions, slices with counters are not looked at.
+    leaves_counters_out: bool = True
+
+
+RulesOf = Callable[[Gates], AllocatorRules]
+
+
+def newest_rules(_gates: Gates) -> AllocatorRules:
+    """Of the allocator of 1.36."""
+    return AllocatorRules()

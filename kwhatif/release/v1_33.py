@@ -1,0 +1,21 @@
+"""Kubernetes 1.33, as it differs from 1.34."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from kwhatif.plugins.node_resources_fit import NodeResourcesFitUntil133
+from kwhatif.plugins.taint_toleration import TaintTolerationByName
+from kwhatif.plugins.volume_restrictions import VolumeRestrictionsUntil133
+from kwhatif.release.release import find_release
+
+_NEXT = find_release(34)
+
+RELEASE = _NEXT.neighbour(
+    33,
+    replaced=[
+        replace(_NEXT.entry("TaintToleration"), factory=TaintTolerationByName),
+        replace(_NEXT.entry("NodeResourcesFit"), factory=NodeResourcesFitUntil133),
+        replace(_NEXT.entry("VolumeRestrictions"), factory=VolumeRestrictionsUntil133),
+    ],
+)

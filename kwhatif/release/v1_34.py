@@ -1,0 +1,48 @@
+"""Kubernetes 1.34, as it differs from 1.35."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from kwhatif.dra.rules import AllocatorRules
+from kwhatif.framework.profile import Point
+from kwhatif.gates import Gates
+from kwhatif.plugins.dynamic_resources import DynamicResources
+from kwhatif.plugins.dynamic_resources.claims import ClaimRules
+from kwhatif.release.release import find_release
+from kwhatif.release.v1_35 import NOT_OWNER
+
+_NEXT = find_release(35)
+_CLAIMS = _NEXT.entry("DynamicResources")
+
+
+def _allocator_rules(gates: Gates) -> AllocatorRules:
+    """`DRAResourceClaimDeviceStatus`, which is on by default, selects "experimental" (`AllocatorFeatures`)."""
+    if gates & {"DRAConsumableCapacity", "DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus"}:
+        return AllocatorRules(reports_invalid_pools=False, leaves_counters_out=False)
+    return AllocatorRules(
+        knows_distinct=False, refuses_capacity=False, reports_invalid_pools=False, leaves_counters_out=False
+    )
+
+
+class DynamicResourcesUntil134(DynamicResources):
+    """With the allocators of 1.34."""
+
+    rules: ClassVar[ClaimRules] = ClaimRules(NOT_OWNER, timeout_is_error=False, allocator=_allocator_rules)
+
+
+RELEASE = _NEXT.neighbour(
+    34,
+    replaced=[
+        # Which alternative of a request a node gives does not count yet (`dynamicresources.go` has no Score).
+        replace(
+            _CLAIMS,
+            factory=DynamicResourcesUntil134,
+            points=tuple(point for point in _CLAIMS.points if point is not Point.SCORE),
+            weight=1,
+        )
+    ],
+    removed=["NodeDeclaredFeatures", "GangScheduling"],
+)

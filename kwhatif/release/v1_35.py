@@ -1,0 +1,53 @@
+"""Kubernetes 1.35, as it differs from 1.36."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from kwhatif.dra.devices import BINDING_GATES
+from kwhatif.dra.rules import AllocatorRules
+from kwhatif.gates import Gates
+from kwhatif.plugins.dynamic_resources import DynamicResources
+from kwhatif.plugins.dynamic_resources.claims import ClaimRules
+from kwhatif.plugins.image_locality import ImageLocalityOfContainers
+from kwhatif.plugins.inter_pod_affinity import InterPodAffinityUntil135
+from kwhatif.plugins.node_declared_features import NodeDeclaredFeaturesByName
+from kwhatif.plugins.node_resources_balanced_allocation import BalanceItself
+from kwhatif.plugins.pod_topology_spread import PodTopologySpreadUntil135
+from kwhatif.release.release import find_release
+
+_NEXT = find_release(36)
+
+
+#: Until 1.35.
+NOT_OWNER = "was not created for pod {pod} (pod is not owner)"
+#: With any of these sets of gates "experimental" is chosen, else "incubating".
+_EXPERIMENTAL = ({"DRAConsumableCapacity"}, BINDING_GATES)
+
+
+def _allocator_rules(gates: Gates) -> AllocatorRules:
+    if any(needed <= gates for needed in _EXPERIMENTAL):
+        return AllocatorRules()
+    return AllocatorRules(knows_distinct=False, refuses_capacity=False)
+
+
+class DynamicResourcesUntil135(DynamicResources):
+    """In the words of 1.35 (`staging/src/k8s.io/dynamic-resource-allocation/resourceclaim/resourceclaim.go`)."""
+
+    rules: ClassVar[ClaimRules] = ClaimRules(NOT_OWNER, timeout_is_error=False, allocator=_allocator_rules)
+
+
+RELEASE = _NEXT.neighbour(
+    35,
+    replaced=[
+        replace(_NEXT.entry("NodeResourcesBalancedAllocation"), factory=BalanceItself),
+        replace(_NEXT.entry("ImageLocality"), factory=ImageLocalityOfContainers),
+        replace(_NEXT.entry("InterPodAffinity"), factory=InterPodAffinityUntil135),
+        replace(_NEXT.entry("PodTopologySpread"), factory=PodTopologySpreadUntil135),
+        replace(_NEXT.entry("DynamicResources"), factory=DynamicResourcesUntil135),
+        replace(_NEXT.entry("NodeDeclaredFeatures"), factory=NodeDeclaredFeaturesByName),
+    ],
+    removed=["TopologyPlacementGenerator", "PodGroupPodsCount"],
+)

@@ -1,0 +1,50 @@
+"""Kubernetes 1.37, as it differs from 1.36."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from kwhatif.dra.rules import AllocatorRules
+from kwhatif.framework.profile import Point
+from kwhatif.gates import Gates, default_gates
+from kwhatif.plugins.default_preemption import DefaultPreemptionSince137
+from kwhatif.plugins.dynamic_resources import DynamicResources
+from kwhatif.plugins.dynamic_resources.claims import ClaimRules
+from kwhatif.plugins.image_locality import ImageLocalityOfAll
+from kwhatif.plugins.node_name import NodeNameSince137
+from kwhatif.release.release import Release, find_release
+
+_BEFORE = find_release(36)
+
+
+def _allocator_rules(_gates: Gates) -> AllocatorRules:
+    return AllocatorRules(counts_request_by_request=True, names_devices=True)
+
+
+class DynamicResourcesSince137(DynamicResources):
+    """PostFilter says nothing of pods without claims (`dynamicresources.go`)."""
+
+    rules: ClassVar[ClaimRules] = ClaimRules(no_claims="", no_help="", allocator=_allocator_rules)
+
+
+_CHANGED = _BEFORE.neighbour(
+    37,
+    replaced=[
+        replace(_BEFORE.entry("NodeName"), factory=NodeNameSince137, points=(Point.PRE_FILTER, Point.FILTER)),
+        replace(_BEFORE.entry("ImageLocality"), factory=ImageLocalityOfAll),
+        replace(_BEFORE.entry("DynamicResources"), factory=DynamicResourcesSince137),
+        replace(_BEFORE.entry("DefaultPreemption"), factory=DefaultPreemptionSince137),
+    ],
+)
+
+
+def _in_order() -> Release:
+    """NodeName comes before NodeUnschedulable, so that it narrows the nodes first (`default_plugins.go`)."""
+    others = [entry for entry in _CHANGED.entries if entry.name != "NodeName"]
+    place = next(index for index, entry in enumerate(others) if entry.name == "NodeUnschedulable")
+    return Release(37, (*others[:place], _CHANGED.entry("NodeName"), *others[place:]), default_gates(37))
+
+
+RELEASE = _in_order()

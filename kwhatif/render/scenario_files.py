@@ -1,0 +1,64 @@
+"""Many drains or outages, each alone, for other tools: a test case each in JUnit's XML, a table in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.etree import ElementTree as ET
+
+from kwhatif.render.edits import edit_lines
+from kwhatif.render.markdown_story import story_details
+from kwhatif.render.markdown_text import cell, prose, rows_of
+from kwhatif.render.safe import safe
+from kwhatif.render.scenarios import is_harmless, scenario_cells, summary
+from kwhatif.render.xml import clean, document
+from kwhatif.report import Report
+from kwhatif.story import ScenarioRow
+
+
+def scenarios_junit(report: Report) -> str:
+    """A test case each, which fails where the scenario does harm."""
+    rows = report.scenarios
+    suite = ET.Element("testsuite", name=f"{report.command} --each")
+    lines = list(edit_lines(report))
+    properties = ET.SubElement(suite, "properties") if lines else suite
+    for line in lines:
+        ET.SubElement(properties, "property", name="edit", value=clean(safe(line)))
+    for row in rows:
+        suite.append(_case(report.command, row))
+    if report.caveats:
+        ET.SubElement(suite, "system-out").text = clean("\n".join(map(safe, report.caveats)))
+    counts = {"tests": len(rows), "failures": sum(not row.verdict.ok for row in rows), "errors": 0}
+    root = ET.Element("testsuites", name="kwhatif")
+    root.append(suite)
+    for element in (root, suite):
+        for name, number in counts.items():
+            element.set(name, str(number))
+    return document(root)
+
+
+def _case(command: str, row: ScenarioRow) -> ET.Element:
+    verdict = row.verdict
+    case = ET.Element("testcase", name=clean(safe(row.scenario)), classname=f"kwhatif.{command}")
+    if not verdict.ok:
+        failure = ET.SubElement(case, "failure", type="harm", message=clean(safe(verdict.why)))
+        lines = (
+            *(f"stays pending: {pod}" for pod in verdict.pending),
+            *(f"budget broken: {budget}" for budget in verdict.broken),
+            *(f"blocked: {each.pod}: {each.why}" for each in (row.story.blocked if row.story else ())),
+        )
+        failure.text = clean("\n".join(map(safe, lines)))
+    numbers = f"{verdict.moved} pods move, {verdict.preempted} evicted in turn, settled after {verdict.seconds:g} s"
+    ET.SubElement(case, "system-out").text = numbers
+    return case
+
+
+def scenarios_parts(report: Report) -> Iterator[str]:
+    """Markdown: a heading with the summary, a table, and the worst."""
+    yield f"### {'✅' if is_harmless(report) else '❌'} {prose(summary(report))}"
+    yield ""
+    rows = ((cell(name), may, *numbers, prose(why)) for name, may, *numbers, why in scenario_cells(report))
+    yield from rows_of(("Which", "May go", "Pods", "Pending", "In turn", "After", "Why not"), rows)
+    for row in report.scenarios:
+        if row.story is not None:
+            yield from ("", f"#### {prose(row.scenario)}")
+            yield from story_details(row.story)

@@ -1,0 +1,156 @@
+"""`kwhatif.capacity`: how many more pods fit, as a library."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Unpack
+
+from kwhatif.api import Manifests
+from kwhatif.errors import InputError, Problem
+from kwhatif.garbage import rare_garbage_collection
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.cluster import key_of
+from kwhatif.model.workload import DaemonSet
+from kwhatif.render.caveats import worded
+from kwhatif.report import Report
+from kwhatif.sources.applied import parse_template_paths, read_applied
+from kwhatif.sources.files import Given
+from kwhatif.sources.given import Source, named_inputs
+from kwhatif.sources.strict import parse_validation
+from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.capacity import CapacityQuestion, ask_capacity
+from kwhatif.whatif.filling import Part
+from kwhatif.whatif.headroom import ask_headroom
+from kwhatif.whatif.session import Session
+
+__all__ = ["capacity"]
+
+#: So many pods, or sets, are counted unless somebody asks for more; and of each kind of pods of the cluster.
+LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000
+_TIMES = re.compile(r"(\d{1,6})\*(.+)", re.DOTALL)
+
+
+class _Asked(NamedTuple):
+    parts: Sequence[Part]
+    applied: Sequence[Applied]
+    caveats: Sequence[Caveat]
+
+
+def capacity(
+    session: Session,
+    *manifests: Source,
+    limit: int | None = None,
+    target: int | None = None,
+    with_preemption: bool = False,
+    add_nodes_like: str | None = None,
+    **options: Unpack[Manifests],
+) -> Report:
+    """How many more pods of these workloads fit, where do they go, and what stops the next one?
+
+    Args:
+        session: the cluster; it stays as it is.
+        manifests: see `kwhatif.Source`; or workloads of the cluster by name: "deploy/shop/web". How many replicas they
+            ask for does not matter: their pods are counted one by one. Of several workloads, a set has one pod of each;
+            "2*web.yaml": two of it. Without any: the most common kinds of pods of the cluster, each alone.
+        limit: count so many sets at most; by default 10,000, and 1,000 without manifests.
+        target: whether so many sets fit; instead of `limit`.
+        with_preemption: also count the pods that fit by evicting others, and whom.
+        add_nodes_like: find how many nodes like this one it takes to reach the target.
+        options: how manifests are read, see `Manifests`.
+
+    Raises:
+        InputError: with every problem of the manifests; there is no such node.
+        ValueError: a number is not positive; `add_nodes_like` has no target; a template path is malformed.
+    """
+    if not isinstance(session, Session):
+        raise TypeError(
+            "capacity() takes a cluster first, as kwhatif.load(...) returns it; this is of type"
+            f" {type(session).__name__}"
+        )
+    if not manifests and (target is not None or with_preemption):
+        raise TypeError("capacity() needs a manifest, of which a number of pods could fit")
+    if min(1 if limit is None else limit, 1 if target is None else target) < 1:
+        raise ValueError("the number of pods to count is at least 1")
+    if add_nodes_like is not None and target is None:
+        raise ValueError("nodes are added to reach a target: say how many pods are to fit")
+    with rare_garbage_collection():
+        paths = parse_template_paths(options.get("template_paths", ()))
+        if not manifests:
+            return worded(ask_headroom(session, limit or LIMIT_OF_SHAPES, paths))
+        asked = _read(session, named_inputs(manifests, "manifest"), paths, options)
+        question = CapacityQuestion(
+            parts=asked.parts,
+            applied=asked.applied,
+            template_paths=paths,
+            limit=target or limit or LIMIT,
+            evicts=with_preemption,
+            target=target,
+            add_nodes_like=add_nodes_like,
+            caveats=asked.caveats,
+        )
+        return worded(ask_capacity(session, question))
+
+
+def _read(session: Session, inputs: Sequence[str], paths: Mapping[str, Sequence[str]], options: Manifests) -> _Asked:
+    """Each input by itself, as each has a number of its own.
+
+    Raises:
+        InputError: with everything that is wrong with any of them.
+    """
+    parts: list[Part] = []
+    applied: list[Applied] = []
+    caveats: list[Caveat] = []
+    problems: list[Problem] = []
+    for given in inputs:
+        times, path = _times(given)
+        try:
+            asked = read_applied(
+                [path],
+                session.cluster,
+                stdin=sys.stdin.buffer,
+                default_namespace=options.get("namespace") or session.namespace,
+                originals=session.originals.candidates if session.originals else None,
+                custom_kinds=paths,
+                validation=parse_validation(options.get("validation", "strict")),
+            )
+        except InputError as wrong:
+            problems += wrong.problems
+            continue
+        problems += asked.problems
+        applied += asked.applied
+        caveats += asked.caveats
+        parts += [Part(each, times) for each in asked.applied if each.is_workload]
+        if times == 0:
+            problems.append(Problem(given, "no pods of it are asked for", hint="write 1* or more"))
+    problems += _not_countable(parts)
+    if not (problems or parts):
+        problems.append(Problem(", ".join(inputs), "holds no workload", hint="give a Pod, Deployment, Job, …"))
+    if problems:
+        raise InputError(problems)
+    return _Asked(parts, applied, caveats)
+
+
+def _times(given: str) -> tuple[int, str]:
+    """How many of it are in a set: `2*web.yaml`, unless there is a file of that name."""
+    found = None if isinstance(given, Given) or os.path.lexists(given) else _TIMES.fullmatch(given)
+    return (int(found[1]), found[2]) if found else (1, given)
+
+
+def _not_countable(parts: Sequence[Part]) -> Iterator[Problem]:
+    seen: set[tuple[type, str]] = set()
+    for applied, _ in parts:
+        obj = applied.object
+        where = applied.source.file + (f", line {applied.source.line}" if applied.source.line else "")
+        mark = type(obj), key_of(obj)
+        if isinstance(obj, DaemonSet):
+            yield Problem(
+                where, f"{applied.source.object} has one pod on each node: there are no more of them to count"
+            )
+        elif obj.metadata.name and mark in seen:
+            yield Problem(
+                where, f"{applied.source.object} is given twice", hint="write 2*FILE for two pods in each set"
+            )
+        seen.add(mark)

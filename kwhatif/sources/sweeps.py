@@ -1,0 +1,113 @@
+"""The file of `--resume`: what a sweep has found so far, so that one that was cut goes on where it was.
+
+One JSON object a line: first what was asked of which cluster, then an outcome each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+import msgspec
+
+from kwhatif._version import __version__
+from kwhatif.errors import InputError, Problem
+from kwhatif.model.cluster import KubernetesObject
+from kwhatif.sweep.scenario import Outcome, Player, Question
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+class _Head(msgspec.Struct, frozen=True):
+    """What the outcomes are about."""
+
+    kwhatif: str
+    question: Question
+    #: Of the cluster, how long things take, and the scheduler's configuration.
+    digest: str
+
+
+class SweepFile:
+    """Outcomes by the names of their scenarios; new ones are written at once."""
+
+    def __init__(self, path: str, player: Player) -> None:
+        """Read what there is.
+
+        Raises:
+            InputError: the file is of something else, or cannot be read or written.
+        """
+        self._path = Path(path)
+        self.outcomes: dict[str, Outcome] = {}
+        head = _Head(__version__, player.question, _digest(player))
+        try:
+            lines = self._path.read_bytes().splitlines(keepends=True) if self._path.exists() else []
+            self._file: IO[bytes] = self._path.open("ab")
+        except OSError as wrong:
+            raise InputError([Problem("--resume", f"{path}: {wrong.strerror}")]) from wrong
+        if lines:
+            self._check(lines[0], head)
+        else:
+            self._write(head)
+        whole = [line for line in lines[1:] if line.endswith(b"\n")]
+        for number, line in enumerate(whole, 2):
+            outcome = self._outcome(number, line)
+            self.outcomes[outcome.row.scenario] = outcome
+        if len(whole) < len(lines) - 1:  # it was cut in the middle of a line
+            self._file.truncate(sum(map(len, (lines[0], *whole))))
+
+    def _check(self, line: bytes, head: _Head) -> None:
+        try:
+            found = msgspec.json.decode(line, type=_Head)
+        except msgspec.MsgspecError as wrong:
+            raise self._refused("is not a file that --resume has written", "name a file that is not there") from wrong
+        if found != head:
+            is_old = found.kwhatif != head.kwhatif
+            what = "of another release" if is_old else "about another cluster, or another question"
+            raise self._refused(f"is {what}", "name another file, or remove this one")
+
+    def _outcome(self, number: int, line: bytes) -> Outcome:
+        try:
+            return msgspec.json.decode(line, type=Outcome)
+        except msgspec.MsgspecError as wrong:
+            raise self._refused(f"line {number}: {wrong}", "name another file, or remove this one") from wrong
+
+    def _refused(self, message: str, hint: str) -> InputError:
+        self._file.close()
+        return InputError([Problem("--resume", f"{self._path}: {message}", hint=hint)])
+
+    def add(self, outcome: Outcome) -> None:
+        """One more is done."""
+        self.outcomes[outcome.row.scenario] = outcome
+        self._write(outcome)
+
+    def _write(self, line: object) -> None:
+        self._file.write(msgspec.json.encode(line) + b"\n")
+        self._file.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+
+def _digest(player: Player) -> str:
+    """Another one for every other cluster, configuration of the scheduler, or set of times."""
+    session, digest = player.session, sha256()
+    encoder = msgspec.msgpack.Encoder(enc_hook=repr, order="deterministic")
+    digest.update(encoder.encode(player.parameters))
+    for name, profile in session.profiles.items():
+        plugins = [(plugin.name, vars(plugin)) for plugin in profile.plugins]
+        digest.update(_ADDRESS.sub("", repr((name, plugins, profile.weights))).encode())
+    cluster = session.cluster
+    for kind in sorted(cluster.counts(), key=lambda kind: kind.__name__):
+        objects: Mapping[str, KubernetesObject] = cluster.all(kind)
+        for key, obj in objects.items():
+            digest.update(encoder.encode((kind.__name__, key, obj)))
+    return digest.hexdigest()

@@ -1,0 +1,83 @@
+"""Players on a Dask cluster (`pip install kwhatif[dask]`): each worker gets the cluster once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from typing import Any
+
+from kwhatif.errors import InputError, Problem, WorkersLost
+from kwhatif.sweep.scenario import Outcome, Player, Scenario, blocks
+
+#: Seconds until a scheduler that does not answer is given up.
+_PATIENCE = "10s"
+#: A block with which so many workers were lost is given to nobody else.
+_TRIES = 3
+#: So many blocks for each worker: one that is slower, or comes later, gets fewer.
+_FEWEST = 4
+
+
+def play_on_dask(player: Player, scenarios: Sequence[Scenario], address: str) -> Iterator[Outcome]:
+    """Play them on the workers of that scheduler; the outcomes come as they are found.
+
+    What a lost worker was at others do. Whoever stops asking for more leaves nothing behind.
+
+    Raises:
+        InputError: Dask is not installed, or there is no scheduler of that address, or it has no workers.
+        WorkersLost: workers are lost at the same scenarios again and again.
+    """
+    try:
+        from distributed import Client
+    except ImportError as missing:
+        why = Problem("--dask", "Dask is not installed", hint="pip install kwhatif[dask]")
+        raise InputError([why]) from missing
+    try:
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as wrong:
+        why = Problem("--dask", f"no scheduler answers at {address}", hint="an address is like tcp://10.0.0.1:8786")
+        raise InputError([why]) from wrong
+    with client, client.as_current():
+        workers = len(client.scheduler_info(n_workers=-1)["workers"])
+        if not workers:
+            raise InputError([Problem("--dask", f"the scheduler at {address} has no workers", hint="start some")])
+        yield from _Work(client, player).outcomes([list(block) for block in blocks(scenarios, max(workers, _FEWEST))])
+
+
+class _Work:
+    """What was handed out, and to whom it is to be handed out again."""
+
+    def __init__(self, client: Any, player: Player) -> None:
+        self._client = client
+        self._player = player
+        self._there: Any = None
+        self._lost: dict[str, int] = {}
+
+    def outcomes(self, left: list[list[Scenario]]) -> Iterator[Outcome]:
+        """Until all blocks are done."""
+        from distributed import KilledWorker, as_completed
+
+        while left:
+            self._there = self._client.scatter(self._player, broadcast=True, hash=False)
+            tasks = {self._client.submit(_play, self._there, block, pure=False): block for block in left}
+            left = []
+            for task in as_completed(list(tasks)):
+                try:
+                    found: list[Outcome] = task.result()
+                except (CancelledError, KilledWorker):  # lost with a worker, though it may have been done
+                    left.append(self._again(tasks[task]))
+                    continue
+                yield from found
+                task.release()
+            self._there.release()
+
+    def _again(self, block: list[Scenario]) -> list[Scenario]:
+        first = block[0].name
+        self._lost[first] = self._lost.get(first, 0) + 1
+        if self._lost[first] >= _TRIES:
+            raise WorkersLost(f"workers of --dask were lost {_TRIES} times at {first}; have they enough memory?")
+        return block
+
+
+def _play(player: Player, block: list[Scenario]) -> list[Outcome]:
+    """What a worker does with a block."""
+    return [player.play(scenario) for scenario in block]

@@ -1,0 +1,165 @@
+"""Players side by side: processes that share the cluster's memory where there is `fork`, or else load it once each."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+
+from kwhatif.errors import WorkersLost
+from kwhatif.sweep.scenario import Outcome, Player, Scenario, blocks
+
+#: A cluster of so many pods, times so many scenarios, takes a second or two: more than it takes to start processes.
+_WORTHWHILE = 100_000
+#: How often, in seconds, a worker looks whether there is still somebody to work for.
+_LOOK = 2.0
+#: A scenario with which so many workers have ended is played by nobody else.
+_TRIES = 2
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def default_jobs(player: Player, scenarios: int) -> int:
+    """How many processes are worth while."""
+    if scenarios * len(player.session.snapshot.pods) < _WORTHWHILE:
+        return 1
+    return max(1, min(available_cores(), scenarios))
+
+
+def play_here(player: Player, scenarios: Sequence[Scenario]) -> Iterator[Outcome]:
+    """Play them in this process."""
+    return map(player.play, scenarios)
+
+
+def play_in_processes(player: Player, scenarios: Sequence[Scenario], jobs: int, method: str = "") -> Iterator[Outcome]:
+    """Play them in so many processes; the outcomes come as they are found.
+
+    Whoever stops asking for more, or is interrupted, leaves no process behind.
+
+    Args:
+        player: it settles here first where processes share its memory.
+        scenarios: in an order in which neighbours have much in common.
+        jobs: how many processes.
+        method: how they are started: "fork" or "spawn"; "": as is best here.
+
+    Raises:
+        WorkersLost: processes come to their end, and not by themselves.
+    """
+    method = method or ("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
+    context = multiprocessing.get_context(method)
+    if method == "fork":
+        assert player.base is not None, "it settles before it is shared"
+        gc.collect()
+        gc.freeze()  # nobody looks for garbage in what is shared: that would copy it
+    team = _Team(context, player, [list(block) for block in blocks(scenarios, jobs)])
+    try:
+        for _ in range(min(jobs, len(team.left))):
+            team.hire()
+        yield from team.outcomes()
+    finally:
+        team.dismiss()
+        if method == "fork":
+            gc.unfreeze()
+
+
+class _Team:
+    """The workers, and what each is at."""
+
+    def __init__(self, context: BaseContext, player: Player, left: list[list[Scenario]]) -> None:
+        self._context = context
+        self._player = player
+        #: Blocks that nobody is at, the next one last.
+        self.left = left[::-1]
+        self._working: dict[Connection, tuple[BaseProcess, list[Scenario]]] = {}
+        self._lost: dict[str, int] = {}
+
+    def hire(self) -> None:
+        """One more worker, with a block to begin with."""
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=_work, args=(theirs, self._player, os.getpid()), daemon=True)  # type: ignore[attr-defined]
+        process.start()
+        theirs.close()
+        self._give(ours, process)
+
+    def _give(self, worker: Connection, process: BaseProcess) -> None:
+        block = self.left.pop() if self.left else []
+        self._working[worker] = process, block
+        with suppress(OSError):  # it has ended: `outcomes` will see that
+            worker.send([(scenario.name, scenario.nodes) for scenario in block])
+        if not block:
+            del self._working[worker]
+            process.join()
+            worker.close()
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Until all blocks are done; those of a worker that has ended are done by another."""
+        while self._working:
+            for worker in wait(list(self._working)):
+                assert isinstance(worker, Connection)
+                process, block = self._working[worker]
+                try:
+                    outcome = worker.recv()
+                except (EOFError, OSError):
+                    self._replace(worker, process, block)
+                    continue
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                yield outcome
+                block.pop(0)
+                if not block:
+                    self._give(worker, process)
+
+    def _replace(self, worker: Connection, process: BaseProcess, block: list[Scenario]) -> None:
+        del self._working[worker]
+        worker.close()
+        process.join()
+        first = block[0].name
+        self._lost[first] = self._lost.get(first, 0) + 1
+        if self._lost[first] >= _TRIES:
+            raise WorkersLost(f"a process of --jobs has ended {_TRIES} times at {first}; is there enough memory?")
+        self.left.append(block)
+        self.hire()
+
+    def dismiss(self) -> None:
+        """Nobody works any more."""
+        for process, _ in self._working.values():
+            process.terminate()
+        for worker, (process, _) in self._working.items():
+            process.join()
+            worker.close()
+        self._working.clear()
+
+
+def _work(orders: Connection, player: Player, parent: int) -> None:
+    """What a worker does: block after block, until there is none, or nobody to work for."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who interrupts the parent has it end its workers
+    try:
+        while block := _next_block(orders, parent):
+            for name, nodes in block:
+                orders.send(player.play(Scenario(name, nodes)))
+    except OSError:
+        return
+    except Exception as failure:  # noqa: BLE001 - it is raised where it is waited for
+        orders.send(failure)
+
+
+def _next_block(orders: Connection, parent: int) -> list[tuple[str, tuple[str, ...]]]:
+    while not orders.poll(_LOOK):
+        if os.getppid() != parent:
+            return []
+    try:
+        found: list[tuple[str, tuple[str, ...]]] = orders.recv()
+    except EOFError:
+        return []
+    return found

@@ -1,0 +1,100 @@
+"""The answers to one question about many nodes, or groups of nodes, each alone: which of them may go?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.errors import InputError, Problem
+from kwhatif.model.caveat import Caveat, OwnersSilent
+from kwhatif.model.node import Node
+from kwhatif.report import Report
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.story import ScenarioRow
+from kwhatif.sweep.scenario import Drains, Outages, Outcome, Player, Question, Scenario, together
+from kwhatif.whatif.drain import Drained, with_remedies
+from kwhatif.whatif.session import Session
+
+#: So many that do harm are explained, the worst first.
+_EXPLAINED = 2
+#: Plays scenarios; the outcomes come in any order.
+Runner = Callable[[Player, Sequence[Scenario]], Iterable[Outcome]]
+
+
+def drain_each(session: Session, nodes: Sequence[str], question: Drains, parameters: Parameters, run: Runner) -> Report:
+    """Drain each of the nodes alone."""
+    return _sweep(session, [Scenario(name, (name,)) for name in nodes], question, parameters, run)
+
+
+def outage_each(session: Session, key: str, question: Outages, parameters: Parameters, run: Runner) -> Report:
+    """Let all nodes fail that have one value of the label, for each value alone.
+
+    Raises:
+        InputError: no node has the label.
+    """
+    scenarios = groups_of(session, key)
+    if not scenarios:
+        raise InputError([Problem("--each", f"no node has the label {key}")])
+    return _sweep(session, scenarios, question, parameters, run)
+
+
+def groups_of(session: Session, key: str) -> list[Scenario]:
+    """For each value of the label the nodes that have it."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for name, node in session.cluster.all(Node).items():
+        value = node.metadata.labels.get(key)
+        if value is not None:
+            groups[value] = (*groups.get(value, ()), name)
+    return [Scenario(value, names) for value, names in groups.items()]
+
+
+def _sweep(
+    session: Session, scenarios: Sequence[Scenario], question: Question, parameters: Parameters, run: Runner
+) -> Report:
+    """The worst first; each scenario starts from the same settled cluster."""
+    player = Player(session, parameters, question)
+    outcomes = sorted(run(player, together(session, scenarios)), key=lambda outcome: trouble(outcome.row))
+    rows = [outcome.row for outcome in outcomes]
+    explained, left_out = _explained(player, rows)
+    command = "drain" if isinstance(question, Drains) else "outage"
+    found = (*player.base.caveats(player.base.engine), *left_out)
+    ends = (caveat for outcome in outcomes for caveat in outcome.caveats)
+    report = session.report(command, (), _in_one([*found, *ends]))
+    return replace(report, scenarios=(*explained, *rows[len(explained) :]))
+
+
+def trouble(row: ScenarioRow) -> tuple[object, ...]:
+    """The worst is the least: pods that stay pending, the most important ones first, broken budgets, evictions."""
+    verdict = row.verdict
+    highest = float("-inf") if verdict.priority is None else verdict.priority
+    harm = -len(verdict.pending), -len(verdict.broken), -verdict.preempted, -verdict.seconds
+    return verdict.ok, -verdict.critical, -highest, *harm, row.scenario
+
+
+def _explained(player: Player, rows: Sequence[ScenarioRow]) -> tuple[list[ScenarioRow], list[Caveat]]:
+    """The worst ones with their stories, and what these leave out."""
+    found: list[ScenarioRow] = []
+    caveats: list[Caveat] = []
+    for row in rows[:_EXPLAINED]:
+        if row.verdict.ok:
+            break
+        played = player.played(row.verdict.nodes)
+        story = played.story(tuple(with_remedies(played))) if isinstance(played, Drained) else played.story()
+        found.append(replace(row, story=story))
+        caveats += [caveat for caveat in played.caveats() if not isinstance(caveat, OwnersSilent)]
+    return found, caveats
+
+
+def _in_one(caveats: Iterable[Caveat]) -> Iterator[Caveat]:
+    """Those about silent owners are one about all of them."""
+    owners: dict[str, None] = {}
+    count = 0
+    for caveat in caveats:
+        if isinstance(caveat, OwnersSilent):
+            owners.update(dict.fromkeys(caveat.owners))
+            count += caveat.count
+        else:
+            yield caveat
+    if owners:
+        yield OwnersSilent(owners=tuple(sorted(owners)), count=count)

@@ -1,0 +1,134 @@
+"""Scenarios: drains or outages of the same cluster, each alone, and who plays them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from kwhatif.controllers.drain_filters import DrainOptions
+from kwhatif.edits.selection import selector_of
+from kwhatif.matching.labels import EVERYTHING
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.meta import controller_of
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.story import ScenarioRow
+from kwhatif.whatif.drain import Drained
+from kwhatif.whatif.outage import Lost
+from kwhatif.whatif.played import SettledCluster
+from kwhatif.whatif.session import Session
+from kwhatif.whatif.story_caveats import caveats_of_end
+
+
+class Drains(msgspec.Struct, frozen=True, tag="drain"):
+    """Can the nodes be drained?"""
+
+    ignore_daemonsets: bool = False
+    delete_emptydir_data: bool = False
+    force: bool = False
+    disable_eviction: bool = False
+    grace_period: float | None = None
+    timeout: float = 0.0
+    skip_wait_for_delete_timeout: int = 0
+    #: As it is given; "" for all pods.
+    pod_selector: str = ""
+
+    def options(self) -> DrainOptions:
+        """The flags of the command.
+
+        Raises:
+            Wrong: the selector is not one.
+        """
+        selector = selector_of(self.pod_selector) if self.pod_selector else EVERYTHING
+        return DrainOptions(**{**msgspec.structs.asdict(self), "pod_selector": selector})
+
+
+class Outages(msgspec.Struct, frozen=True, tag="outage"):
+    """May the nodes fail?"""
+
+    #: Whether the Node objects go; else their kubelets fall silent.
+    deleted: bool = False
+
+
+Question = Drains | Outages
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """What it is called, and the nodes that it is about."""
+
+    name: str
+    nodes: tuple[str, ...]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What became of one scenario, and what that leaves out."""
+
+    row: ScenarioRow
+    caveats: tuple[Caveat, ...] = ()
+
+
+class Player:
+    """Plays scenarios of one cluster, one at a time. Elsewhere it lets the cluster settle again."""
+
+    def __init__(self, session: Session, parameters: Parameters, question: Question) -> None:
+        self.session = session
+        self.parameters = parameters
+        self.question = question
+        self._base: SettledCluster | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def base(self) -> SettledCluster:
+        """Where all scenarios start."""
+        if self._base is None:
+            self._base = SettledCluster(self.session, self.parameters)
+        return self._base
+
+    def played(self, nodes: tuple[str, ...]) -> Drained | Lost:
+        """The whole simulation of a scenario."""
+        if isinstance(self.question, Drains):
+            return Drained(self.base, nodes, self.question.options())
+        return Lost(self.base, nodes, deleted=self.question.deleted)
+
+    def play(self, scenario: Scenario) -> Outcome:
+        """What becomes of the scenario."""
+        with self._lock:
+            played = self.played(scenario.nodes)
+            row = ScenarioRow(scenario=scenario.name, verdict=played.verdict())
+            return Outcome(row, tuple(caveats_of_end(played.engine)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What others need; the rest they find out themselves."""
+        return {"session": self.session, "parameters": self.parameters, "question": self.question}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+
+def together(session: Session, scenarios: Iterable[Scenario]) -> list[Scenario]:
+    """The scenarios in an order in which those of the same workloads follow one another.
+
+    What was found out for a workload's pods serves the next scenario, and is forgotten sooner or later.
+    """
+
+    def workloads(scenario: Scenario) -> list[tuple[str, str]]:
+        state = session.snapshot
+        found: dict[tuple[str, str], None] = {}
+        for name in scenario.nodes:
+            node = state.node(name)
+            for pod in node.pods if node is not None else ():
+                owner = controller_of(pod.pod.metadata)
+                if owner is not None and owner.kind != "DaemonSet":
+                    found[pod.namespace, owner.name] = None
+        return sorted(found)
+
+    return sorted(scenarios, key=lambda scenario: (workloads(scenario), scenario.name))
+
+
+def blocks(scenarios: Sequence[Scenario], workers: int) -> Iterator[Sequence[Scenario]]:
+    """The scenarios in pieces, small enough for all workers to be done at about the same time."""
+    size = max(1, min(32, len(scenarios) // (8 * workers)))
+    for start in range(0, len(scenarios), size):
+        yield scenarios[start : start + size]

@@ -1,0 +1,168 @@
+"""Pods that are in the way: those that may be, and what gets rid of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kwhatif.edits.edit import DeleteObjects, Reference, Scale
+from kwhatif.framework.evidence import (
+    DeviceShortage,
+    Evidence,
+    ExistingAntiAffinity,
+    InsufficientResource,
+    PodAntiAffinityMatched,
+    PortConflict,
+    SpreadSkew,
+    VolumeConflict,
+    VolumeLimit,
+)
+from kwhatif.matching.requests import PODS
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.kinds import RESOURCES
+from kwhatif.model.meta import controller_of
+from kwhatif.model.pod import Pod
+from kwhatif.model.workload import Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.preemption.budgets import Budgets
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from kwhatif.whatif.advise.change import COSTS, Amount, Change
+
+Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet | Job
+_SCALABLE: tuple[type[Scalable], ...] = (Deployment, ReplicaSet, ReplicationController, StatefulSet, Job)
+#: Pods of these go where their node goes: nobody deletes them to make room.
+_STAY = ("DaemonSet", "Node")
+_SYSTEM = "kube-system"
+
+
+def suspects(evidence: Evidence | None, node: NodeInfo, pod: PodInfo, state: State) -> Sequence[PodInfo]:
+    """The pods of which one or more may be why the pod does not fit; each may turn out to have no part in it."""
+    match evidence:
+        case InsufficientResource() | PortConflict() | VolumeLimit() | DeviceShortage():
+            found: Iterable[PodInfo] = (*node.pods, *state.nominated.get(node.name, ()))
+        case PodAntiAffinityMatched() | ExistingAntiAffinity() | SpreadSkew():
+            found = _in_domain(evidence.topology_key, node, state)
+        case VolumeConflict():
+            found = _users(evidence, pod, state)
+        case _:
+            return ()
+    return [other for other in found if other.key != pod.key and _may_go(other.pod)]
+
+
+def _in_domain(key: str, node: NodeInfo, state: State) -> Iterator[PodInfo]:
+    value = node.labels.get(key)
+    for other in state.nodes:
+        if value is not None and other.labels.get(key) == value:
+            yield from other.pods
+
+
+def _users(evidence: VolumeConflict, pod: PodInfo, state: State) -> Iterator[PodInfo]:
+    """The pods that the evidence names, and those that share a claim."""
+    for other in state.pods.values():
+        is_named = other.key in evidence.detail.split()
+        shares = other.namespace == pod.namespace and not set(other.claim_names).isdisjoint(pod.claim_names)
+        if is_named or (shares and other.pod.spec.node_name):
+            yield other
+
+
+def _may_go(pod: Pod) -> bool:
+    owner = controller_of(pod.metadata)
+    return (owner is None or owner.kind not in _STAY) and pod.metadata.annotations.mirror is None
+
+
+def least_important(pods: Iterable[PodInfo], pod: PodInfo, evidence: Evidence | None, state: State) -> list[PodInfo]:
+    """In the order in which one would let them go: dying ones, less important ones, those that free just enough."""
+    budgets = Budgets(state.cluster)
+    lack = 0
+    if isinstance(evidence, InsufficientResource):
+        lack = evidence.requested - (evidence.allocatable - evidence.used)
+
+    def rank(other: PodInfo) -> tuple[object, ...]:
+        frees = _frees(other, evidence)
+        split = budgets.split([other])
+        return (
+            not other.terminating,
+            other.priority >= pod.priority and other.namespace == _SYSTEM,
+            bool(lack) and frees < lack,
+            bool(split.violating),
+            other.priority,
+            frees if frees >= lack else -frees,
+            other.key,
+        )
+
+    return sorted(pods, key=rank)
+
+
+def may_be_enough(pod: PodInfo, evidence: Evidence | None) -> bool:
+    """Whether the pod alone may be why the evidence holds: it has as much of a resource as is short."""
+    if not isinstance(evidence, InsufficientResource):
+        return True
+    return _frees(pod, evidence) >= evidence.requested - (evidence.allocatable - evidence.used)
+
+
+def _frees(pod: PodInfo, evidence: Evidence | None) -> int:
+    if not isinstance(evidence, InsufficientResource):
+        return 0
+    return 1 if evidence.resource == PODS else pod.resources.requested.of(evidence.resource)
+
+
+def owner_of_pod(pod: Pod, cluster: Cluster) -> Scalable | None:
+    """The workload at the top that has so many pods as somebody says; None: nothing is known of one."""
+    owner, namespace = controller_of(pod.metadata), pod.metadata.namespace
+    found: Scalable | None = None
+    while owner is not None:
+        kind = next((kind for kind in _SCALABLE if kind.__name__ == owner.kind), None)
+        above: Scalable | None = None if kind is None else cluster.get(kind, f"{namespace}/{owner.name}")
+        if above is None:
+            return found
+        found, owner = above, controller_of(above.metadata)
+    return found
+
+
+def replicas_of(workload: Scalable) -> int:
+    """How many pods it is to have; of a Job, at once."""
+    count = workload.spec.parallelism if isinstance(workload, Job) else workload.spec.replicas
+    return 1 if count is None else count
+
+
+def scale_down(workload: Scalable, by: int = 1) -> Change:
+    """So many pods less."""
+    kind, key, now = type(workload).__name__, key_of(workload), replicas_of(workload)
+    name, count = f"{kind.lower()}/{key}", now - by
+    reference = Reference(name, RESOURCES[type(workload)], workload.metadata.name, workload.metadata.namespace)
+    return Change(
+        kind="scale-down",
+        by="cluster",
+        target=f"{kind} {key}",
+        before=str(now),
+        after=str(count),
+        count=by,
+        cost=COSTS["scale-down"] + 10 * by + 30 * (not count) + _extra(workload.metadata.namespace),
+        edits=(Scale(text=f"scale {name}={count}", targets=((reference, count),)),),
+        amount=Amount(by, now, 1, lambda more: scale_down(workload, more)),
+    )
+
+
+def delete_pods(pods: Sequence[Pod], preemptor: PodInfo, *, moved_to: str = "") -> Change:
+    """Without these pods, by their end, by hand, or to a place where their controllers' new ones go."""
+    keys = sorted(map(key_of, pods))
+    kind = "wait" if all(pod.metadata.deletion_timestamp for pod in pods) else "move-pod" if moved_to else "delete-pod"
+    references = tuple(
+        Reference(f"pod/{key}", RESOURCES[Pod], key.partition("/")[2], key.partition("/")[0]) for key in keys
+    )
+    above = any((pod.spec.priority or 0) >= preemptor.priority for pod in pods)
+    extra = 0 if kind == "wait" else sum(_extra(pod.metadata.namespace) for pod in pods) + 20 * above
+    return Change(
+        kind=kind,  # type: ignore[arg-type] # one of these three
+        by="waiting" if kind == "wait" else "cluster",
+        target=", ".join(keys),
+        after=moved_to,
+        count=len(keys),
+        cost=COSTS[kind] + 10 * (len(keys) - 1) + extra,  # type: ignore[index]
+        edits=(DeleteObjects(text=f"delete {' '.join(f'pod/{key}' for key in keys)}", objects=references),),
+    )
+
+
+def _extra(namespace: str) -> int:
+    """Nobody takes pods of the system away lightly."""
+    return 60 if namespace == _SYSTEM else 0

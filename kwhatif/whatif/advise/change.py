@@ -1,0 +1,107 @@
+"""`Change`: one thing that somebody could do for a pod, in its manifest or in the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kwhatif.edits.edit import Edit
+from kwhatif.report import AdviceBy, AdviceKind
+
+#: The spec of a pod as plain data, in the API's names.
+Spec = dict[str, Any]
+#: What a change makes of it, in place.
+Revise = Callable[[Spec], None]
+
+#: What each kind of change costs, roughly: how sure one can be that nobody minds. The least comes first.
+COSTS: dict[AdviceKind, int] = {
+    "wait": 10,
+    "node-ready": 20,
+    "claim-bound": 20,
+    "other-name": 20,
+    "drop-gates": 25,
+    "widen-skew": 25,
+    "tolerate": 30,
+    "request-less": 30,
+    "soften-spread": 35,
+    "soften-pod-affinity": 35,
+    "soften-anti-affinity": 35,
+    "change-selector": 35,
+    "widen-node-affinity": 35,
+    "soften-node-affinity": 40,
+    "drop-selector": 40,
+    "drop-node-name": 40,
+    "scheduler-name": 40,
+    "uncordon": 40,
+    "change-host-port": 45,
+    "drop-host-port": 50,
+    "move-pod": 50,
+    "label-node": 50,
+    "raise-quota": 50,
+    "bind-claim": 50,
+    "create-claim": 50,
+    "create-namespace": 50,
+    "scale-down": 55,
+    "untaint": 60,
+    "preemption-policy": 65,
+    "delete-pod": 65,
+    "priority-class": 70,
+    "add-nodes": 90,
+}
+
+
+class Amount(NamedTuple):
+    """How much of a change there is: it is made larger until it helps, and smaller while it still does."""
+
+    value: int
+    #: More than this makes no sense.
+    most: int
+    #: The smallest step that is worth saying.
+    step: int
+    #: The same change with another amount.
+    at: Callable[[int], Change]
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """One change. Either `revise` changes the spec of the pod, or `edits` the cluster."""
+
+    kind: AdviceKind
+    by: AdviceBy
+    #: What is changed: a node, a pod, a workload, a constraint, as `namespace/name` where it has a namespace.
+    target: str = ""
+    #: The resource, label, taint or topology key that it is about.
+    about: str = ""
+    before: str = ""
+    after: str = ""
+    count: int = 0
+    cost: int
+    revise: Revise | None = None
+    edits: tuple[Edit, ...] = ()
+    #: The edits in the form of YAML, where they have no form on one line.
+    data: tuple[dict[str, Any], ...] = ()
+    amount: Amount | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """Changes of one key do the same."""
+        return self.kind, self.target, self.about, self.before, self.after
+
+
+class Advice(NamedTuple):
+    """Changes that help together, and what is known about them."""
+
+    changes: tuple[Change, ...]
+    #: The node that they were made for.
+    node: str = ""
+
+    @property
+    def cost(self) -> int:
+        """The lower, the better; two changes cost more than both alone."""
+        return sum(change.cost for change in self.changes) + 20 * (len(self.changes) - 1)
+
+    @property
+    def sort(self) -> tuple[str, ...]:
+        """Advice of one sort differs only in what it is about: the cheapest of a sort is enough."""
+        return tuple(sorted(f"{change.kind} {change.about}".strip() for change in self.changes))

@@ -1,0 +1,95 @@
+"""Requests cut down: the same pod, asking for less of one resource."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
+from kwhatif.model.quantity import ceil_to_milli, milli_value, parse_quantity, value
+from kwhatif.whatif.advise.change import COSTS, Amount, Change, Revise, Spec
+
+_KI, _MI = 1 << 10, 1 << 20
+
+
+def request_less(resource: str, requested: int, cut: int) -> Change:
+    """Ask for `cut` less of a resource, of which the whole pod asks for `requested` (milli-cpu, bytes, units)."""
+    left = requested - cut
+    step = _MI if resource in (MEMORY, EPHEMERAL_STORAGE) and requested > 64 * _MI else 1
+    return Change(
+        kind="request-less",
+        by="manifest",
+        about=resource,
+        before=text_of(resource, requested),
+        after=text_of(resource, left),
+        # A small cut costs little, to ask for next to nothing a lot.
+        cost=COSTS["request-less"] + 60 * cut // max(requested, 1),
+        revise=_limited_to(resource, left),
+        amount=Amount(cut, requested - 1, step, lambda more: request_less(resource, requested, more)),
+    )
+
+
+def text_of(resource: str, units: int) -> str:
+    """The amount as a quantity, exactly: `300m`, `1536Mi`, `2`."""
+    if resource == CPU:
+        return f"{units}m" if units % 1000 else str(units // 1000)
+    if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX):
+        for suffix, unit in (("Gi", 1 << 30), ("Mi", _MI), ("Ki", _KI)):
+            if units and units % unit == 0:
+                return f"{units // unit}{suffix}"
+    return str(units)
+
+
+def units_of(resource: str, text: Any) -> int:
+    """A quantity in the scheduler's units, as `kwhatif.matching.requests` counts them."""
+    nanos = ceil_to_milli(parse_quantity(text))
+    return milli_value(nanos) if resource == CPU else value(nanos)
+
+
+def _limited_to(resource: str, most: int) -> Revise:
+    """Has the pod ask for no more in all: the container that asks for most gives way first."""
+
+    def revise(spec: Spec) -> None:
+        overhead = units_of(resource, (spec.get("overhead") or {}).get(resource, 0))
+        room = max(most - overhead, 0)
+        whole = spec.get("resources")
+        if whole and resource in (whole.get("requests") or {}):
+            _set(whole, resource, min(_asked(whole, resource), room))
+        sidecars = [each for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"]
+        _share([*(spec.get("containers") or ()), *sidecars], resource, room)
+        beside = 0
+        for container in spec.get("initContainers") or ():
+            if container.get("restartPolicy") == "Always":
+                beside += _of(container, resource)
+            elif _of(container, resource) + beside > room:
+                _set(container.setdefault("resources", {}), resource, max(room - beside, 0))
+
+    return revise
+
+
+def _share(containers: list[dict[str, Any]], resource: str, room: int) -> None:
+    """Cut down the largest, again and again, until all fit into the room together."""
+    for _ in range(len(containers) + 1):
+        over = sum(_of(each, resource) for each in containers) - room
+        if over <= 0:
+            return
+        largest = max(containers, key=lambda each: _of(each, resource))
+        _set(largest.setdefault("resources", {}), resource, max(_of(largest, resource) - over, 0))
+
+
+def _of(container: dict[str, Any], resource: str) -> int:
+    return _asked(container.get("resources") or {}, resource)
+
+
+def _asked(resources: dict[str, Any], resource: str) -> int:
+    """What is requested; without a request, the limit is."""
+    requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+    return units_of(resource, requests.get(resource, limits.get(resource, 0)))
+
+
+def _set(resources: dict[str, Any], resource: str, units: int) -> None:
+    text = text_of(resource, units)
+    resources.setdefault("requests", {})[resource] = text
+    limits = resources.get("limits") or {}
+    # Extended resources and huge pages cannot be overcommitted: request and limit are equal.
+    if resource in limits and ("/" in resource or resource.startswith(HUGEPAGES_PREFIX)):
+        limits[resource] = text

@@ -1,0 +1,305 @@
+"""Releases: their defaults are upstream's, and their rules differ where upstream's do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwhatif.admission.dropped import without_disabled
+from kwhatif.framework.attempt import attempt
+from kwhatif.framework.events import EventResource
+from kwhatif.framework.hints import QueueingHint
+from kwhatif.framework.plugin import NodeScorer
+from kwhatif.framework.profile import Point
+from kwhatif.framework.status import Code, Status
+from kwhatif.gates import KNOWN, default_gates
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta
+from kwhatif.model.pod import ResourceRequirements
+from kwhatif.model.storage import (
+    CSIDriver,
+    CSIDriverSpec,
+    CSINode,
+    CSINodeDriver,
+    CSINodeSpec,
+    CSIStorageCapacity,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    StorageClass,
+)
+from kwhatif.model.volume import ImageVolume
+from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
+from kwhatif.release.changes import changes
+from kwhatif.sources.release import gates_of
+from kwhatif.state.state import State
+from tests.builders import PodBuilder, affinity_term, node, pod, snapshot
+from tests.devices import asking, claim, device, device_class, request, slice_
+
+MB = 1024 * 1024
+DRIVER = "csi.example.com"
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_the_gates_that_rules_ask_about_have_upstreams_defaults(minor: int) -> None:
+    upstream = gates_of(f"1.{minor}")
+    assert {gate: gate in default_gates(minor) for gate in KNOWN} == {
+        gate: gate in upstream and upstream[gate].default for gate in KNOWN
+    }
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_a_release_is_found_by_its_minor_version(minor: int) -> None:
+    release = find_release(minor)
+    assert release.minor == minor
+    assert release.version == f"1.{minor}"
+    assert release is find_release(minor)
+    assert release.default_profile().gates == release.gates
+
+
+def test_versions_that_are_not_modelled_have_a_nearest_one() -> None:
+    assert nearest_minor(20) == MINORS[-1]
+    assert nearest_minor(99) == NEWEST
+    assert [nearest_minor(minor) for minor in MINORS] == list(MINORS)
+
+
+def filters(release: Release) -> list[str]:
+    return [plugin.name for plugin in release.default_profile().filter]
+
+
+def test_a_plugin_without_its_gate_is_not_in_the_default_profile() -> None:
+    assert "NodeDeclaredFeatures" in filters(find_release(36))
+    assert "NodeDeclaredFeatures" not in filters(find_release(35))
+    assert "NodeDeclaredFeatures" in filters(find_release(35).with_gates({"NodeDeclaredFeatures": True}))
+
+
+def test_gates_set_by_hand_leave_the_others_as_they_are() -> None:
+    release = find_release(36)
+    changed = release.with_gates({"DRADeviceTaints": False, "DRAListTypeAttributes": True})
+    assert changed.gates ^ release.gates == {"DRADeviceTaints", "DRAListTypeAttributes"}
+    assert release.gates == default_gates(36)
+
+
+def test_plugins_that_a_release_does_not_have_are_not_known() -> None:
+    names = {entry.name for entry in find_release(35).entries}
+    assert "TopologyPlacementGenerator" not in names
+    assert Point.FILTER in find_release(35).entry("NodeDeclaredFeatures").points
+
+
+# --- rules that differ -------------------------------------------------------------------------------------------
+
+
+def score(minor: int, plugin: str, candidate: PodBuilder, within: State) -> int:
+    """What the plugin of that release gives the first node."""
+    made = next(each for each in find_release(minor).default_profile().score if each.name == plugin)
+    scorer = made.pre_score(candidate.info(), within, within.nodes)
+    assert isinstance(scorer, NodeScorer)
+    return scorer.score(within.nodes[0])
+
+
+@pytest.mark.parametrize(("minor", "expected"), [(36, 68), (35, 87)])
+def test_until_1_35_the_balance_itself_counts(minor: int, expected: int) -> None:
+    within = snapshot(node().allocatable(cpu="4", memory="10000"))
+    candidate = pod("a").cpu("3").memory("5000")
+    assert score(minor, "NodeResourcesBalancedAllocation", candidate, within) == expected
+
+
+@pytest.mark.parametrize(("minor", "expected"), [(36, 59), (35, 0)])
+def test_until_1_35_image_volumes_do_not_count(minor: int, expected: int) -> None:
+    within = snapshot(node("a").image(900 * MB, "web:1"), node("b").image(900 * MB, "web:1"), node("c"))
+    assert score(minor, "ImageLocality", pod().volume("v", image=ImageVolume(reference="web:1")), within) == expected
+
+
+def refusals(release: Release, candidate: PodBuilder, within: State) -> list[tuple[str, ...]]:
+    """Why each node is turned down."""
+    cycle = attempt(release.default_profile(), candidate.info(), within).cycle
+    return [cycle.verdicts[each.name].status.reasons for each in within.nodes if each.name in cycle.verdicts]
+
+
+def test_in_1_35_the_reason_names_the_features() -> None:
+    release = find_release(35).with_gates({"NodeDeclaredFeatures": True})
+    found = refusals(release, pod().spec(host_network=True, host_users=False), snapshot(node("a")))
+    why = "node declared features check failed - unsatisfied requirements: UserNamespacesHostNetworkSupport"
+    assert found == [(why,)]
+
+
+NEEDS: dict[str, dict[str, Any]] = {
+    "DRADeviceTaints": {"taint": ("broken", "NoSchedule")},
+    "DRADeviceBindingConditions": {"fields": {"binding_conditions": ("ready",)}},
+    "DRAPartitionableDevices": {"uses": {"c": {"slots": "1"}}},
+}
+
+
+@pytest.mark.parametrize("gate", NEEDS)
+def test_what_a_gate_is_for_counts_only_where_it_is_on(gate: str) -> None:
+    """Taints count for nothing without theirs; devices that need the others are taken by nobody."""
+    devices = slice_("n1", device("gpu-0", **NEEDS[gate]), count=2)
+    counters = slice_("n1", name="counters", counters={"c": {"slots": "4"}}, count=2)
+    within = snapshot(node("n1"), device_class(), claim("mine", request()), devices, counters)
+    on, off = (bool(refusals(find_release(minor), asking("mine"), within)) for minor in (36, 35))
+    assert (on, off) == ((True, False) if gate == "DRADeviceTaints" else (False, True))
+
+
+def test_extended_resources_are_left_to_devices_only_where_the_gate_is_on() -> None:
+    within = snapshot(node("n1"), device_class(resource="example.com/gpu"), slice_("n1", device("gpu-0")))
+    wanting = pod().requests({"example.com/gpu": "1"})
+    assert refusals(find_release(36), wanting, within) == []
+    assert refusals(find_release(35), wanting, within) == [("Insufficient example.com/gpu",)]
+    on = find_release(35).with_gates({"DRAExtendedResource": True})
+    assert refusals(on, wanting, within) == []
+
+
+def test_until_1_34_alternatives_do_not_score() -> None:
+    claims = find_release(34).entry("DynamicResources")
+    assert Point.SCORE not in claims.points
+    assert claims.weight == 1
+    assert Point.SCORE in find_release(35).entry("DynamicResources").points
+
+
+def test_in_1_33_there_are_no_claims_unless_the_gate_is_on() -> None:
+    assert "DynamicResources" not in filters(find_release(33))
+    assert "DynamicResources" in filters(find_release(33).with_gates({"DynamicResourceAllocation": True}))
+
+
+@pytest.mark.parametrize(
+    ("minor", "reason"), [(34, "node(s) had untolerated taint(s)"), (33, "node(s) had untolerated taint {a: b}")]
+)
+def test_until_1_33_the_reason_names_the_taint(minor: int, reason: str) -> None:
+    within = snapshot(node("n1").taint("a", "b"))
+    assert refusals(find_release(minor), pod(), within) == [(reason,)]
+
+
+@pytest.mark.parametrize(("minor", "code"), [(34, Code.UNRESOLVABLE), (33, Code.UNSCHEDULABLE)])
+def test_until_1_33_eviction_is_tried_where_the_pod_is_too_large(minor: int, code: Code) -> None:
+    cycle = attempt(find_release(minor).default_profile(), pod().cpu("9").info(), snapshot(node("n1"))).cycle
+    assert cycle.verdicts["n1"].status.code is code
+
+
+def test_without_their_gate_pods_have_no_resources_of_their_own() -> None:
+    large = pod().spec(resources=ResourceRequirements(requests={"cpu": "9"})).build()
+    assert without_disabled(large, default_gates(33)).spec.resources is None
+    assert without_disabled(large, default_gates(34)) is large
+    small = pod().build()
+    assert without_disabled(small, default_gates(33)) is small
+
+
+def message(minor: int, candidate: PodBuilder, *objects: Any) -> str:
+    return attempt(find_release(minor).default_profile(), candidate.info(), snapshot(*objects)).message
+
+
+def test_from_1_37_on_it_says_where_eviction_makes_room() -> None:
+    asking_all = pod().cpu("4").priority(1)
+    there = node("n1").allocatable(cpu="4", pods="9"), pod("old").cpu("1").on("n1")
+    said = "0/1 nodes are available: 1 Insufficient cpu."
+    assert message(36, asking_all, *there) == said
+    more = "preemption: found a potential placement for pod on node n1, preempting 1 victims"
+    assert message(37, asking_all, *there) == f"{said} {more}"
+
+
+def test_from_1_37_on_nothing_is_said_of_claims_that_there_are_not() -> None:
+    hopeless = "0/1 nodes are available: 1 Insufficient cpu."
+    after = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+    assert message(36, pod().cpu("99"), node("n1")) == f"{hopeless} no new claims to deallocate, {after}"
+    assert message(37, pod().cpu("99"), node("n1")) == f"{hopeless} {after}"
+
+
+def test_from_1_37_on_the_named_node_is_the_only_one_looked_at() -> None:
+    named = pod().spec(node_name="n1").cpu("99")
+    said = message(37, named, node("n1"), node("n2"))
+    assert said.startswith("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't satisfy plugin(s) [NodeName]")
+    assert "didn't match the requested node name" in message(36, named, node("n1"), node("n2"))
+
+
+@pytest.mark.parametrize(("minor", "expected"), [(36, 59), (37, 29)])
+def test_from_1_37_on_image_volumes_count_as_images(minor: int, expected: int) -> None:
+    within = snapshot(node("a").image(900 * MB, "web:1"), node("b").image(900 * MB, "web:1"), node("c"))
+    assert score(minor, "ImageLocality", pod().volume("v", image=ImageVolume(reference="web:1")), within) == expected
+
+
+def test_changes_between_releases() -> None:
+    names = {(change.since, change.plugin or change.what) for change in changes(35, 36)}
+    assert (36, "NodeResourcesBalancedAllocation") in names
+    assert (36, "NodeDeclaredFeatures") in names
+    assert {since for since, _ in names} == {36}
+    assert list(changes(36, 35)) == list(changes(35, 36))
+    assert list(changes(36, 36)) == []
+
+
+def test_every_changed_plugin_is_in_the_catalog() -> None:
+    known = {entry.name for entry in find_release(NEWEST).entries}
+    assert {change.plugin for change in changes(MINORS[-1], NEWEST)} - {""} <= known
+
+
+@pytest.mark.parametrize(("minor", "refused"), [(36, False), (37, True)])
+def test_from_1_37_on_a_driver_may_have_to_be_there(minor: int, refused: bool) -> None:
+    driver = CSIDriver(metadata=ObjectMeta(name=DRIVER), spec=CSIDriverSpec(prevent_pod_scheduling_if_missing=True))
+    of_class = StorageClass(
+        metadata=AnnotatedMeta(name="fast"), provisioner=DRIVER, volume_binding_mode="WaitForFirstConsumer"
+    )
+    wanting = pod().claim("data")
+    there = CSINode(metadata=AnnotatedMeta(name="n2"), spec=CSINodeSpec(drivers=(CSINodeDriver(name=DRIVER),)))
+    waits = PersistentVolumeClaim(
+        metadata=AnnotatedMeta(name="data", namespace="default"),
+        spec=PersistentVolumeClaimSpec(storage_class_name="fast"),
+    )
+    within = snapshot(node("n1"), node("n2"), driver, of_class, there, waits)
+    why = (f"{DRIVER} CSI driver is not installed on the node",)
+    assert refusals(find_release(minor), wanting, within) == ([why] if refused else [])
+
+
+@pytest.mark.parametrize(("minor", "points"), [(36, {}), (37, {"n1": 80, "n2": 50})])
+def test_from_1_37_on_nodes_with_more_storage_left_score_more(minor: int, points: dict[str, int]) -> None:
+    driver = CSIDriver(metadata=ObjectMeta(name=DRIVER), spec=CSIDriverSpec(storage_capacity=True))
+    of_class = StorageClass(
+        metadata=AnnotatedMeta(name="fast"), provisioner=DRIVER, volume_binding_mode="WaitForFirstConsumer"
+    )
+    pools = [
+        CSIStorageCapacity(
+            metadata=ObjectMeta(name=name, namespace="default"),
+            storage_class_name="fast",
+            capacity=size,
+            node_topology=LabelSelector(match_labels={"kubernetes.io/hostname": name}),
+        )
+        for name, size in (("n1", "50Gi"), ("n2", "20Gi"))
+    ]
+    waits = PersistentVolumeClaim(
+        metadata=AnnotatedMeta(name="data", namespace="default"),
+        spec=PersistentVolumeClaimSpec(
+            storage_class_name="fast", resources=ResourceRequirements(requests={"storage": "10Gi"})
+        ),
+    )
+    nodes = [node(name).labels({"kubernetes.io/hostname": name}) for name in ("n1", "n2")]
+    within = snapshot(*nodes, driver, of_class, waits, *pools)
+    found = attempt(find_release(minor).default_profile(), pod().claim("data").info(), within)
+    made = next(each for each in find_release(minor).default_profile().score if each.name == "VolumeBinding")
+    scorer = made.pre_score(pod().claim("data").info(), within, within.nodes)
+    assert found.scores is not None
+    assert ({} if isinstance(scorer, Status) else {each.name: scorer.score(each) for each in within.nodes}) == points
+
+
+def hint(minor: int, plugin: str, waiting: PodBuilder, old: PodBuilder | None, new: PodBuilder | None) -> QueueingHint:
+    """What the plugin's hint of that release says of a pod that changed."""
+    made = next(each for each in find_release(minor).default_profile().filter if each.name == plugin)
+    register: Any = made
+    on_pods = next(each for each in register.events_to_register() if each.event.resource is EventResource.POD)
+    before, after = (None if each is None else each.build() for each in (old, new))
+    assert on_pods.queueing_hint is not None
+    return on_pods.queueing_hint(waiting.info(), before, after, Cluster())
+
+
+@pytest.mark.parametrize(("minor", "expected"), [(36, QueueingHint.QUEUE), (35, QueueingHint.QUEUE_SKIP)])
+def test_until_1_35_pods_that_are_only_nominated_wake_nobody(minor: int, expected: QueueingHint) -> None:
+    refusing = (
+        pod("w").labels(app="w").pod_anti_affinity(affinity_term("zone", LabelSelector(match_labels={"app": "other"})))
+    )
+    nominated = pod("o").labels(app="other").nominated("n1")
+    assert hint(minor, "InterPodAffinity", refusing, nominated, None) is expected
+    spreading = pod("w").labels(app="w").spread("zone", LabelSelector(match_labels={"app": "other"}))
+    assert hint(minor, "PodTopologySpread", spreading, nominated, None) is expected
+
+
+@pytest.mark.parametrize(("minor", "expected"), [(36, QueueingHint.QUEUE), (35, QueueingHint.QUEUE_SKIP)])
+def test_until_1_35_what_a_deleted_pod_kept_away_does_not_count(minor: int, expected: QueueingHint) -> None:
+    waiting = pod("w").labels(app="w").pod_affinity(affinity_term("zone", LabelSelector(match_labels={"app": "other"})))
+    keeps_away = pod("o").pod_anti_affinity(affinity_term("zone", LabelSelector(match_labels={"app": "w"}))).on("n1")
+    assert hint(minor, "InterPodAffinity", waiting, keeps_away, None) is expected

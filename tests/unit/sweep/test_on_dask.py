@@ -1,0 +1,95 @@
+"""On a Dask cluster, with real workers that are processes: the same report, though one of them is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import kwhatif
+from kwhatif.errors import InputError, WorkersLost
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.sweep.on_dask import play_on_dask
+from kwhatif.sweep.processes import play_here
+from kwhatif.sweep.scenario import Outages, Outcome, Player, Scenario, together
+from kwhatif.whatif.session import Session
+from tests.dumps import DEMO
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+    ) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def demo() -> Session:
+    return kwhatif.load(str(DEMO))
+
+
+def scenarios(session: Session) -> list[Scenario]:
+    return together(session, [Scenario(node.name, (node.name,)) for node in session.snapshot.nodes])
+
+
+def name(outcome: Outcome) -> str:
+    return outcome.row.scenario
+
+
+class Mortal(Player):
+    """Its worker is killed at a scenario: as long as it is that worker, or any."""
+
+    def __init__(self, session: Session, victim: int | None) -> None:
+        super().__init__(session, Parameters(), Outages())
+        self._victim = victim
+
+    def play(self, scenario: Scenario) -> Outcome:
+        if self._victim in (None, os.getpid()) and scenario.name >= "general":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().play(scenario)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"session": self.session, "victim": self._victim}
+
+
+def test_the_report_is_the_same(cluster: Any, demo: Session) -> None:
+    alone = kwhatif.outage(demo, each=ZONE, jobs=1).to_json()
+    assert kwhatif.outage(demo, each=ZONE, dask=cluster.scheduler_address).to_json() == alone
+
+
+def test_what_a_lost_worker_was_at_others_do(cluster: Any, demo: Session) -> None:
+    asked = scenarios(demo)
+    pid = next(iter(cluster.workers.values())).pid
+    found = list(play_on_dask(Mortal(demo, pid), asked, cluster.scheduler_address))
+    plain = play_here(Player(demo, Parameters(), Outages()), asked)
+    assert sorted(found, key=name) == sorted(plain, key=name)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_workers_that_are_lost_again_and_again(cluster: Any, demo: Session) -> None:
+    with pytest.raises(WorkersLost, match="lost 3 times"):
+        list(play_on_dask(Mortal(demo, None), scenarios(demo), cluster.scheduler_address))
+
+
+def test_nobody_answers(demo: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwhatif.sweep.on_dask._PATIENCE", "1s")
+    with pytest.raises(InputError, match="no scheduler answers at tcp://127.0.0.1:9"):
+        kwhatif.outage(demo, each=ZONE, dask="tcp://127.0.0.1:9")
+
+
+def test_a_scheduler_without_workers(demo: Session) -> None:
+    with (
+        distributed.LocalCluster(n_workers=0, processes=True, host="127.0.0.1", dashboard_address=None) as empty,
+        pytest.raises(InputError, match="has no workers"),
+    ):
+        kwhatif.outage(demo, each=ZONE, dask=empty.scheduler_address)

@@ -1,0 +1,225 @@
+"""Whoever plays the scenarios, in whatever order: the report is the same, byte for byte."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kwhatif
+from kwhatif.errors import InputError, WorkersLost
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.sweep import processes
+from kwhatif.sweep.processes import default_jobs, play_here, play_in_processes
+from kwhatif.sweep.scenario import Drains, Outages, Outcome, Player, Scenario, blocks, together
+from kwhatif.whatif.session import Session
+from tests.dumps import DEMO
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+@pytest.fixture(scope="module")
+def demo() -> Session:
+    return kwhatif.load(str(DEMO))
+
+
+@pytest.fixture(scope="module")
+def alone(demo: Session) -> str:
+    return kwhatif.outage(demo, each=HOSTNAME, jobs=1).to_json()
+
+
+def player(session: Session) -> Player:
+    return Player(session, Parameters(), Outages())
+
+
+def scenarios(session: Session) -> list[Scenario]:
+    return together(session, [Scenario(node.name, (node.name,)) for node in session.snapshot.nodes])
+
+
+def test_processes_say_what_one_says(demo: Session, alone: str) -> None:
+    assert kwhatif.outage(demo, each=HOSTNAME, jobs=3).to_json() == alone
+
+
+def test_processes_that_share_no_memory_say_it_too(demo: Session) -> None:
+    asked = scenarios(demo)[:4]
+    spawned = list(play_in_processes(player(demo), asked, 2, "spawn"))
+    assert sorted(spawned, key=name) == sorted(play_here(player(demo), asked), key=name)
+
+
+def name(outcome: Outcome) -> str:
+    return outcome.row.scenario
+
+
+def test_the_order_of_scenarios_does_not_matter(demo: Session) -> None:
+    asked, one = scenarios(demo), player(demo)
+    there = {name(outcome): outcome for outcome in map(one.play, asked)}
+    back = {name(outcome): outcome for outcome in map(one.play, reversed(asked))}
+    assert there == back
+
+
+def test_a_player_is_the_same_elsewhere(demo: Session) -> None:
+    one = Player(demo, Parameters(), Drains(ignore_daemonsets=True, pod_selector="app!=x"))
+    other = pickle.loads(pickle.dumps(one))
+    for scenario in scenarios(demo)[:3]:
+        assert one.play(scenario) == other.play(scenario)
+
+
+class Mortal(Player):
+    """Its process is killed at a scenario, as where memory runs out: the first time, or whenever."""
+
+    def __init__(self, session: Session, mark: Path, *, always: bool = False) -> None:
+        super().__init__(session, Parameters(), Outages())
+        self._mark, self._always = mark, always
+
+    def play(self, scenario: Scenario) -> Outcome:
+        if scenario.name == "batch-b1" and (self._always or not self._mark.exists()):
+            self._mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().play(scenario)
+
+
+needs_fork = pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+
+
+@needs_fork
+def test_what_a_lost_process_was_at_another_does(demo: Session, tmp_path: Path) -> None:
+    asked = scenarios(demo)
+    found = list(play_in_processes(Mortal(demo, tmp_path / "killed"), asked, 2))
+    assert sorted(found, key=name) == sorted(play_here(player(demo), asked), key=name)
+    assert (tmp_path / "killed").exists()
+    assert multiprocessing.active_children() == []
+
+
+@needs_fork
+def test_processes_that_are_lost_again_and_again(demo: Session, tmp_path: Path) -> None:
+    with pytest.raises(WorkersLost, match="batch-b1"):
+        list(play_in_processes(Mortal(demo, tmp_path / "killed", always=True), scenarios(demo), 2))
+    assert multiprocessing.active_children() == []
+
+
+@needs_fork
+def test_who_stops_asking_leaves_no_process_behind(demo: Session) -> None:
+    outcomes = play_in_processes(player(demo), scenarios(demo), 2)
+    assert isinstance(outcomes, Iterator)
+    next(outcomes)
+    assert multiprocessing.active_children() != []
+    with pytest.raises(KeyboardInterrupt):
+        outcomes.throw(KeyboardInterrupt)  # type: ignore[attr-defined]
+    assert multiprocessing.active_children() == []
+
+
+class Broken(Player):
+    def play(self, scenario: Scenario) -> Outcome:
+        raise ZeroDivisionError(scenario.name)
+
+
+@needs_fork
+def test_what_goes_wrong_elsewhere_goes_wrong_here(demo: Session) -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(play_in_processes(Broken(demo, Parameters(), Outages()), scenarios(demo), 2))
+
+
+def test_blocks_leave_nothing_out() -> None:
+    asked = [Scenario(str(number), ()) for number in range(100)]
+    for workers in (1, 2, 7):
+        made = list(blocks(asked, workers))
+        assert [scenario for block in made for scenario in block] == asked
+        assert len(made) >= workers
+
+
+def test_processes_have_to_be_worth_while(demo: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert default_jobs(player(demo), 12) == 1
+    monkeypatch.setattr(processes, "available_cores", lambda: 4)
+    assert (default_jobs(player(demo), 1_000_000), default_jobs(player(demo), 2)) == (4, 1)
+
+
+# --- a file to go on from ---------------------------------------------------------------------------------
+
+
+def test_a_sweep_that_was_cut_goes_on(
+    demo: Session, alone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "sweep.jsonl"
+
+    def cut(done: int, total: int) -> None:
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kwhatif.outage(demo, each=HOSTNAME, jobs=1, resume=str(file), progress=cut)
+    lines = file.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 1 + 5
+    file.write_bytes(b"".join(lines)[:-20])
+    played: list[str] = []
+    play = Player.play
+
+    def counted(self: Player, scenario: Scenario) -> Outcome:
+        played.append(scenario.name)
+        return play(self, scenario)
+
+    monkeypatch.setattr(Player, "play", counted)
+    steps: list[tuple[int, int]] = []
+    for _ in range(2):
+        report = kwhatif.outage(
+            demo, each=HOSTNAME, jobs=1, resume=str(file), progress=lambda *step: steps.append(step)
+        )
+        assert report.to_json() == alone
+    assert len(played) == 12 - 4
+    assert steps == [*((number, 12) for number in range(4, 13)), (12, 12)]
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"deleted": True}, "about another cluster, or another question"),
+        ({"start": "9s"}, "about another cluster, or another question"),
+    ],
+)
+def test_a_file_of_another_question(demo: Session, tmp_path: Path, other: Any, message: str) -> None:
+    file = str(tmp_path / "sweep.jsonl")
+    kwhatif.outage(demo, each="topology.kubernetes.io/zone", resume=file)
+    with pytest.raises(InputError, match=message):
+        kwhatif.outage(demo, each="topology.kubernetes.io/zone", resume=file, **other)
+
+
+def test_a_file_of_another_cluster(demo: Session, tmp_path: Path) -> None:
+    file = str(tmp_path / "sweep.jsonl")
+    kwhatif.outage(demo, each="topology.kubernetes.io/zone", resume=file)
+    with pytest.raises(InputError, match="about another cluster"):
+        kwhatif.outage(kwhatif.edited(demo, "cordon general-a1"), each="topology.kubernetes.io/zone", resume=file)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("apiVersion: v1\n", "is not a file that --resume has written"),
+        ("{}\n", "is not a file"),
+        (None, "Is a directory"),
+    ],
+)
+def test_something_else_is_not_written_to(demo: Session, tmp_path: Path, content: str | None, message: str) -> None:
+    file = tmp_path / "file"
+    if content is None:
+        file.mkdir()
+    else:
+        file.write_text(content)
+    with pytest.raises(InputError, match=message):
+        kwhatif.outage(demo, each=HOSTNAME, resume=str(file))
+    assert content is None or file.read_text() == content
+
+
+@pytest.mark.parametrize("options", [{"jobs": 2}, {"dask": "tcp://x"}, {"resume": "x"}])
+def test_without_scenarios_there_is_nobody_to_play_them(demo: Session, options: Any) -> None:
+    with pytest.raises(InputError, match="give --each"):
+        kwhatif.outage(demo, "general-a1", **options)
+
+
+def test_one_of_processes_and_dask(demo: Session) -> None:
+    with pytest.raises(InputError, match="one of the two"):
+        kwhatif.outage(demo, each=HOSTNAME, jobs=2, dask="tcp://x")
