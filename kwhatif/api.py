@@ -19,6 +19,8 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
+from msgspec.structs import replace
+
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
@@ -40,6 +42,7 @@ from kwhatif.whatif.session import Session
 
 if TYPE_CHECKING:
     from kwhatif.framework.profile import Profile
+    from kwhatif.policy.rules import Fragile
     from kwhatif.release import Release
     from kwhatif.sources.plugins import PluginSource
     from kwhatif.sources.scheduler import Scheduler, SchedulerConfig
@@ -563,6 +566,8 @@ def gate(
     _check(session, manifests, "gate")
     from kwhatif.policy.build import default_rulebook
     from kwhatif.sources.policy import read_policy
+    from kwhatif.sweep.processes import play
+    from kwhatif.sweep.survival import survival
     from kwhatif.whatif.gate import gate as judge_by_policy
 
     policy = find_policy() if policy is None else policy
@@ -575,8 +580,12 @@ def gate(
         problems=tuple(map(as_row, asked.problems)),
         caveats=asked.caveats,
     )
+    today = today or datetime.now(UTC).date()
     with rare_garbage_collection():
-        report = judge_by_policy(
-            session, question, book, today=today or datetime.now(UTC).date(), strict=strict, fixes=fixes
-        )
+        fragile: list[Fragile] = []
+        if book.policy.survives:
+            objects = [each.object for each in asked.applied]
+            fragile, caveats = survival(session, objects, book.policy.survives, play)
+            question = replace(question, caveats=(*question.caveats, *caveats))
+        report = judge_by_policy(session, question, book, today=today, strict=strict, fixes=fixes, fragile=fragile)
     return worded(report)

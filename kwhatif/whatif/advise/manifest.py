@@ -68,6 +68,15 @@ def in_manifest(pod: Pod, evidence: Evidence | None, node: NodeInfo | None) -> I
             yield from _soft_terms(pod, "podAntiAffinity", evidence.topology_key, evidence.selector)
 
 
+def anywhere(pod: Pod) -> Iterator[Change]:
+    """Not bound to nodes by name: where PreFilter leaves only some nodes, or none."""
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    if pod.spec.node_name:
+        yield _change("drop-node-name", lambda spec: _drop(spec, "nodeName"), before=pod.spec.node_name)
+    if affinity is not None and affinity.required is not None:
+        yield _change("soften-node-affinity", _soften_node_affinity, about="its nodes by name")
+
+
 def ungated(pod: Pod) -> Change:
     """Without its scheduling gates."""
     gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)

@@ -28,7 +28,7 @@ from kwhatif.whatif.advise.blocking import (
 from kwhatif.whatif.advise.change import Change
 from kwhatif.whatif.advise.claims import missing_claims
 from kwhatif.whatif.advise.cluster import on_node
-from kwhatif.whatif.advise.manifest import in_manifest, ungated, with_scheduler
+from kwhatif.whatif.advise.manifest import anywhere, in_manifest, ungated, with_scheduler
 from kwhatif.whatif.advise.scene import Obstacle, Scene, Trial
 from kwhatif.workloads.restart import unstarted
 
@@ -47,6 +47,8 @@ def proposals(
     node = trial.node(name)
     if first.plugin == "SchedulingGates":
         yield ungated(pod)
+    elif first.evidence is None and first.plugin == "NodeAffinity":
+        yield from anywhere(pod)
     elif first.evidence is None and pod.spec.volumes:
         yield from missing_claims(pod, trial.state)
     elif (pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in scene.profiles:
