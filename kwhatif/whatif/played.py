@@ -13,6 +13,7 @@ from kwhatif.model.caveat import Caveat, ReplicaSetsInferred
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.model.node import Node
 from kwhatif.model.workload import ReplicaSet
+from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
@@ -61,7 +62,7 @@ class SettledCluster:
         return (*session.caveats, *session.stale(), *self._caveats, *caveats_of_story(engine, session.cluster))
 
 
-def begin(session: Session, parameters: Parameters) -> tuple[Engine, tuple[Caveat, ...]]:
+def begin(session: Session, parameters: Parameters, chance: Chance | None = None) -> tuple[Engine, tuple[Caveat, ...]]:
     """A simulation of the cluster as it is, come to rest; and what was assumed for that."""
     state = session.snapshot.fork()
     caveats: tuple[Caveat, ...] = ()
@@ -70,7 +71,8 @@ def begin(session: Session, parameters: Parameters) -> tuple[Engine, tuple[Cavea
         state.apply(*map(Upsert, inferred))
         caveats = (ReplicaSetsInferred(workloads=tuple(sorted(set(map(_deployment, inferred))))),)
     controllers = all_controllers(parameters.node_monitor_grace_period)
-    engine = Engine(state, session.profiles, controllers, Clock(start_of(state.cluster)), parameters)
+    clock = Clock(start_of(state.cluster))
+    engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
     engine.begin()
     return engine, caveats
 
