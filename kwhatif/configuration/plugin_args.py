@@ -19,6 +19,7 @@ from kwhatif.configuration.field_errors import (
     unsupported,
 )
 from kwhatif.configuration.strict import convert
+from kwhatif.dra.devices import BINDING_GATES
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import PreferredTerms, Term, TermError
 from kwhatif.model.duration import parse_duration
@@ -27,13 +28,15 @@ from kwhatif.model.pod import NodeSelectorTerm, PreferredSchedulingTerm
 Args = Mapping[str, Any]
 
 _SECOND = 10**9
+_FILTER_GATES = frozenset({"DRASchedulerFilterTimeout"})
+_BINDING_NAMES = "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus"
 
 
 def argument_issues(plugin: str, path: str, args: Args, gates: Gates = BASE_GATES) -> Iterator[Issue]:
     """What is wrong with the arguments of a built-in plugin."""
-    check = _CHECKS.get(plugin)
-    if plugin == "VolumeBinding":
-        yield from _volume_binding(path, args, gates)
+    gated, check = _GATED_CHECKS.get(plugin), _CHECKS.get(plugin)
+    if gated is not None:
+        yield from gated(path, args, gates)
     elif check is not None:
         yield from check(path, args)
 
@@ -166,16 +169,23 @@ def _volume_binding(path: str, args: Args, gates: Gates) -> Iterator[Issue]:
         yield f"{path}.shape", f"Invalid value: {detail}"
 
 
-def _dynamic_resources(path: str, args: Args) -> Iterator[Issue]:
-    for name, least, detail in (
-        ("filterTimeout", 0, "must be zero or positive"),
-        ("bindingTimeout", _SECOND, "must be at least 1 second"),
+def _dynamic_resources(path: str, args: Args, gates: Gates) -> Iterator[Issue]:
+    for name, least, detail, needed, disabled in (
+        # QUIRK: (validation_pluginargs.go) the message calls the gate DRASchedulerFilterTimeout by another name.
+        ("filterTimeout", 0, "must be zero or positive", _FILTER_GATES, "DRASchedulingFilterTimeout"),
+        ("bindingTimeout", _SECOND, "must be at least 1 second", BINDING_GATES, _BINDING_NAMES),
     ):
-        if name in args:
-            wrong = list(duration(f"{path}.{name}", args[name]))
-            yield from wrong
-            if not wrong and parse_duration(args[name]) < least:
-                yield invalid(f"{path}.{name}", args[name], detail)
+        if name not in args:
+            continue
+        here = f"{path}.{name}"
+        wrong = list(duration(here, args[name]))
+        yield from wrong
+        if wrong:
+            continue
+        if not needed <= gates:
+            yield forbidden(here, f"{disabled} feature gate is disabled")
+        elif parse_duration(args[name]) < least:
+            yield invalid(here, args[name], detail)
 
 
 def _node_affinity(path: str, args: Args) -> Iterator[Issue]:
@@ -204,10 +214,14 @@ def _term_issue(prefix: str, problem: str) -> Issue:
 
 _CHECKS: Mapping[str, Callable[[str, Args], Iterator[Issue]]] = {
     "DefaultPreemption": _default_preemption,
-    "DynamicResources": _dynamic_resources,
     "InterPodAffinity": _inter_pod_affinity,
     "NodeAffinity": _node_affinity,
     "NodeResourcesBalancedAllocation": _balanced_allocation,
     "NodeResourcesFit": _node_resources_fit,
     "PodTopologySpread": _pod_topology_spread,
+}
+#: Those that ask about feature gates.
+_GATED_CHECKS: Mapping[str, Callable[[str, Args, Gates], Iterator[Issue]]] = {
+    "DynamicResources": _dynamic_resources,
+    "VolumeBinding": _volume_binding,
 }

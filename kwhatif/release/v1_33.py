@@ -14,6 +14,8 @@ _NEXT = find_release(34)
 RELEASE = _NEXT.neighbour(
     33,
     replaced=[
+        # Its arguments have no type yet (`apis/config/register.go`): whatever is written is not looked at.
+        replace(_NEXT.entry("DynamicResources"), args=None),
         replace(_NEXT.entry("TaintToleration"), factory=TaintTolerationByName),
         replace(_NEXT.entry("NodeResourcesFit"), factory=NodeResourcesFitUntil133),
         replace(_NEXT.entry("VolumeRestrictions"), factory=VolumeRestrictionsUntil133),

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from kwhatif.dra.rules import AllocatorRules
 from kwhatif.framework.profile import Point
-from kwhatif.gates import Gates
-from kwhatif.plugins.dynamic_resources import DynamicResources
+from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.model.meta import Model
+from kwhatif.plugins.dynamic_resources import DynamicResources, DynamicResourcesArgs
 from kwhatif.plugins.dynamic_resources.claims import ClaimRules
 from kwhatif.release.release import find_release
 from kwhatif.release.v1_35 import NOT_OWNER
@@ -27,10 +28,19 @@ def _allocator_rules(gates: Gates) -> AllocatorRules:
     )
 
 
+class DynamicResourcesArgsUntil134(Model):
+    """The time for bindings cannot be set yet (`apis/config/types_pluginargs.go`)."""
+
+    filter_timeout: str | None = None
+
+
 class DynamicResourcesUntil134(DynamicResources):
     """With the allocators of 1.34."""
 
     rules: ClassVar[ClaimRules] = ClaimRules(NOT_OWNER, timeout_is_error=False, allocator=_allocator_rules)
+
+    def __init__(self, args: DynamicResourcesArgsUntil134 | None = None, *, gates: Gates = BASE_GATES) -> None:
+        super().__init__(DynamicResourcesArgs(filter_timeout=args.filter_timeout if args else None), gates=gates)
 
 
 RELEASE = _NEXT.neighbour(
@@ -40,6 +50,7 @@ RELEASE = _NEXT.neighbour(
         replace(
             _CLAIMS,
             factory=DynamicResourcesUntil134,
+            args=DynamicResourcesArgsUntil134,
             points=tuple(point for point in _CLAIMS.points if point is not Point.SCORE),
             weight=1,
         )

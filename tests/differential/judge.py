@@ -131,9 +131,12 @@ def _errors_sorted(text: str) -> str:
     )
 
 
+_REFUSALS = ("no PriorityClass with name", "initializing profiles: ")
+
+
 def _is_refusal(error: str) -> bool:
-    """Whether the input was refused, by the API or the configuration: then the text names the file or the class."""
-    return bool(re.match(r"/\S+\.yaml: ", error)) or error.startswith("no PriorityClass with name")
+    """Whether the input was refused, by the API or the configuration: the text names the file, class or profile."""
+    return bool(re.match(r"/\S+\.yaml: ", error)) or error.startswith(_REFUSALS)
 
 
 def _compare_failure(error: str, decision: Json) -> Iterable[Difference]:

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from kwhatif.admission.dropped import without_disabled
+from kwhatif.configuration import build_profiles
+from kwhatif.configuration.schema import API_VERSION, KIND
+from kwhatif.errors import InputError
 from kwhatif.framework.attempt import attempt
 from kwhatif.framework.events import EventResource
 from kwhatif.framework.hints import QueueingHint
@@ -303,3 +306,44 @@ def test_until_1_35_what_a_deleted_pod_kept_away_does_not_count(minor: int, expe
     waiting = pod("w").labels(app="w").pod_affinity(affinity_term("zone", LabelSelector(match_labels={"app": "other"})))
     keeps_away = pod("o").pod_anti_affinity(affinity_term("zone", LabelSelector(match_labels={"app": "w"}))).on("n1")
     assert hint(minor, "InterPodAffinity", waiting, keeps_away, None) is expected
+
+
+_OFF = "Forbidden: DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled"
+
+
+@pytest.mark.parametrize(
+    ("minor", "args", "gates", "expected"),
+    [
+        (36, {"bindingTimeout": "5s", "filterTimeout": "1s"}, {}, []),
+        (36, {"bindingTimeout": "5s"}, {"DRAResourceClaimDeviceStatus": False}, [("bindingTimeout", _OFF)]),
+        (
+            36,
+            {"filterTimeout": "1s"},
+            {"DRASchedulerFilterTimeout": False},
+            [("filterTimeout", "Forbidden: DRASchedulingFilterTimeout feature gate is disabled")],
+        ),
+        (35, {"bindingTimeout": "0s"}, {}, [("bindingTimeout", _OFF)]),
+        (35, {"bindingTimeout": "5s"}, {"DRADeviceBindingConditions": True}, []),
+        (34, {"bindingTimeout": "5s"}, {}, [("bindingTimeout", "unknown field")]),
+        (34, {"filterTimeout": "1s"}, {"DRADeviceBindingConditions": True}, []),
+        (33, {"bindingTimeout": 5, "whatever": []}, {"DynamicResourceAllocation": True}, []),
+    ],
+)
+def test_what_a_release_refuses_of_the_arguments_of_dynamic_resources(
+    minor: int, args: dict[str, Any], gates: dict[str, bool], expected: list[tuple[str, str]]
+) -> None:
+    release = find_release(minor).with_gates(gates)
+    data = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "profiles": [{"pluginConfig": [{"name": "DynamicResources", "args": args}]}],
+    }
+    found = []
+    try:
+        build_profiles(data, "config.yaml", release.entries, gates=release.gates)
+    except InputError as refused:
+        found = [
+            (problem.field.removeprefix("profiles[0].pluginConfig[0].args."), problem.message)
+            for problem in refused.problems
+        ]
+    assert found == expected
