@@ -28,10 +28,12 @@ class SettledCluster:
     What waited for a node then is nobody's fault later.
     """
 
-    def __init__(self, session: Session, parameters: Parameters) -> None:
+    def __init__(self, session: Session, parameters: Parameters, start: int | None = None) -> None:
+        """`start`: see `begin`."""
         self.session = session
         self.parameters = parameters
-        self.engine, self._caveats = begin(session, parameters)
+        self._start = start
+        self.engine, self._caveats = begin(session, parameters, start)
         self.pending = frozenset(self.engine.world.state.pending)
         self.was_endless = self.engine.cycle is not None
         #: Seconds since the start of the simulation.
@@ -40,7 +42,7 @@ class SettledCluster:
     def fork(self) -> Engine:
         """A simulation that goes on from here."""
         if is_reference():
-            return begin(self.session, self.parameters)[0]
+            return begin(self.session, self.parameters, self._start)[0]
         self.engine.world.state.prepare()
         return self.engine.fork()
 
@@ -50,8 +52,11 @@ class SettledCluster:
         return (*session.caveats, *session.stale(), *self._caveats, *caveats_of_story(engine, session.cluster))
 
 
-def begin(session: Session, parameters: Parameters) -> tuple[Engine, tuple[Caveat, ...]]:
-    """A simulation of the cluster as it is, come to rest; and what was assumed for that."""
+def begin(session: Session, parameters: Parameters, start: int | None = None) -> tuple[Engine, tuple[Caveat, ...]]:
+    """A simulation of the cluster as it is, come to rest; and what was assumed for that.
+
+    `start`: the moment at which it starts, nanoseconds since the epoch; None: what the cluster shows.
+    """
     state = session.snapshot.fork()
     caveats: tuple[Caveat, ...] = ()
     inferred = list(missing_replica_sets(state.cluster))
@@ -59,7 +64,8 @@ def begin(session: Session, parameters: Parameters) -> tuple[Engine, tuple[Cavea
         state.apply(*map(Upsert, inferred))
         caveats = (ReplicaSetsInferred(workloads=tuple(sorted(set(map(_deployment, inferred))))),)
     controllers = all_controllers(parameters.node_monitor_grace_period)
-    engine = Engine(state, session.profiles, controllers, Clock(start_of(state.cluster)), parameters)
+    clock = Clock(start_of(state.cluster) if start is None else start)
+    engine = Engine(state, session.profiles, controllers, clock, parameters)
     engine.begin()
     return engine, caveats
 
