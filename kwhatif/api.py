@@ -19,6 +19,8 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
+from msgspec.structs import replace
+
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
@@ -39,8 +41,11 @@ from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 
 if TYPE_CHECKING:
+    from kwhatif.framework.profile import Profile
+    from kwhatif.policy.rules import Fragile
+    from kwhatif.release import Release
     from kwhatif.sources.plugins import PluginSource
-    from kwhatif.sources.scheduler import SchedulerConfig
+    from kwhatif.sources.scheduler import Scheduler, SchedulerConfig
     from kwhatif.workloads.rolling.update import Rollout
 
 __all__ = [
@@ -164,6 +169,15 @@ class _SchedulerSource(NamedTuple):
     #: Where to keep what extenders are to be sent.
     originals: SessionOriginals | None
 
+    def scheduler(self, release: Release) -> Scheduler | None:
+        """The scheduler of that release; None: the default one."""
+        return None if self.config is None else self.config.scheduler(release, self.originals)
+
+    def profiles(self, release: Release) -> Mapping[str, Profile]:
+        """The profiles of the scheduler of that release, by name."""
+        found = self.scheduler(release)
+        return {DEFAULT_SCHEDULER: release.default_profile()} if found is None else found.profiles
+
 
 def _scheduler_source(options: SchedulerOptions) -> _SchedulerSource:
     release = ReleaseOptions(options.get("kubernetes_version"), options.get("feature_gates"))
@@ -211,15 +225,16 @@ def _session(
 ) -> Session:
     nodes = collected.cluster.all(Node).values()
     asked = ask_release(source.release, collected.server_version, nodes, live=collected.live)
-    collected.cluster.gates = asked.release.gates
-    scheduler = None if source.config is None else source.config.scheduler(asked.release, source.originals)
-    profiles = scheduler.profiles if scheduler else {DEFAULT_SCHEDULER: asked.release.default_profile()}
+    collected.cluster.minor, collected.cluster.gates = asked.release.minor, asked.release.gates
+    scheduler = source.scheduler(asked.release)
+    profiles = scheduler.profiles if scheduler else source.profiles(asked.release)
     loaded = _admitted(collected, progress, strict=strict)
     teller = Teller(progress)
     taken_at = loaded.taken_at
     session = Session(
         loaded.cluster,
         profiles=profiles,
+        profiles_of=source.profiles,
         scheduler=asked.info(),
         sources=loaded.sources,
         caveats=[*loaded.caveats, *asked.caveats, *(scheduler.caveats if scheduler else ())],
@@ -306,7 +321,9 @@ class Manifests(TypedDict, total=False):
     validation: Validation
 
 
-def _read(session: Session, inputs: Sequence[str], options: Manifests) -> tuple[Asked, Mapping[str, Sequence[str]]]:
+def _read(
+    session: Session, inputs: Sequence[str], options: Manifests, *, stored: bool = False
+) -> tuple[Asked, Mapping[str, Sequence[str]]]:
     paths = parse_template_paths(options.get("template_paths", ()))
     asked = read_applied(
         inputs,
@@ -316,6 +333,7 @@ def _read(session: Session, inputs: Sequence[str], options: Manifests) -> tuple[
         originals=session.originals.candidates if session.originals else None,
         custom_kinds=paths,
         validation=parse_validation(options.get("validation", "strict")),
+        stored=stored,
     )
     return asked, paths
 
@@ -489,7 +507,7 @@ def _answer(
 ) -> Report:
     _check(session, manifests, command)
     inputs = named_inputs(manifests, "manifest")
-    asked, paths = _read(session, inputs, options)
+    asked, paths = _read(session, inputs, options, stored=not admission)
     asked.require_sound()
     question = Question(
         applied=asked.applied,
@@ -548,6 +566,8 @@ def gate(
     _check(session, manifests, "gate")
     from kwhatif.policy.build import default_rulebook
     from kwhatif.sources.policy import read_policy
+    from kwhatif.sweep.processes import play
+    from kwhatif.sweep.survival import survival
     from kwhatif.whatif.gate import gate as judge_by_policy
 
     policy = find_policy() if policy is None else policy
@@ -560,8 +580,12 @@ def gate(
         problems=tuple(map(as_row, asked.problems)),
         caveats=asked.caveats,
     )
+    today = today or datetime.now(UTC).date()
     with rare_garbage_collection():
-        report = judge_by_policy(
-            session, question, book, today=today or datetime.now(UTC).date(), strict=strict, fixes=fixes
-        )
+        fragile: list[Fragile] = []
+        if book.policy.survives:
+            objects = [each.object for each in asked.applied]
+            fragile, caveats = survival(session, objects, book.policy.survives, play)
+            question = replace(question, caveats=(*question.caveats, *caveats))
+        report = judge_by_policy(session, question, book, today=today, strict=strict, fixes=fixes, fragile=fragile)
     return worded(report)

@@ -81,7 +81,7 @@ ENTRIES: tuple[Entry, ...] = (
         "NodeResourcesFit", (*_FILTER, *_SCORE, P.PLACEMENT_SCORE), NodeResourcesFit, NodeResourcesFitArgs, gated=True
     ),
     Entry("VolumeRestrictions", _FILTER, VolumeRestrictions),
-    Entry("NodeVolumeLimits", _FILTER, NodeVolumeLimits),
+    Entry("NodeVolumeLimits", _FILTER, NodeVolumeLimits, gated=True),
     Entry("VolumeBinding", (*_FILTER, P.RESERVE, P.PRE_BIND, *_SCORE), VolumeBinding, VolumeBindingArgs, gated=True),
     Entry("VolumeZone", _FILTER, VolumeZone),
     Entry("PodTopologySpread", (*_FILTER, *_SCORE), PodTopologySpread, PodTopologySpreadArgs, weight=2),

@@ -27,6 +27,7 @@ _ON_SINCE = {
     "NodeDeclaredFeatures": 36,
     "PodLevelResources": 34,
     "StorageCapacityScoring": 37,
+    "VolumeLimitScaling": 37,
 }
 
 #: The gates that some rule asks about.

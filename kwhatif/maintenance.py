@@ -1,4 +1,4 @@
-"""`kwhatif.drain` and `kwhatif.outage`: what follows where nodes go, as a library."""
+"""`kwhatif.drain`, `kwhatif.outage` and `kwhatif.upgrade`: what maintenance brings about, as a library."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from kwhatif.render.caveats import worded
 from kwhatif.render.story import with_words
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
+from kwhatif.sources.release import ReleaseOptions, ask_release, parse_version
 from kwhatif.sources.scenario import parse_parameter
 from kwhatif.sources.sweeps import SweepFile
 from kwhatif.stories import Times
-from kwhatif.sweep.processes import default_jobs, play_here, play_in_processes
+from kwhatif.sweep.processes import play
 from kwhatif.sweep.report import Runner, drain_each, outage_each
 from kwhatif.sweep.scenario import Drains, Outages, Outcome, Player, Scenario
 from kwhatif.whatif.drain import drain as play_drain
 from kwhatif.whatif.outage import outage as play_outage
 from kwhatif.whatif.played import named_nodes
 from kwhatif.whatif.session import Session
+from kwhatif.whatif.upgrade import ask_upgrade
 
-__all__ = ["drain", "outage"]
+__all__ = ["drain", "outage", "upgrade"]
 
 
 class Options(Times, total=False):
@@ -57,6 +59,8 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
     timeout: str = "0s",
     skip_wait_for_delete_timeout: int = 0,
     pod_selector: str = "",
+    parallel: int = 1,
+    order: bool = False,
     **options: Unpack[Options],
 ) -> Report:
     """Can these nodes be drained, in which waves, what blocks, and where do the pods land?
@@ -74,6 +78,8 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
         timeout: for each node, such as "5m"; "0s": as long as it takes.
         skip_wait_for_delete_timeout: in seconds: pods whose end is overdue by more are left out; 0: none.
         pod_selector: labels of the pods that are to go; "": all.
+        parallel: so many nodes at once; kubectl drains one after another.
+        order: drain the nodes in an order that does little harm (`story.verdict.nodes`), not in the one given.
         options: how long things take, and who plays `each`, see `Times` and `Options`.
 
     Raises:
@@ -91,13 +97,19 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
         pod_selector=pod_selector,
     )
     _selector("--pod-selector", pod_selector)
+    if each and (order or parallel != 1):
+        problem = Problem("--order" if order else "--parallel", "is about several nodes: leave out --each")
+        raise InputError([problem])
+    if parallel < 1:
+        raise InputError([Problem("--parallel", "is less than 1")])
     names = named_nodes(session, nodes, _selector("--selector", selector))
     with rare_garbage_collection():
         run, parameters = _runner(options, each=each), _parameters(options)
         if each:
             report = drain_each(session, names, question, parameters, run)
         else:
-            report = play_drain(session, names, question.options(), parameters)
+            flags = replace(question.options(), parallel=parallel)
+            report = play_drain(session, names, flags, parameters, order=order)
     return worded(with_words(report))
 
 
@@ -135,6 +147,30 @@ def outage(
         else:
             report = play_outage(session, names, parameters, deleted=deleted)
     return worded(with_words(report))
+
+
+def upgrade(session: Session, *, to: str) -> Report:
+    """What would the scheduler of another release decide otherwise?
+
+    About the pending pods, and about every workload as if its pods started anew, those of the others where they are.
+
+    Args:
+        session: the cluster, asked under the release that it runs.
+        to: the other release, such as "1.37"; older ones can be asked about, too.
+
+    Raises:
+        InputError: that is not a release, or the scheduler's configuration or a feature gate is not one of its own.
+    """
+    try:
+        parse_version(to)
+    except ValueError as wrong:
+        raise InputError([Problem("--to", str(wrong))]) from wrong
+    options = ReleaseOptions(to, dict(session.scheduler.feature_gates) or None)
+    with rare_garbage_collection():
+        asked = ask_release(options, "", (), live=False)
+        other = session.for_release(asked.release)
+        other.caveats = (*session.caveats, *asked.caveats)
+        return worded(ask_upgrade(session, other))
 
 
 def _parameters(options: Any) -> Parameters:
@@ -176,8 +212,7 @@ def _played(player: Player, scenarios: Sequence[Scenario], jobs: int, dask: str)
         from kwhatif.sweep.on_dask import play_on_dask
 
         return play_on_dask(player, scenarios, dask)
-    jobs = jobs or default_jobs(player, len(scenarios))
-    return play_here(player, scenarios) if jobs == 1 else play_in_processes(player, scenarios, jobs)
+    return play(player, scenarios, jobs)
 
 
 def _seconds(name: str, text: str) -> float | None:

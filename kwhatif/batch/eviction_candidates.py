@@ -99,11 +99,12 @@ class EvictionCandidates:
             if said is None:
                 return None
             return ScheduleResult(pod, "Unschedulable", message=with_post_filter(message, said), rejectors=rejectors)
+        words = self._policy.said_of(best.node, len(best.pods))
         return ScheduleResult(
             pod,
             "Preempts",
             best.node,
-            message,
+            with_post_filter(message, f"preemption: {words}") if words else message,
             rejectors=rejectors,
             candidate=best,
             cleared_nominations=cleared_nominations(cycle, best),

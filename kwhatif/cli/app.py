@@ -28,6 +28,7 @@ from kwhatif.cli.rbac import rbac
 from kwhatif.cli.schedule import schedule
 from kwhatif.cli.simulate import simulate
 from kwhatif.cli.snapshot import app as snapshot
+from kwhatif.cli.upgrade import upgrade
 from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
 from kwhatif.errors import ExitCode, InputError, KwhatifError, PluginFailed
 from kwhatif.render.safe import safe
@@ -58,6 +59,7 @@ for command in (
     queue,
     capacity,
     deschedule,
+    upgrade,
     rbac,
     completion,
 ):

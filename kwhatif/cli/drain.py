@@ -74,6 +74,12 @@ def drain(
         str,
         typer.Option("--pod-selector", metavar="LABELS", help="Evict only these pods.", rich_help_panel=KUBECTL),
     ] = "",
+    parallel: Annotated[
+        int, typer.Option("--parallel", metavar="N", min=1, help="Drain so many nodes at once; kubectl drains one.")
+    ] = 1,
+    order: Annotated[
+        bool, typer.Option("--order", help="Propose the order of the nodes that does the least harm, and drain in it.")
+    ] = False,
     start: Start = "5s",
     readiness: Readiness = "probe",
     termination: Termination = "grace",
@@ -122,6 +128,8 @@ def drain(
                 timeout=timeout,
                 skip_wait_for_delete_timeout=skip_wait_for_delete_timeout,
                 pod_selector=pod_selector,
+                parallel=parallel,
+                order=order,
                 start=start,
                 readiness=readiness,
                 termination=termination,

@@ -48,6 +48,21 @@ class _Asked(msgspec.Struct):
         return f'pods/"{self.name}" -n "{self.key.partition("/")[0]}"'
 
 
+class _OnNode:
+    """The node that is being drained, or one of those."""
+
+    def __init__(self, name: str, begun: float) -> None:
+        self.name = name
+        self.begun = begun
+        self.pods: list[_Asked] = []
+        self.errors: list[str] = []
+
+    def fork(self) -> _OnNode:
+        other = _OnNode(self.name, self.begun)
+        other.pods, other.errors = [copy(pod) for pod in self.pods], self.errors.copy()
+        return other
+
+
 class Drain:
     """One command. `attempt` is asked whenever its `again` has come, or `is_waiting_for` says so."""
 
@@ -69,18 +84,15 @@ class Drain:
         self.failures: dict[str, list[str]] = {}
         self._started = False
         self._left = list(nodes)
-        self._begun = 0.0
-        self._pods: list[_Asked] | None = None
-        self._errors: list[str] = []
+        self._at: list[_OnNode] = []
 
     def fork(self) -> Drain:
         """An independent command that has come as far."""
         other = copy(self)
         other.output, other.granted = self.output.copy(), self.granted.copy()
         other.refusals, other.given_up = self.refusals.copy(), self.given_up.copy()
-        other.failures, other._errors = self.failures.copy(), self._errors.copy()
-        other._left = self._left.copy()
-        other._pods = None if self._pods is None else [copy(pod) for pod in self._pods]
+        other.failures, other._left = self.failures.copy(), self._left.copy()
+        other._at = [node.fork() for node in self._at]
         return other
 
     @property
@@ -95,28 +107,34 @@ class Drain:
 
     def is_waiting_for(self, view: View) -> bool:
         """Whether a pod that it waits for is gone."""
-        return any(pod.next is None and _is_gone(pod, view) for pod in self._pods or ())
+        return any(pod.next is None and _is_gone(pod, view) for node in self._at for pod in node.pods)
 
     def is_idle(self, view: View) -> bool:
         """Whether trying again comes to nothing, unless something else happens first, or its time is up."""
         now = view.state.generation
-        is_refused = all(pod.next is None or pod.refused == now for pod in self._pods or ())
+        is_refused = all(pod.next is None or pod.refused == now for node in self._at for pod in node.pods)
         return self._started and is_refused and not self.timeout
 
     def attempt(self, view: View) -> Outcome:
         """Go as far as it goes now."""
+        api = EvictionApi(view)
         writes: list[Write] = []
         if not self._started:
             self._started = True
             writes += self._cordon(view)
-        while self._left:
-            if self._pods is None:
-                writes += self._begin(self._left[0], view)
-            writes += self._ask(view)
-            self._look(view)
-            if self._pods:
+        while self._left or self._at:
+            while self._left and len(self._at) < self.options.parallel:
+                self._at.append(_OnNode(self._left.pop(0), view.now))
+                writes += self._begin(self._at[-1], view)
+            for node in self._at:
+                writes += self._ask(node, api, view)
+                self._look(node, view)
+            done = [node for node in self._at if not node.pods]
+            if not done:
                 return Outcome(tuple(writes), self._again(view))
-            self._end(self._left.pop(0), view)
+            for node in done:
+                self._at.remove(node)
+                self._end(node, view)
         self._finish()
         return Outcome(tuple(writes))
 
@@ -141,36 +159,35 @@ class Drain:
 
     # --- one node ------------------------------------------------------------------------------------
 
-    def _begin(self, name: str, view: View) -> list[Write]:
-        self._begun, self._pods, self._errors = view.now, [], []
-        listed = list_pods(name, self.options, view)
+    def _begin(self, node: _OnNode, view: View) -> list[Write]:
+        listed = list_pods(node.name, self.options, view)
         if listed.errors:
-            self._fail(name, listed.errors)
+            self._fail(node.name, listed.errors)
             return []
         if listed.warnings:
             self.output.append(f"Warning: {listed.warnings}")
-        self._pods = [_Asked(key_of(pod), pod.metadata.uid, view.now) for pod in listed.going]
+        node.pods = [_Asked(key_of(pod), pod.metadata.uid, view.now) for pod in listed.going]
         if not self.options.disable_eviction:
             return []
-        for pod in self._pods:
+        for pod in node.pods:
             pod.next, pod.granted = None, view.now
             self.granted.append((view.now, pod.key))
-        return [DeletePod(pod.key, "Deleted", self.options.grace_period) for pod in self._pods]
+        return [DeletePod(pod.key, "Deleted", self.options.grace_period) for pod in node.pods]
 
-    def _end(self, name: str, view: View) -> None:
+    def _end(self, node: _OnNode, view: View) -> None:
         """All its pods are gone, or given up."""
-        self._pods = None
+        name = node.name
         if name in self.failures:
             return
-        if not self._errors:
+        if not node.errors:
             self.output.append(f"node/{name} drained")
             return
-        error = joined(self._errors)
+        error = joined(node.errors)
         left = list_pods(name, self.options, view).going
         if left:
             self.output.append(f'There are pending pods in node "{name}" when an error occurred: {error}')
             self.output += [f"pod/{pod.metadata.name}" for pod in left]
-        self._fail(name, self._errors)
+        self._fail(name, node.errors)
 
     def _fail(self, name: str, errors: list[str]) -> None:
         self.failures[name] = errors
@@ -179,18 +196,17 @@ class Drain:
 
     # --- its pods ------------------------------------------------------------------------------------
 
-    def _is_over(self, view: View) -> bool:
-        return self.timeout > 0 and view.now >= self._begun + self.timeout
+    def _is_over(self, node: _OnNode, view: View) -> bool:
+        return self.timeout > 0 and view.now >= node.begun + self.timeout
 
-    def _ask(self, view: View) -> list[Write]:
+    def _ask(self, node: _OnNode, api: EvictionApi, view: View) -> list[Write]:
         """Ask for the pods that are due."""
-        api = EvictionApi(view)
         writes: list[Write] = []
-        for pod in [pod for pod in self._pods or () if pod.next is not None and pod.next <= view.now]:
+        for pod in [pod for pod in node.pods if pod.next is not None and pod.next <= view.now]:
             self.output.append(f"evicting pod {pod.key}")
-            if self._is_over(view):
+            if self._is_over(node, view):
                 timeout = go_duration(self.timeout)
-                self._give_up(pod, f"error when evicting {pod.place}: global timeout reached: {timeout}")
+                self._give_up(node, pod, f"error when evicting {pod.place}: global timeout reached: {timeout}")
                 continue
             answer = api.evict(pod.key, self.options.grace_period)
             if isinstance(answer, Granted):
@@ -198,34 +214,32 @@ class Drain:
                 self.granted.append((view.now, pod.key))
                 writes += answer.writes
             else:
-                self._refused(pod, answer, view)
+                self._refused(node, pod, answer, view)
         return writes
 
-    def _refused(self, pod: _Asked, answer: Refused, view: View) -> None:
-        assert self._pods is not None
+    def _refused(self, node: _OnNode, pod: _Asked, answer: Refused, view: View) -> None:
         if answer.code == NOT_FOUND:
-            self._pods.remove(pod)
+            node.pods.remove(pod)
             return
         self.refusals[pod.key] = answer
         error = f"error when evicting {pod.place}"
         if answer.code != TOO_MANY_REQUESTS:
-            self._give_up(pod, f"{error}: {answer.message}")
+            self._give_up(node, pod, f"{error}: {answer.message}")
             return
         self.output.append(f"{error} (will retry after 5s): {answer.message}")
         pod.next, pod.refused = view.now + RETRY, view.state.generation
         now = view.state.cluster.get(Pod, pod.key)
         pod.uid = pod.uid if now is None else now.metadata.uid
 
-    def _look(self, view: View) -> None:
+    def _look(self, node: _OnNode, view: View) -> None:
         """Whether those that were granted are gone: every second; or whether it takes too long."""
-        for pod in [pod for pod in self._pods or () if pod.next is None]:
+        for pod in [pod for pod in node.pods if pod.next is None]:
             if _next_look(pod, view.now) <= view.now and self._has_gone(pod, view):
-                assert self._pods is not None
-                self._pods.remove(pod)
-            elif self._is_over(view):
+                node.pods.remove(pod)
+            elif self._is_over(node, view):
                 where = f'"{pod.name}" in namespace "{pod.key.partition("/")[0]}"'
                 waiting = "" if self.options.disable_eviction else f"error when waiting for pod {where} to terminate: "
-                self._give_up(pod, f"{waiting}context deadline exceeded")
+                self._give_up(node, pod, f"{waiting}context deadline exceeded")
 
     def _has_gone(self, pod: _Asked, view: View) -> bool:
         if _is_gone(pod, view):
@@ -238,19 +252,19 @@ class Drain:
             return True
         return False
 
-    def _give_up(self, pod: _Asked, error: str) -> None:
-        assert self._pods is not None
-        self._pods.remove(pod)
-        self._errors.append(error)
+    def _give_up(self, node: _OnNode, pod: _Asked, error: str) -> None:
+        node.pods.remove(pod)
+        node.errors.append(error)
         self.given_up[pod.key] = error
 
     def _again(self, view: View) -> float | None:
         """When there is something to do, unless a pod is gone before."""
-        times = [pod.next for pod in self._pods or () if pod.next is not None]
-        waiting = [pod for pod in self._pods or () if pod.next is None]
+        pods = [pod for node in self._at for pod in node.pods]
+        times = [pod.next for pod in pods if pod.next is not None]
+        waiting = [pod for pod in pods if pod.next is None]
         times += [_next_look(pod, view.now) for pod in waiting if _is_gone(pod, view)]
-        if waiting and self.timeout > 0:
-            times.append(self._begun + self.timeout)
+        if self.timeout > 0:
+            times += [node.begun + self.timeout for node in self._at if any(pod.next is None for pod in node.pods)]
         if self.options.skip_wait_for_delete_timeout > 0:
             times += [_next_look(pod, view.now + POLL) for pod in waiting]
         return min(times, default=None)

@@ -42,6 +42,8 @@ class DrainOptions(msgspec.Struct, frozen=True):
     #: Seconds; 0: no pod is left out.
     skip_wait_for_delete_timeout: int = 0
     pod_selector: Selector = EVERYTHING
+    #: So many nodes at once; kubectl drains one after another.
+    parallel: int = 1
 
 
 class Verdict(NamedTuple):

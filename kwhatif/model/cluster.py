@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
-from kwhatif.gates import BASE_GATES, Gates
+from kwhatif.gates import BASE, BASE_GATES, Gates
 from kwhatif.model.generation import next_generation, resume_after
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.overlay import Overlay
@@ -83,7 +83,8 @@ class Cluster:
         self.taken_at = ""
         #: Whether all else was asked for, so that a kind without objects has none. Of a plain dump nobody knows.
         self.is_whole = True
-        #: The feature gates that are on.
+        #: The minor version of Kubernetes, and the feature gates that are on.
+        self.minor = BASE
         self.gates: Gates = BASE_GATES
         #: What Events say of pods that wait, by key.
         self.scheduling_events: Mapping[str, SchedulingEvents] = {}
@@ -199,7 +200,7 @@ class Cluster:
         other.unread = self.unread.copy()
         other.taken_at = self.taken_at
         other.is_whole = self.is_whole
-        other.gates = self.gates
+        other.minor, other.gates = self.minor, self.gates
         other.scheduling_events = self.scheduling_events
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:

@@ -167,6 +167,7 @@ class CSIDriverSpec(Model):
     """`spec` of a CSIDriver."""
 
     storage_capacity: bool = False
+    prevent_pod_scheduling_if_missing: bool = False
 
 
 class CSIDriver(Model, tag_field="kind", tag="CSIDriver"):

@@ -152,6 +152,8 @@ def _contradictions(policy: Policy) -> Iterator[Issue]:
         for index, rule in enumerate(named):
             if names.count(rule.name) > 1:
                 yield f"{field}[{index}].name", f"{rule.name!r} is there twice"
+    if len(set(policy.survives)) < len(policy.survives):
+        yield "survives", "names the same twice"
     if policy.max_victims is not None and policy.max_victims.count < 0:
         yield "maxVictims.count", "must not be negative"
 
@@ -166,7 +168,8 @@ def _named(policy: Policy) -> Mapping[str, Sequence[Any]]:
 
 
 def _rule_names(policy: Policy) -> list[str]:
-    return all_names(f"{kind}/{rule.name}" for kind, named in _named(policy).items() for rule in named)
+    named = [f"{kind}/{rule.name}" for kind, rules in _named(policy).items() for rule in rules]
+    return all_names([*named, *(f"survives/{kind}" for kind in policy.survives)])
 
 
 def _suppressions(policy: Policy) -> Iterator[Issue]:

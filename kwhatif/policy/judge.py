@@ -12,7 +12,7 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import Doubt, doubts
 from kwhatif.policy.names import did_you_mean
-from kwhatif.policy.rules import Hit, Judged, Labels, Rule
+from kwhatif.policy.rules import Fragile, Hit, Judged, Labels, Rule
 from kwhatif.policy.suppression import (
     complaints,
     excused_by_annotation,
@@ -32,7 +32,7 @@ class Known(msgspec.Struct, frozen=True):
     priority_classes: Collection[str] | None = None
 
 
-def judge(
+def judge(  # noqa: PLR0913 - all that a verdict rests on
     book: Rulebook,
     workloads: Sequence[Judged],
     labels: Mapping[str, Labels],
@@ -41,6 +41,7 @@ def judge(
     caveats: Sequence[Caveat] = (),
     strict: bool = False,
     known: Known = Known(),  # noqa: B008 - frozen
+    fragile: Sequence[Fragile] = (),
 ) -> PolicyRow:
     """What the policy says to the decisions about these workloads.
 
@@ -52,11 +53,13 @@ def judge(
         caveats: of the whole report.
         strict: whether missing information fails where the policy does not say otherwise.
         known: names that patterns of the policy can mean.
+        fragile: what the rule `survives` found.
     """
     found = [_finding(book, rule, hit, today) for rule in book.rules(labels) for hit in rule.find(workloads)]
     doubtful = [_doubtful(book, doubt, today) for doubt in doubts(caveats, workloads, book.policy, strict=strict)]
     findings = [
         *found,
+        *(_excused(book, _broken(each), None, today) for each in fragile),
         *doubtful,
         *_annotations(book, workloads, [*found, *doubtful], today),
         *_expired(book, today),
@@ -80,6 +83,10 @@ def _finding(book: Rulebook, rule: Rule, hit: Hit, today: date) -> FindingRow:
         pods=hit.pods,
     )
     return _excused(book, finding, hit.workload, today)
+
+
+def _broken(fragile: Fragile) -> FindingRow:
+    return FindingRow(rule=f"survives/{fragile.kind}", level="fail", message=fragile.message, pods=fragile.pods)
 
 
 def _doubtful(book: Rulebook, doubt: Doubt, today: date) -> FindingRow:

@@ -33,6 +33,14 @@ class Hit(NamedTuple):
     message: str
 
 
+class Fragile(NamedTuple):
+    """What the rule `survives` found: a node or zone that may not fail once the manifests are applied, and why."""
+
+    kind: str
+    message: str
+    pods: tuple[str, ...]
+
+
 Find = Callable[[Sequence[Judged]], Iterator[Hit]]
 
 

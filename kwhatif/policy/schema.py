@@ -122,6 +122,8 @@ class Policy(_Part):
     priority_classes: tuple[ClassRule, ...] = ()
     placement: tuple[PlacementRule, ...] = ()
     expressions: tuple[ExpressionRule, ...] = ()
+    #: Any one of which may fail once the manifests are applied, or could not without them either.
+    survives: tuple[Literal["node", "zone"], ...] = ()
     exceptions: tuple[ExceptionRule, ...] = ()
     #: Codes of caveats, or patterns of them -> level.
     caveats: dict[str, Level] = {}

@@ -12,8 +12,10 @@ from kwhatif.gates import Gates
 from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.dynamic_resources.claims import ClaimRules
 from kwhatif.plugins.image_locality import ImageLocalityOfContainers
+from kwhatif.plugins.inter_pod_affinity import InterPodAffinityUntil135
 from kwhatif.plugins.node_declared_features import NodeDeclaredFeaturesByName
 from kwhatif.plugins.node_resources_balanced_allocation import BalanceItself
+from kwhatif.plugins.pod_topology_spread import PodTopologySpreadUntil135
 from kwhatif.release.release import find_release
 
 _NEXT = find_release(36)
@@ -42,6 +44,8 @@ RELEASE = _NEXT.neighbour(
     replaced=[
         replace(_NEXT.entry("NodeResourcesBalancedAllocation"), factory=BalanceItself),
         replace(_NEXT.entry("ImageLocality"), factory=ImageLocalityOfContainers),
+        replace(_NEXT.entry("InterPodAffinity"), factory=InterPodAffinityUntil135),
+        replace(_NEXT.entry("PodTopologySpread"), factory=PodTopologySpreadUntil135),
         replace(_NEXT.entry("DynamicResources"), factory=DynamicResourcesUntil135),
         replace(_NEXT.entry("NodeDeclaredFeatures"), factory=NodeDeclaredFeaturesByName),
     ],

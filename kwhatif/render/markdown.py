@@ -23,6 +23,7 @@ from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
 from kwhatif.render.scenario_files import scenarios_parts
+from kwhatif.render.upgrade import upgrade_parts
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
 from kwhatif.report import Decision, Report, WorkloadRow
@@ -44,6 +45,8 @@ def to_markdown(report: Report) -> str:
         parts = queue_parts(report.queue)
     elif report.deschedule is not None:
         parts = deschedule_parts(report.deschedule)
+    elif report.upgrade is not None:
+        parts = upgrade_parts(report.upgrade)
     elif report.advise is not None and report.command == "advise":
         parts = advise_parts(report.advise)
     elif report.capacity is not None:

@@ -29,6 +29,7 @@ from kwhatif.render.release import release_line
 from kwhatif.render.scenarios import scenarios_table
 from kwhatif.render.story import story_tables
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
+from kwhatif.render.upgrade import upgrade
 from kwhatif.render.verdict import verdict, workload_verdict
 from kwhatif.render.victims import victims_table
 from kwhatif.report import Decision, Report
@@ -61,6 +62,8 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
         return queue(report, report.queue, detail)
     if report.deschedule is not None:
         return deschedule(report.deschedule, detail)
+    if report.upgrade is not None:
+        return upgrade(report.upgrade, detail)
     if report.advise is not None and report.command == "advise":
         return advise(report, report.advise, detail)
     if report.capacity is not None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import BinaryIO, NamedTuple
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.gates import BASE
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
@@ -38,7 +39,7 @@ class Asked(NamedTuple):
             raise InputError(self.problems)
 
 
-def read_applied(
+def read_applied(  # noqa: PLR0913 - all that says how manifests are read
     paths: Sequence[str],
     cluster: Cluster,
     *,
@@ -47,11 +48,13 @@ def read_applied(
     originals: Originals | None = None,
     custom_kinds: Collection[str] = (),
     validation: Validation = "strict",
+    stored: bool = False,
 ) -> Asked:
     """Read files, directories, globs or "-", and find what is asked for by name in the cluster, in that order.
 
     Objects that name no namespace get `default_namespace`; the JSON of pods is kept in `originals`. Fields that there
     are not, or that are there twice, are what `validation` makes of them.
+    What an API server has `stored` may have fields that the cluster's release does not know.
 
     Raises:
         InputError: nothing could be read, or there is no object in what was.
@@ -72,6 +75,7 @@ def read_applied(
         originals=originals,
         custom_kinds=custom_kinds,
         validation=validation,
+        minor=BASE if stored else cluster.minor,
     )
     objects = (*map(as_applied, read.manifests), *applied)
     caveats = tuple(in_cluster(read.caveats, objects, cluster))

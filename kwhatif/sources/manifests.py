@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
+from kwhatif.gates import BASE
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import key_of
 from kwhatif.model.custom import CustomResource
@@ -50,13 +51,14 @@ def read_manifest_set(
     originals: Originals | None = None,
     custom_kinds: Collection[str] = (),
     validation: Validation = "strict",
+    minor: int = BASE,
 ) -> ManifestSet:
     """Read files, directories, globs or "-"; objects that name no namespace get `default_namespace`.
 
     What is wrong stands beside what is fine; custom resources of `custom_kinds` are read, too. `originals` keeps the
     JSON of pods.
 
-    Fields that there are not, or that are there twice, are what `validation` makes of them.
+    Fields that Kubernetes 1.`minor` does not have, or that are there twice, are what `validation` makes of them.
 
     Raises:
         InputError: nothing could be read, or there is no object in what was.
@@ -64,7 +66,7 @@ def read_manifest_set(
     problems = Problems()
     inputs = find_inputs(paths, stdin, problems)
     decoder = ObjectDecoder(problems, default_namespace, originals)
-    reader = _Reader(problems, decoder, ServerCheck(problems, validation), custom_kinds, default_namespace)
+    reader = _Reader(problems, decoder, ServerCheck(problems, validation, minor), custom_kinds, default_namespace)
     was_read = False
     for name, text in read_inputs(inputs, problems):
         was_read = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from kwhatif.gates import BASE
 from kwhatif.model.caveat import Caveat, CustomKind, FieldIgnored, VersionNotDefault
 from kwhatif.sources.api_fields import api_fields, is_stable
 from kwhatif.sources.documents import Document
@@ -22,8 +23,8 @@ _OWN_GROUP = "kwhatif.dev"
 class ServerCheck:
     """Looks at object after object. What no server takes is a problem, the rest as `validation` says."""
 
-    def __init__(self, problems: Problems, validation: Validation) -> None:
-        self._table = api_fields()
+    def __init__(self, problems: Problems, validation: Validation, minor: int = BASE) -> None:
+        self._table = api_fields(f"1.{minor}")
         self._problems = problems
         self._validation = validation
         self._caveats: list[Caveat] = []

@@ -42,6 +42,12 @@ def play_here(player: Player, scenarios: Sequence[Scenario]) -> Iterator[Outcome
     return map(player.play, scenarios)
 
 
+def play(player: Player, scenarios: Sequence[Scenario], jobs: int = 0) -> Iterator[Outcome]:
+    """Play them in so many processes; 0: as many as are worth while."""
+    jobs = jobs or default_jobs(player, len(scenarios))
+    return play_here(player, scenarios) if jobs == 1 else play_in_processes(player, scenarios, jobs)
+
+
 def play_in_processes(player: Player, scenarios: Sequence[Scenario], jobs: int, method: str = "") -> Iterator[Outcome]:
     """Play them in so many processes; the outcomes come as they are found.
 

@@ -9,16 +9,21 @@ from typing import Any
 import msgspec
 
 from kwhatif.controllers.drain_filters import DrainOptions
+from kwhatif.edits.edit import Apply
 from kwhatif.edits.selection import selector_of
 from kwhatif.matching.labels import EVERYTHING
 from kwhatif.model.caveat import Caveat
+from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.meta import controller_of
+from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.story import ScenarioRow
 from kwhatif.whatif.drain import Drained
+from kwhatif.whatif.edited import Given
 from kwhatif.whatif.outage import Lost
 from kwhatif.whatif.played import SettledCluster
 from kwhatif.whatif.session import Session
+from kwhatif.whatif.simulate import Playing
 from kwhatif.whatif.story_caveats import caveats_of_end
 
 
@@ -72,10 +77,18 @@ class Outcome(msgspec.Struct, frozen=True):
 class Player:
     """Plays scenarios of one cluster, one at a time. Elsewhere it lets the cluster settle again."""
 
-    def __init__(self, session: Session, parameters: Parameters, question: Question) -> None:
+    def __init__(
+        self,
+        session: Session,
+        parameters: Parameters,
+        question: Question,
+        applied: tuple[KubernetesObject, ...] = (),
+    ) -> None:
+        """`applied`: objects that somebody applies before all scenarios."""
         self.session = session
         self.parameters = parameters
         self.question = question
+        self.applied = applied
         self._base: SettledCluster | None = None
         self._lock = threading.Lock()
 
@@ -83,8 +96,12 @@ class Player:
     def base(self) -> SettledCluster:
         """Where all scenarios start."""
         if self._base is None:
-            self._base = SettledCluster(self.session, self.parameters)
+            self._base = SettledCluster(self.session, self.parameters, self._apply if self.applied else None)
         return self._base
+
+    def _apply(self, engine: Engine) -> None:
+        step = Given("the manifests", Apply(text="apply", objects=self.applied))
+        Playing(engine, self.session.namespace).perform(step)
 
     def played(self, nodes: tuple[str, ...]) -> Drained | Lost:
         """The whole simulation of a scenario."""
@@ -101,7 +118,12 @@ class Player:
 
     def __getstate__(self) -> dict[str, Any]:
         """What others need; the rest they find out themselves."""
-        return {"session": self.session, "parameters": self.parameters, "question": self.question}
+        return {
+            "session": self.session,
+            "parameters": self.parameters,
+            "question": self.question,
+            "applied": self.applied,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]

@@ -215,7 +215,7 @@ class _Evictions:
             return _Round(cycle, (), (), state, (), ())
         if self._played is None:
             parameters = Parameters(horizon=(self._question.rounds + 1) * HOUR)
-            self._played = Replacements(SettledCluster(self._session, parameters, moment))
+            self._played = Replacements(SettledCluster(self._session, parameters, start=moment))
         played = self._played
         landed = played.land(evicted)
         own = {row.pod for row in landed}

@@ -20,6 +20,7 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.story import BlockedRow, CommandRow, Story, VerdictRow, WaveRow
 from kwhatif.whatif.blocked import blocked_pods
 from kwhatif.whatif.edited import Given, edit_session
+from kwhatif.whatif.order import least_harmful_order
 from kwhatif.whatif.played import Played, SettledCluster, pending_words
 from kwhatif.whatif.remedies import Remedy, remedies
 from kwhatif.whatif.session import Session
@@ -29,7 +30,9 @@ from kwhatif.whatif.story_rows import story_of
 _MOST_PROVEN = 8
 
 
-def drain(session: Session, nodes: tuple[str, ...], options: DrainOptions, parameters: Parameters) -> Report:
+def drain(
+    session: Session, nodes: tuple[str, ...], options: DrainOptions, parameters: Parameters, *, order: bool = False
+) -> Report:
     """Drain the nodes, one after another, and play it forward until nothing happens any more.
 
     Args:
@@ -37,8 +40,12 @@ def drain(session: Session, nodes: tuple[str, ...], options: DrainOptions, param
         nodes: their names.
         options: the flags of the command.
         parameters: how long things take.
+        order: whether the nodes are drained in an order that does little harm, not in theirs.
     """
-    played = Drained(SettledCluster(session, parameters), nodes, options)
+    base = SettledCluster(session, parameters)
+    if order:
+        nodes = least_harmful_order(base, nodes, replace(options, parallel=1))
+    played = Drained(base, nodes, options)
     blocked = tuple(with_remedies(played))
     return replace(session.report("drain", (), played.caveats()), story=played.story(blocked))
 

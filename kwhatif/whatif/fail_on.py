@@ -78,6 +78,8 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "cycling": _ends(("cycling", "horizon")),
     "failed": _has_failed,
     "harm": _does_harm,
+    "changed": lambda report: report.upgrade is not None and bool(report.upgrade.pending or report.upgrade.workloads),
+    "worse": lambda report: report.upgrade is not None and bool(report.upgrade.worse),
     "target": _misses_target,
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from kwhatif.model.workload import Namespace
 from kwhatif.policy import judge as policy
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import max_age
-from kwhatif.policy.rules import Judged
+from kwhatif.policy.rules import Fragile, Judged
 from kwhatif.report import Report
 from kwhatif.whatif.advise.question import Capture, Limits, advise
 from kwhatif.whatif.judge import Question, judge
@@ -22,7 +23,14 @@ from kwhatif.whatif.session import Session
 
 
 def gate(
-    session: Session, question: Question, book: Rulebook, *, today: date, strict: bool = False, fixes: int = 0
+    session: Session,
+    question: Question,
+    book: Rulebook,
+    *,
+    today: date,
+    strict: bool = False,
+    fixes: int = 0,
+    fragile: Sequence[Fragile] = (),
 ) -> Report:
     """The answer, and what the policy says to it.
 
@@ -33,6 +41,7 @@ def gate(
         today: tells which exceptions of the policy have expired.
         strict: whether missing information is a failure.
         fixes: of so many workloads that do not fit, the smallest fix is looked for.
+        fragile: what the rule `survives` found.
     """
     capture = Capture(session)
     question = replace(question, max_age=max_age(book.policy), explain=capture if fixes else None)
@@ -45,6 +54,7 @@ def gate(
         caveats=merged(answer.caveats),
         strict=strict,
         known=_known(session.cluster, answer.cluster),
+        fragile=fragile,
     )
     advice = advise(session, question, answer, capture.scenes, Limits(1, fixes, evicting=False)) if fixes else None
     return replace(answer.report(session, "gate"), policy=row, advise=advice)

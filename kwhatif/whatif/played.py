@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.edits.selection import Lookup
@@ -28,21 +28,35 @@ class SettledCluster:
     What waited for a node then is nobody's fault later.
     """
 
-    def __init__(self, session: Session, parameters: Parameters, start: int | None = None) -> None:
-        """`start`: see `begin`."""
+    def __init__(
+        self,
+        session: Session,
+        parameters: Parameters,
+        prepare: Callable[[Engine], None] | None = None,
+        start: int | None = None,
+    ) -> None:
+        """`prepare`: what is done before scenarios start, once the cluster has settled; `start`: see `begin`."""
         self.session = session
         self.parameters = parameters
+        self._prepare = prepare
         self._start = start
-        self.engine, self._caveats = begin(session, parameters, start)
+        self.engine, self._caveats = self._begin()
         self.pending = frozenset(self.engine.world.state.pending)
         self.was_endless = self.engine.cycle is not None
         #: Seconds since the start of the simulation.
         self.start = self.engine.clock.now
 
+    def _begin(self) -> tuple[Engine, tuple[Caveat, ...]]:
+        engine, caveats = begin(self.session, self.parameters, self._start)
+        if self._prepare is not None:
+            self._prepare(engine)
+            engine.settle()
+        return engine, caveats
+
     def fork(self) -> Engine:
         """A simulation that goes on from here."""
         if is_reference():
-            return begin(self.session, self.parameters, self._start)[0]
+            return self._begin()[0]
         self.engine.world.state.prepare()
         return self.engine.fork()
 
@@ -124,6 +138,17 @@ class Played:
         events = self.engine.world.history.events
         end = round(events[-1].at, 3) if events else 0.0
         return round(max(end - self.base.start, 0.0), 3)
+
+
+def harm_of(engine: Engine, since: Engine) -> tuple[float, ...]:
+    """How much is worse than it was: critical pods that wait, pods that wait, broken budgets, evictions in turn."""
+    before = since.world.state.pending
+    waiting = [info.priority for key, info in engine.world.state.pending.items() if key not in before]
+    critical = sum(priority >= SYSTEM_PRIORITY_CLASSES["system-cluster-critical"] for priority in waiting)
+    overruns = sum(each.overrun for each in engine.tally.budgets.values())
+    overruns -= sum(each.overrun for each in since.tally.budgets.values())
+    gone = list(engine.world.history.gone.values())[len(since.world.history.gone) :]
+    return float(critical), float(len(waiting)), float(overruns), float(sum(each.how == "Preempted" for each in gone))
 
 
 def named_nodes(session: Session, words: Sequence[str], selector: Selector | None = None) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from kwhatif.model.caveat import Caveat, StaleSnapshot, UndatedSnapshot, merged
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.originals import SessionOriginals
 from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.release import Release
 from kwhatif.report import Decision, EditRow, Report, SchedulerInfo, SnapshotInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.completeness import lacking_for
@@ -21,6 +22,10 @@ from kwhatif.whatif.unmodelled import huge_amounts, unmodelled_for
 
 #: What was read longer ago than this many seconds is old.
 HOUR = 3600
+
+
+def _default_profiles(release: Release) -> Mapping[str, Profile]:
+    return {DEFAULT_SCHEDULER: release.default_profile()}
 
 
 class Session:
@@ -32,6 +37,7 @@ class Session:
         *,
         profiles: Mapping[str, Profile] | None = None,
         scheduler: SchedulerInfo | None = None,
+        profiles_of: Callable[[Release], Mapping[str, Profile]] | None = None,
         sources: Sequence[str] = (),
         caveats: Sequence[Caveat] = (),
         age: int | None = None,
@@ -43,6 +49,8 @@ class Session:
         #: Scheduler name -> profile.
         self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
         keep_queued(self.snapshot, self.profiles)
+        #: What the configuration comes to with another release.
+        self._profiles_of = profiles_of or _default_profiles
         #: Which release is asked, and how that is known.
         self.scheduler = replace(scheduler or SchedulerInfo(), profile=next(iter(self.profiles)))
         #: Where manifests belong that name no namespace.
@@ -72,6 +80,21 @@ class Session:
         other.changes = (*self.changes, *changes)
         other.caveats = tuple(caveats)
         other.unedited = self.unedited or self
+        return other
+
+    def for_release(self, release: Release) -> Session:
+        """The same cluster and the same configuration, with the scheduler of another release.
+
+        Raises:
+            InputError: that release refuses the configuration.
+        """
+        other = copy(self)
+        other.profiles = dict(self._profiles_of(release))
+        other.snapshot = self.snapshot.fork()
+        other.snapshot.cluster.minor, other.snapshot.cluster.gates = release.minor, release.gates
+        keep_queued(other.snapshot, other.profiles)
+        other.scheduler = replace(self.scheduler, version=release.version, version_source="asked")
+        other.unedited = None
         return other
 
     @property

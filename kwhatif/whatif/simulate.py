@@ -22,6 +22,7 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.report import Report
+from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Change, Delete, Upsert
@@ -41,13 +42,14 @@ def simulate(session: Session, steps: Sequence[Given], parameters: Parameters, n
     Raises:
         InputError: a step names what is not there when its turn comes, or is refused.
     """
-    playing = _Playing(session, parameters, namespace or session.namespace)
+    engine, inferred = begin(session, parameters)
+    playing = Playing(engine, namespace or session.namespace)
     for step, after in zip_longest(steps, steps[1:]):
         playing.perform(step)
         if not _goes_on_at_once(step.edit, None if after is None else after.edit):
             playing.engine.settle()
     story = story_of(playing.engine, tuple(playing.commands))
-    caveats = (*session.caveats, *session.stale(), *playing.caveats, *caveats_of_story(playing.engine, session.cluster))
+    caveats = (*session.caveats, *session.stale(), *inferred, *caveats_of_story(playing.engine, session.cluster))
     report = session.report("simulate", (), caveats)
     return replace(report, story=story)
 
@@ -59,15 +61,20 @@ def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
     return isinstance(after, Wait) or (isinstance(step, edits.Drain) and not step.wait)
 
 
-class _Playing:
+class Playing:
     """One simulation, step after step."""
 
-    def __init__(self, session: Session, parameters: Parameters, namespace: str) -> None:
-        self.engine, self.caveats = begin(session, parameters)
+    def __init__(self, engine: Engine, namespace: str) -> None:
+        self.engine = engine
         self._drains: list[tuple[str, Drain, float]] = []
         self._namespace = namespace
 
     def perform(self, step: Given) -> None:
+        """Let it be done, and everybody react at once.
+
+        Raises:
+            InputError: it names what is not there, or is refused.
+        """
         engine, edit = self.engine, step.edit
         match edit:
             case Wait():

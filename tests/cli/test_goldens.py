@@ -70,6 +70,15 @@ COMMANDS = {
     "deschedule-compare": f"kwhatif deschedule {DESCHEDULE} --if 'cordon general-a1' --compare",
     "deschedule-edited": f"kwhatif deschedule {DESCHEDULE} --if 'cordon general-a1' -q --fail-on none",
     "deschedule-when": f"kwhatif deschedule {DESCHEDULE} --at yesterday",
+    "upgrade": f"kwhatif upgrade --to 1.35 {QUEUE}",
+    "upgrade-quiet": f"kwhatif upgrade --to 1.35 {FROM} -q --fail-on changed",
+    "upgrade-markdown": f"kwhatif upgrade --to 1.35 {FROM} -o markdown",
+    "upgrade-yaml": f"kwhatif upgrade --to 1.35 {FROM} -o yaml",
+    "upgrade-same": f"kwhatif upgrade --to 1.36 {FROM}",
+    "upgrade-far": f"kwhatif upgrade --to 1.99 {FROM} -q",
+    "upgrade-unknown": f"kwhatif upgrade --to next {FROM}",
+    "upgrade-compare": f"kwhatif upgrade --to 1.35 {FROM} --if 'cordon general-a1' --compare",
+    "upgrade-edited": f"kwhatif upgrade --to 1.35 {FROM} --if 'cordon general-a1' -q",
     "queue-unknown": f"kwhatif queue shop/reprot default/x deploy/shop/web /x {QUEUE}",
     **{
         f"cloud-{command}-{name}": f"kwhatif {command} fixtures/cloud/{name}.yaml {CLOUD}"

@@ -46,6 +46,7 @@ OURS = {
     "kwhatif.cli.simulate",
     "kwhatif.cli.snapshot",
     "kwhatif.cli.stages",
+    "kwhatif.cli.upgrade",
     "kwhatif.cli.usage",
     "kwhatif.errors",
     "kwhatif.garbage",

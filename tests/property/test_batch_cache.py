@@ -11,10 +11,12 @@ from msgspec.structs import replace
 
 from kwhatif.batch import BatchCache, ScheduleResult
 from kwhatif.framework.attempt import attempt
+from kwhatif.framework.profile import Profile
 from kwhatif.framework.reference import use_reference
 from kwhatif.model.node import Node, Taint
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.release.v1_37 import RELEASE
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State, _Built
@@ -24,15 +26,16 @@ from tests.property.test_placing import PROFILE, World, as_plain, one_in, runnin
 from tests.reference.placing import plain_of
 
 Line = tuple[State, BatchCache]
+NEWEST = RELEASE.default_profile()
 
 
-def whole(pod: PodInfo, state: State) -> object:
+def whole(pod: PodInfo, state: State, profile: Profile) -> object:
     """The pod's attempt with all fast paths off, and with indexes of its own."""
     fork = state.fork()
     fork._built, fork._owns_built = _Built(), True
     use_reference(on=True)
     try:
-        return plain_of(attempt(PROFILE, pod, fork))
+        return plain_of(attempt(profile, pod, fork))
     finally:
         use_reference(on=False)
 
@@ -86,9 +89,9 @@ def cordoned(random: Random, node: Node) -> Node:
     return replace(node, spec=replace(node.spec, taints=(Taint(key="hard", effect="NoSchedule"),)))
 
 
-def play(random: Random, world: World) -> None:
+def play(random: Random, world: World, profile: Profile = PROFILE) -> None:
     state = State(world.cluster).fork()
-    lines: list[Line] = [(state, BatchCache(PROFILE, state))]
+    lines: list[Line] = [(state, BatchCache(profile, state))]
     pods = [pod for pod in world.pods if pod.key not in state.pods]
     for number in range(random.choice([6, 12, 20])):
         if not pods:
@@ -102,7 +105,7 @@ def play(random: Random, world: World) -> None:
         pod = pods[number % len(pods)] if one_in(random, 2) else random.choice(pods)
         state.apply(Delete(Pod, pod.key))
         result = cache.attempt(pod)
-        assert as_plain(result) == whole(pod, state)
+        assert as_plain(result) == whole(pod, state, profile)
         if not one_in(random, 4):
             settle(result, state)
     for each, _ in lines:
@@ -119,6 +122,12 @@ def test_it_says_what_whole_attempts_say(random: Random) -> None:
 @settings(max_examples=100)
 def test_numbered_pods(random: Random) -> None:
     play(random, numbered.some_world(random))
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=50)
+def test_the_newest_release(random: Random) -> None:
+    play(random, some_world(random), NEWEST)
 
 
 def tries(seed: int, world: Any) -> None:

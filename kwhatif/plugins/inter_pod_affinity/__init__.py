@@ -81,3 +81,11 @@ def _prefers(pod: PodInfo) -> bool:
     affinity = pod.pod.spec.affinity
     parts = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
     return any(part is not None and part.preferred for part in parts)
+
+
+class InterPodAffinityUntil135(InterPodAffinity):
+    """The plugin up to 1.35: other hints (`isSchedulableAfterPodChange`)."""
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """See `hints`."""
+        return hints.events_to_register(until_135=True)

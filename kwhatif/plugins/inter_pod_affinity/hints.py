@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.hints import (
     QUEUE,
+    QUEUE_SKIP,
     ClusterEventWithHint,
     HintIndex,
     Keys,
@@ -24,12 +25,13 @@ from kwhatif.model.pod import Pod
 from kwhatif.state.pod_info import PodInfo
 
 
-def events_to_register() -> Sequence[ClusterEventWithHint]:
+def events_to_register(*, until_135: bool = False) -> Sequence[ClusterEventWithHint]:
     """A pod is added, deleted, or gets other labels; a node is added, or its labels change."""
+    after_pod_change = _after_pod_change_until_135 if until_135 else _after_pod_change
     pod = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
     node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
     return (
-        builtin(EventResource.POD, pod, _after_pod_change, HintIndex(_pods_spoken_of, _pods_of_event)),
+        builtin(EventResource.POD, pod, after_pod_change, HintIndex(_pods_spoken_of, _pods_of_event)),
         builtin(EventResource.NODE, node, _after_node_change, HintIndex(_domains, _changed_domains)),
     )
 
@@ -59,6 +61,16 @@ def _after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None, _cluster: 
     comes = _all_match(wanted, new) and not _all_match(wanted, old)
     goes = _all_match(refused, old) and not _all_match(refused, new)
     return queue_if(comes or goes)
+
+
+def _after_pod_change_until_135(pod: PodInfo, old: Pod | None, new: Pod | None, cluster: Cluster) -> QueueingHint:
+    """Until 1.35 pods that are only nominated do not count, nor does what a deleted pod kept away itself."""
+    if not all(other.spec.node_name for other in (old, new) if other is not None):
+        return QUEUE_SKIP
+    terms = pod.affinity_terms
+    if new is None and old is not None and not terms.problem:
+        return queue_if(_all_match(terms.required_anti, old))
+    return _after_pod_change(pod, old, new, cluster)
 
 
 #: Stands before labels of pods that wait: an event's pod may speak of these.

@@ -15,12 +15,20 @@ from kwhatif.framework.incremental import Relaxing, Signed
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, unschedulable
+from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.csi_migration import in_tree_disk
 from kwhatif.matching.volumes import claim_class
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.generation import next_generation
 from kwhatif.model.pod import Pod
-from kwhatif.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
+from kwhatif.model.storage import (
+    CSIDriver,
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from kwhatif.plugins.node_volume_limits import hints
 from kwhatif.plugins.node_volume_limits.attached import CLAIM, Attached, attachments_by_node, volumes_of
 from kwhatif.state.node_info import NodeInfo
@@ -36,11 +44,14 @@ class NodeVolumeLimits:
     name: ClassVar[str] = "NodeVolumeLimits"
     reads_claims: ClassVar[bool] = True
 
+    def __init__(self, *, gates: Gates = BASE_GATES) -> None:
+        self._needs_drivers = "VolumeLimitScaling" in gates
+
     def pre_filter(self, pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         """Find out which volumes the pod needs attached."""
         for volume in pod.pod.spec.volumes:
             if volume.persistent_volume_claim or volume.ephemeral or in_tree_disk(volume):
-                return _LimitsFilter(pod.pod, snapshot)
+                return _LimitsFilter(pod.pod, snapshot, needs_drivers=self._needs_drivers)
         return SKIP
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments:
@@ -112,7 +123,7 @@ def _needs(claim: PersistentVolumeClaim) -> object:
 class _LimitsFilter(Relaxing, Signed, NodeFilter):
     reads = Reads.PODS
 
-    def __init__(self, pod: Pod, snapshot: State) -> None:
+    def __init__(self, pod: Pod, snapshot: State, *, needs_drivers: bool = False) -> None:
         cluster = self._cluster = snapshot.cluster
         self._new = volumes_of(pod, cluster, new=True)
         #: The same on a node without a CSINode: in-tree volumes are not translated there, so only errors can differ.
@@ -129,18 +140,40 @@ class _LimitsFilter(Relaxing, Signed, NodeFilter):
         shared = () if self.relaxing or isinstance(self._new, Status) else frozenset(self._new)
         signed = _signed(self._new), _signed(self._new_without_csi_node)
         self.signature = self.relaxing, shared, *signed
+        #: Drivers of the pod's volumes without which no pod may come to a node; sorted.
+        self._needed = _needed_drivers(self._new, cluster) if needs_drivers else ()
 
     def filter(self, node: NodeInfo) -> Status:
         limits = self._limits.get(node.name)
         new = self._new_without_csi_node if limits is None else self._new
         if isinstance(new, Status):
             return new
-        if not new or not limits:
+        if not new:
+            return SUCCESS
+        missing = self._missing(node.name)
+        if missing is not None:
+            return unschedulable(f"{missing} CSI driver is not installed on the node")
+        if not limits:
             return SUCCESS
         there = self._volumes.on(node, self._cluster)
         if there.error is not None:
             return there.error
         return _judge(new, limits, there)
+
+    def _missing(self, node_name: str) -> str | None:
+        """The first driver that has to be on the node and is not (`checkCSIDriverOnNode`, in random order)."""
+        if not self._needed:
+            return None
+        csi_node = self._cluster.get(CSINode, node_name)
+        there = {driver.name for driver in csi_node.spec.drivers} if csi_node is not None else set()
+        return next((driver for driver in self._needed if driver not in there), None)
+
+
+def _needed_drivers(new: Attached | Status, cluster: Cluster) -> tuple[str, ...]:
+    """Those that ask for it (`preventPodSchedulingIfMissing`)."""
+    drivers = () if isinstance(new, Status) else sorted(set(new.values()))
+    found = ((name, cluster.get(CSIDriver, name)) for name in drivers)
+    return tuple(name for name, driver in found if driver and driver.spec.prevent_pod_scheduling_if_missing)
 
 
 def _is_of_its_own(handle: str, driver: str, snapshot: State) -> bool:

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kwhatif.framework.events import ActionType, EventResource
-from kwhatif.framework.hints import QUEUE, QUEUE_SKIP, ClusterEventWithHint, HintIndex, Keys, QueueingHint, builtin
+from kwhatif.framework.hints import (
+    QUEUE,
+    QUEUE_SKIP,
+    ClusterEventWithHint,
+    HintIndex,
+    Keys,
+    QueueingHint,
+    builtin,
+    is_same_pod,
+)
 from kwhatif.framework.plugin import NodeFilter, NodeScorer
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status, error
@@ -161,3 +170,13 @@ def _doing(pod: PodInfo, hardness: str) -> str:
     if pod.pod.spec.topology_spread_constraints:
         return f"obtaining pod's {hardness} topology spread constraints"
     return f"setting default {hardness} topology spread constraints"
+
+
+class PodTopologySpreadUntil135(PodTopologySpread):
+    """The plugin up to 1.35: pods that are only nominated wake nobody (`involvedInTopologySpreading`)."""
+
+    def _after_pod_change(self, pod: PodInfo, old: Pod | None, new: Pod | None, cluster: Cluster) -> QueueingHint:
+        others = [other for other in (old, new) if other is not None and not is_same_pod(pod, other)]
+        if not all(other.spec.node_name for other in others):
+            return QUEUE_SKIP
+        return super()._after_pod_change(pod, old, new, cluster)

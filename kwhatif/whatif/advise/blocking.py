@@ -93,6 +93,13 @@ def least_important(pods: Iterable[PodInfo], pod: PodInfo, evidence: Evidence | 
     return sorted(pods, key=rank)
 
 
+def may_be_enough(pod: PodInfo, evidence: Evidence | None) -> bool:
+    """Whether the pod alone may be why the evidence holds: it has as much of a resource as is short."""
+    if not isinstance(evidence, InsufficientResource):
+        return True
+    return _frees(pod, evidence) >= evidence.requested - (evidence.allocatable - evidence.used)
+
+
 def _frees(pod: PodInfo, evidence: Evidence | None) -> int:
     if not isinstance(evidence, InsufficientResource):
         return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from kwhatif.framework.evidence import (
@@ -65,6 +66,15 @@ def in_manifest(pod: Pod, evidence: Evidence | None, node: NodeInfo | None) -> I
             yield from _soft_terms(pod, "podAffinity", evidence.topology_key, evidence.selector)
         case PodAntiAffinityMatched():
             yield from _soft_terms(pod, "podAntiAffinity", evidence.topology_key, evidence.selector)
+
+
+def anywhere(pod: Pod) -> Iterator[Change]:
+    """Not bound to nodes by name: where PreFilter leaves only some nodes, or none."""
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    if pod.spec.node_name:
+        yield _change("drop-node-name", lambda spec: _drop(spec, "nodeName"), before=pod.spec.node_name)
+    if affinity is not None and affinity.required is not None:
+        yield _change("soften-node-affinity", _soften_node_affinity, about="its nodes by name")
 
 
 def ungated(pod: Pod) -> Change:
@@ -219,10 +229,22 @@ def _with_value(term: int, place: int, value: str) -> Revise:
 def _soften_node_affinity(spec: Spec) -> None:
     affinity = spec["affinity"]["nodeAffinity"]
     terms = affinity.pop(REQUIRED)["nodeSelectorTerms"]
-    entries = [{"weight": _WEIGHT, "preference": term} for term in terms if "matchFields" not in term and term]
+    entries = [{"weight": _WEIGHT, "preference": term} for term in terms if _can_be_preferred(term)]
     if entries:
         affinity.setdefault(PREFERRED, []).extend(entries)
     _prune(spec, "nodeAffinity")
+
+
+def _can_be_preferred(term: Mapping[str, Any]) -> bool:
+    """Not one about a node's name, or one that can never match: a preference of that kind would fail every attempt."""
+    if not term.get("matchExpressions") or "matchFields" in term:
+        return False
+    try:
+        for need in term["matchExpressions"]:
+            compile_requirement(convert(need, Requirement))
+    except SelectorError:
+        return False
+    return True
 
 
 def _prune(spec: Spec, kind: str) -> None:

@@ -19,6 +19,7 @@ from kwhatif.whatif.advise.blocking import (
     Scalable,
     delete_pods,
     least_important,
+    may_be_enough,
     owner_of_pod,
     replicas_of,
     scale_down,
@@ -27,7 +28,7 @@ from kwhatif.whatif.advise.blocking import (
 from kwhatif.whatif.advise.change import Change
 from kwhatif.whatif.advise.claims import missing_claims
 from kwhatif.whatif.advise.cluster import on_node
-from kwhatif.whatif.advise.manifest import in_manifest, ungated, with_scheduler
+from kwhatif.whatif.advise.manifest import anywhere, in_manifest, ungated, with_scheduler
 from kwhatif.whatif.advise.scene import Obstacle, Scene, Trial
 from kwhatif.workloads.restart import unstarted
 
@@ -46,6 +47,8 @@ def proposals(
     node = trial.node(name)
     if first.plugin == "SchedulingGates":
         yield ungated(pod)
+    elif first.evidence is None and first.plugin == "NodeAffinity":
+        yield from anywhere(pod)
     elif first.evidence is None and pod.spec.volumes:
         yield from missing_claims(pod, trial.state)
     elif (pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in scene.profiles:
@@ -74,7 +77,8 @@ def _deletions(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInf
     if dying and _is_gone(trial, name, first, dying):
         yield delete_pods([pod.pod for pod in _needed(trial, name, first, dying)], trial.pod)
     living = [pod for pod in ranked if not pod.terminating]
-    helpful = _helpful(trial, name, first, living[:_MOST_TRIED])
+    large = [pod for pod in living if may_be_enough(pod, first.evidence)]
+    helpful = _helpful(trial, name, first, large[:_MOST_TRIED])
     if helpful:
         yield _without([helpful[0]], trial)
         # One that nobody makes anew is lost: one that has a place elsewhere may be better.

@@ -8,19 +8,36 @@ import pytest
 
 from kwhatif.admission.dropped import without_disabled
 from kwhatif.framework.attempt import attempt
+from kwhatif.framework.events import EventResource
+from kwhatif.framework.hints import QueueingHint
 from kwhatif.framework.plugin import NodeScorer
 from kwhatif.framework.profile import Point
-from kwhatif.framework.status import Code
+from kwhatif.framework.status import Code, Status
 from kwhatif.gates import KNOWN, default_gates
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta
 from kwhatif.model.pod import ResourceRequirements
+from kwhatif.model.storage import (
+    CSIDriver,
+    CSIDriverSpec,
+    CSINode,
+    CSINodeDriver,
+    CSINodeSpec,
+    CSIStorageCapacity,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    StorageClass,
+)
 from kwhatif.model.volume import ImageVolume
 from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
+from kwhatif.release.changes import changes
 from kwhatif.sources.release import gates_of
 from kwhatif.state.state import State
-from tests.builders import PodBuilder, node, pod, snapshot
+from tests.builders import PodBuilder, affinity_term, node, pod, snapshot
 from tests.devices import asking, claim, device, device_class, request, slice_
 
 MB = 1024 * 1024
+DRIVER = "csi.example.com"
 
 
 @pytest.mark.parametrize("minor", MINORS)
@@ -197,3 +214,92 @@ def test_from_1_37_on_the_named_node_is_the_only_one_looked_at() -> None:
 def test_from_1_37_on_image_volumes_count_as_images(minor: int, expected: int) -> None:
     within = snapshot(node("a").image(900 * MB, "web:1"), node("b").image(900 * MB, "web:1"), node("c"))
     assert score(minor, "ImageLocality", pod().volume("v", image=ImageVolume(reference="web:1")), within) == expected
+
+
+def test_changes_between_releases() -> None:
+    names = {(change.since, change.plugin or change.what) for change in changes(35, 36)}
+    assert (36, "NodeResourcesBalancedAllocation") in names
+    assert (36, "NodeDeclaredFeatures") in names
+    assert {since for since, _ in names} == {36}
+    assert list(changes(36, 35)) == list(changes(35, 36))
+    assert list(changes(36, 36)) == []
+
+
+def test_every_changed_plugin_is_in_the_catalog() -> None:
+    known = {entry.name for entry in find_release(NEWEST).entries}
+    assert {change.plugin for change in changes(MINORS[-1], NEWEST)} - {""} <= known
+
+
+@pytest.mark.parametrize(("minor", "refused"), [(36, False), (37, True)])
+def test_from_1_37_on_a_driver_may_have_to_be_there(minor: int, refused: bool) -> None:
+    driver = CSIDriver(metadata=ObjectMeta(name=DRIVER), spec=CSIDriverSpec(prevent_pod_scheduling_if_missing=True))
+    of_class = StorageClass(
+        metadata=AnnotatedMeta(name="fast"), provisioner=DRIVER, volume_binding_mode="WaitForFirstConsumer"
+    )
+    wanting = pod().claim("data")
+    there = CSINode(metadata=AnnotatedMeta(name="n2"), spec=CSINodeSpec(drivers=(CSINodeDriver(name=DRIVER),)))
+    waits = PersistentVolumeClaim(
+        metadata=AnnotatedMeta(name="data", namespace="default"),
+        spec=PersistentVolumeClaimSpec(storage_class_name="fast"),
+    )
+    within = snapshot(node("n1"), node("n2"), driver, of_class, there, waits)
+    why = (f"{DRIVER} CSI driver is not installed on the node",)
+    assert refusals(find_release(minor), wanting, within) == ([why] if refused else [])
+
+
+@pytest.mark.parametrize(("minor", "points"), [(36, {}), (37, {"n1": 80, "n2": 50})])
+def test_from_1_37_on_nodes_with_more_storage_left_score_more(minor: int, points: dict[str, int]) -> None:
+    driver = CSIDriver(metadata=ObjectMeta(name=DRIVER), spec=CSIDriverSpec(storage_capacity=True))
+    of_class = StorageClass(
+        metadata=AnnotatedMeta(name="fast"), provisioner=DRIVER, volume_binding_mode="WaitForFirstConsumer"
+    )
+    pools = [
+        CSIStorageCapacity(
+            metadata=ObjectMeta(name=name, namespace="default"),
+            storage_class_name="fast",
+            capacity=size,
+            node_topology=LabelSelector(match_labels={"kubernetes.io/hostname": name}),
+        )
+        for name, size in (("n1", "50Gi"), ("n2", "20Gi"))
+    ]
+    waits = PersistentVolumeClaim(
+        metadata=AnnotatedMeta(name="data", namespace="default"),
+        spec=PersistentVolumeClaimSpec(
+            storage_class_name="fast", resources=ResourceRequirements(requests={"storage": "10Gi"})
+        ),
+    )
+    nodes = [node(name).labels({"kubernetes.io/hostname": name}) for name in ("n1", "n2")]
+    within = snapshot(*nodes, driver, of_class, waits, *pools)
+    found = attempt(find_release(minor).default_profile(), pod().claim("data").info(), within)
+    made = next(each for each in find_release(minor).default_profile().score if each.name == "VolumeBinding")
+    scorer = made.pre_score(pod().claim("data").info(), within, within.nodes)
+    assert found.scores is not None
+    assert ({} if isinstance(scorer, Status) else {each.name: scorer.score(each) for each in within.nodes}) == points
+
+
+def hint(minor: int, plugin: str, waiting: PodBuilder, old: PodBuilder | None, new: PodBuilder | None) -> QueueingHint:
+    """What the plugin's hint of that release says of a pod that changed."""
+    made = next(each for each in find_release(minor).default_profile().filter if each.name == plugin)
+    register: Any = made
+    on_pods = next(each for each in register.events_to_register() if each.event.resource is EventResource.POD)
+    before, after = (None if each is None else each.build() for each in (old, new))
+    assert on_pods.queueing_hint is not None
+    return on_pods.queueing_hint(waiting.info(), before, after, Cluster())
+
+
+@pytest.mark.parametrize(("minor", "expected"), [(36, QueueingHint.QUEUE), (35, QueueingHint.QUEUE_SKIP)])
+def test_until_1_35_pods_that_are_only_nominated_wake_nobody(minor: int, expected: QueueingHint) -> None:
+    refusing = (
+        pod("w").labels(app="w").pod_anti_affinity(affinity_term("zone", LabelSelector(match_labels={"app": "other"})))
+    )
+    nominated = pod("o").labels(app="other").nominated("n1")
+    assert hint(minor, "InterPodAffinity", refusing, nominated, None) is expected
+    spreading = pod("w").labels(app="w").spread("zone", LabelSelector(match_labels={"app": "other"}))
+    assert hint(minor, "PodTopologySpread", spreading, nominated, None) is expected
+
+
+@pytest.mark.parametrize(("minor", "expected"), [(36, QueueingHint.QUEUE), (35, QueueingHint.QUEUE_SKIP)])
+def test_until_1_35_what_a_deleted_pod_kept_away_does_not_count(minor: int, expected: QueueingHint) -> None:
+    waiting = pod("w").labels(app="w").pod_affinity(affinity_term("zone", LabelSelector(match_labels={"app": "other"})))
+    keeps_away = pod("o").pod_anti_affinity(affinity_term("zone", LabelSelector(match_labels={"app": "w"}))).on("n1")
+    assert hint(minor, "InterPodAffinity", waiting, keeps_away, None) is expected

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from kwhatif.model.kinds import RESOURCES
+from kwhatif.release import MINORS
 from kwhatif.render.caveats import sentence
-from kwhatif.sources.api_fields import VERSION, api_fields
+from kwhatif.sources.api_fields import VERSION, ApiFields, api_fields
 from kwhatif.sources.manifests import ManifestSet, read_manifest_set
 from kwhatif.sources.strict import Validation, parse_validation
 
@@ -322,3 +323,19 @@ def test_whatever_an_object_holds_there_is_an_answer(kind: tuple[str, str], data
     found = read_manifest_set(["-"], stdin=io.BytesIO(text), default_namespace="default")
     told = [(problem.where, problem.field, problem.message) for problem in found.problems]
     assert len(set(told)) == len(told)
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_every_release_has_its_table_of_fields(minor: int) -> None:
+    table = api_fields(f"1.{minor}")
+    assert table.version.startswith(f"v1.{minor}.")
+    container = table.types[int(_below(table, ("spec", "containers")))]
+    assert ("restartPolicyRules" in container) == (minor >= 34)
+
+
+def _below(table: ApiFields, path: tuple[str, ...]) -> str:
+    """The code of a field of pods, without what says that it is a list."""
+    code = str(table.type_of("v1", "Pod"))
+    for step in path:
+        code = table.types[int(code)][step].lstrip("[")
+    return code

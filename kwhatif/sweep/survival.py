@@ -1,0 +1,63 @@
+"""The rule `survives` of a gate: once the manifests are applied, may any one node, or zone, still fail?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kwhatif.errors import InputError
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.cluster import KubernetesObject
+from kwhatif.policy.rules import Fragile
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.story import VerdictRow
+from kwhatif.sweep.report import Runner, groups_of, trouble
+from kwhatif.sweep.scenario import Outages, Player, Scenario, together
+from kwhatif.whatif.session import Session
+
+_ZONE = "topology.kubernetes.io/zone"
+
+
+def survival(
+    session: Session, objects: Iterable[KubernetesObject], kinds: Sequence[str], run: Runner
+) -> tuple[list[Fragile], tuple[Caveat, ...]]:
+    """What may not fail any more, and what finding that out leaves out.
+
+    Args:
+        session: the cluster without the manifests.
+        objects: what they hold.
+        kinds: "node" and "zone", one of them or both.
+        run: plays the scenarios.
+    """
+    before = Player(session, Parameters(), Outages())
+    after = Player(session, Parameters(), Outages(), tuple(objects))
+    try:
+        base = after.base
+    except InputError as wrong:
+        said = "; ".join(problem.message for problem in wrong.problems)
+        return [Fragile(kind, f"cannot be judged: {said}", ()) for kind in kinds], ()
+    found = [fragile for kind in kinds for fragile in _of_kind(kind, before, after, run)]
+    return found, base.caveats(base.engine)
+
+
+def _of_kind(kind: str, before: Player, after: Player, run: Runner) -> Iterator[Fragile]:
+    """One finding about all that may not fail, and might without the manifests."""
+    session = after.session
+    nodes = [Scenario(node.name, (node.name,)) for node in session.snapshot.nodes]
+    scenarios = nodes if kind == "node" else groups_of(session, _ZONE)
+    if not scenarios:
+        lacking = f"no node has the label {_ZONE}" if kind == "zone" else "there are no nodes"
+        yield Fragile(kind, f"cannot be judged: {lacking}", ())
+        return
+    rows = sorted((outcome.row for outcome in run(after, together(session, scenarios))), key=trouble)
+    bad = {row.scenario: row.verdict for row in rows if not row.verdict.ok}
+    again = [scenario for scenario in scenarios if scenario.name in bad]
+    known = {outcome.row.scenario: outcome.row.verdict for outcome in run(before, together(before.session, again))}
+    worse = [name for name, verdict in bad.items() if _is_worse(verdict, known[name])]
+    if worse:
+        first = worse[0]
+        more = f"; so it is with {len(worse) - 1} more" if len(worse) > 1 else ""
+        yield Fragile(kind, f"{kind} {first} may not fail any more: {bad[first].why}{more}", bad[first].pending)
+
+
+def _is_worse(now: VerdictRow, before: VerdictRow) -> bool:
+    return before.ok or len(now.pending) > len(before.pending)
