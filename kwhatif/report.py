@@ -841,6 +841,11 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     #: Of `drain --each` and `outage --each`, the worst first.
     scenarios: tuple[ScenarioRow, ...] = ()
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether the answer is about pods, one by one: then the story is only what follows it."""
+        return self.command in ("schedule", "preempt", "gate")
+
     def to_json(self, indent: int = 0) -> str:
         """What `-o json` prints: on one line, or with that many blanks for each level."""
         try:

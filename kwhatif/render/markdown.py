@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.model.caveat import NothingJudged
+from kwhatif.render.aftermath import aftermath_lines
 from kwhatif.render.amounts import plural
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY
@@ -39,7 +40,7 @@ def to_markdown(report: Report) -> str:
     """A heading with the verdict, a table, the findings; everything from manifests and cluster is inert."""
     if report.scenarios:
         parts = scenarios_parts(report)
-    elif report.story is not None:
+    elif report.story is not None and not report.is_judged:
         parts = story_parts(report.story)
     elif report.queue is not None:
         parts = queue_parts(report.queue)
@@ -52,8 +53,20 @@ def to_markdown(report: Report) -> str:
     elif report.capacity is not None:
         parts = capacity_parts(report, report.capacity)
     else:
-        parts = _gate(report) if report.command == "gate" else _decisions(report)
+        parts = _with_aftermath(report, _gate(report) if report.command == "gate" else _decisions(report))
     return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"
+
+
+def _with_aftermath(report: Report, parts: Iterable[str]) -> Iterator[str]:
+    """What follows stands below the gate's verdict, or above the table of the pods."""
+    lines = [] if report.story is None else [f"- {prose(line)}" for line in aftermath_lines(report.story)]
+    if report.command != "gate":
+        yield from (*lines, "") if lines else ()
+        yield from parts
+        return
+    first, *others = parts
+    yield from (first, "", *lines) if lines else (first,)
+    yield from others
 
 
 def fixes_to_markdown(report: Report) -> str:

@@ -53,7 +53,9 @@ class Scheduler:
         self._cycles = Cycles()
         #: A pod that was popped is not asked again whether it may enter the queue.
         self._caches = {
-            name: BatchCache(replace(profile, pre_enqueue=()), world.state, self._cycles)
+            name: BatchCache(
+                replace(profile, pre_enqueue=()), world.state, self._cycles, scored=False, choose=self._choose
+            )
             for name, profile in profiles.items()
         }
         self.queue = SchedulingQueue(self._queues, cluster)
@@ -84,7 +86,7 @@ class Scheduler:
         cycles = Cycles()
         cycles.number = self._cycles.number
         other._cycles = cycles
-        other._caches = {name: cache.fork(state, cycles) for name, cache in self._caches.items()}
+        other._caches = {name: cache.fork(state, cycles, choose=other._choose) for name, cache in self._caches.items()}
         other._queues = {
             name: fork_profile(known, self._profiles[name], state, other._preempting)
             for name, known in self._queues.items()
@@ -165,6 +167,19 @@ class Scheduler:
         else:
             self._fail(info, result, because)
         return info.uid
+
+    def _choose(self, result: ScheduleResult) -> ScheduleResult:
+        """One of the nodes that are equally good; devices that were found on one of them are kept to."""
+        if not result.tied or result.node is None or result.pod.pod.spec.resource_claims:
+            return result
+        chance = self._world.chance
+        chance.note("nodes" if result.outcome == "Placed" else "evictions")
+        if chance.is_convention:
+            return result
+        node = chance.pick(result.ties)
+        if result.outcome == "Placed":
+            return replace(result, node=node)
+        return result.elsewhere(node) or result
 
     # --- no node -------------------------------------------------------------------------------------
 

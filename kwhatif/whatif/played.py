@@ -13,6 +13,7 @@ from kwhatif.model.caveat import Caveat, ReplicaSetsInferred
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.model.node import Node
 from kwhatif.model.workload import ReplicaSet
+from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
@@ -47,7 +48,7 @@ class SettledCluster:
         self.start = self.engine.clock.now
 
     def _begin(self) -> tuple[Engine, tuple[Caveat, ...]]:
-        engine, caveats = begin(self.session, self.parameters, self._start)
+        engine, caveats = begin(self.session, self.parameters, start=self._start)
         if self._prepare is not None:
             self._prepare(engine)
             engine.settle()
@@ -66,7 +67,9 @@ class SettledCluster:
         return (*session.caveats, *session.stale(), *self._caveats, *caveats_of_story(engine, session.cluster))
 
 
-def begin(session: Session, parameters: Parameters, start: int | None = None) -> tuple[Engine, tuple[Caveat, ...]]:
+def begin(
+    session: Session, parameters: Parameters, chance: Chance | None = None, start: int | None = None
+) -> tuple[Engine, tuple[Caveat, ...]]:
     """A simulation of the cluster as it is, come to rest; and what was assumed for that.
 
     `start`: the moment at which it starts, nanoseconds since the epoch; None: what the cluster shows.
@@ -79,7 +82,7 @@ def begin(session: Session, parameters: Parameters, start: int | None = None) ->
         caveats = (ReplicaSetsInferred(workloads=tuple(sorted(set(map(_deployment, inferred))))),)
     controllers = all_controllers(parameters.node_monitor_grace_period)
     clock = Clock(start_of(state.cluster) if start is None else start)
-    engine = Engine(state, session.profiles, controllers, clock, parameters)
+    engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
     engine.begin()
     return engine, caveats
 

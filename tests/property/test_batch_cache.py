@@ -14,7 +14,7 @@ from kwhatif.framework.attempt import attempt
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.reference import use_reference
 from kwhatif.model.node import Node, Taint
-from kwhatif.model.pod import Pod
+from kwhatif.model.pod import Pod, PodCondition
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.release.v1_37 import RELEASE
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
@@ -47,7 +47,8 @@ def settle(result: ScheduleResult, state: State) -> None:
     state.apply(*(Evict(victim.pod.key) for victim in result.victims))
     info = state.node(result.node)
     assert info is not None
-    state.apply(Bind(result.pod.pod, result.node, result.reserve(info)))
+    pod = result.pod.key if result.pod.key in state.pending else result.pod.pod
+    state.apply(Bind(pod, result.node, result.reserve(info)))
 
 
 def disturb(random: Random, state: State, number: int) -> None:
@@ -89,6 +90,21 @@ def cordoned(random: Random, node: Node) -> Node:
     return replace(node, spec=replace(node.spec, taints=(Taint(key="hard", effect="NoSchedule"),)))
 
 
+def nominated(random: Random, pod: PodInfo, state: State) -> PodInfo:
+    """The pod waits for a node, perhaps because somebody whom it has evicted is still there."""
+    node = random.choice(state.nodes)
+    going = [other for other in node.pods if not other.terminating]
+    if going and one_in(random, 2):
+        other = random.choice(going).pod
+        condition = PodCondition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
+        status = replace(other.status, conditions=(*other.status.conditions, condition))
+        meta = replace(other.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
+        state.apply(Upsert(replace(other, metadata=meta, status=status)))
+    given = pod.pod
+    state.apply(Upsert(replace(given, status=replace(given.status, nominated_node_name=node.name))))
+    return state.pods[pod.key]
+
+
 def play(random: Random, world: World, profile: Profile = PROFILE) -> None:
     state = State(world.cluster).fork()
     lines: list[Line] = [(state, BatchCache(profile, state))]
@@ -104,6 +120,8 @@ def play(random: Random, world: World, profile: Profile = PROFILE) -> None:
             lines.append((fork, cache.fork(fork)))
         pod = pods[number % len(pods)] if one_in(random, 2) else random.choice(pods)
         state.apply(Delete(Pod, pod.key))
+        if one_in(random, 3) and not pod.pod.spec.node_name:
+            pod = nominated(random, pod, state)
         result = cache.attempt(pod)
         assert as_plain(result) == whole(pod, state, profile)
         if not one_in(random, 4):
