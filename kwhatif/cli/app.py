@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -153,5 +154,6 @@ def _stop_printing() -> ExitCode:
 
 def _list(failures: Iterable[object]) -> None:
     """Failures on standard error; whatever they quote from the input is made inert."""
-    for failure in failures:
-        print(f"error: {safe(str(failure))}", file=sys.stderr)  # noqa: T201
+    with suppress(OSError):  # standard error is closed, and the exit code is all that is left
+        for failure in failures:
+            print(f"error: {safe(str(failure))}", file=sys.stderr)  # noqa: T201
