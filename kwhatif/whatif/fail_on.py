@@ -69,7 +69,11 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "endless": lambda report: report.deschedule is not None and report.deschedule.course == "Endless",
     "asleep": lambda report: report.queue is not None and any(map(_sleeps_though_it_fits, report.queue.pods)),
     CAVEATS: lambda report: bool(report.caveat_details),
-    "pending": lambda report: (report.story is not None and bool(report.story.pending)) or _lands("Pending")(report),
+    "pending": lambda report: (
+        (report.story is not None and bool(report.story.pending))
+        or _lands("Pending")(report)
+        or (report.deschedule is not None and bool(report.deschedule.displaced))
+    ),
     "stalled": _ends(("stalled", "rollout-stuck")),
     "cycling": _ends(("cycling", "horizon")),
     "failed": _has_failed,
