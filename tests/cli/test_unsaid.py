@@ -331,10 +331,10 @@ class TestPolicy:
 
     def test_the_report_names_the_policy_and_the_library_finds_the_same_one(self) -> None:
         write(small=SMALL.replace("100m", "0"))
-        assert asked("gate small.yaml").stdout.splitlines()[1] == "By the default policy"
+        assert "By the default policy" in asked("gate small.yaml").stdout.splitlines()
         policy(unschedulable="warn")
         Path("policy.yaml").rename("kwhatif.yaml")
-        assert asked("gate small.yaml").stdout.splitlines()[1] == "By the policy in kwhatif.yaml"
+        assert "By the policy in kwhatif.yaml" in asked("gate small.yaml").stdout.splitlines()
         report = kwhatif.gate(kwhatif.load("cluster.yaml"), "small.yaml")
         assert report.policy is not None
         assert report.policy.source == "kwhatif.yaml"
