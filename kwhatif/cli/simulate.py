@@ -18,6 +18,7 @@ from kwhatif.cli.options import (
     OutputOption,
     Quiet,
     Validate,
+    fail_on,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
 
@@ -50,6 +51,9 @@ Explain = Annotated[bool, typer.Option("--explain", help="The whole story: what 
 Horizon = Annotated[str, typer.Option("--horizon", metavar="DURATION", help="How much simulated time to look ahead.")]
 
 
+FailOn = Annotated[str, fail_on("pending", "stalled", "cycling", "failed")]
+
+
 @reads_cluster
 def simulate(
     cluster: Source,
@@ -65,14 +69,7 @@ def simulate(
     validate: Validate = "strict",
     output: OutputOption = Output.TABLE,
     explain: Explain = False,
-    fail_on: Annotated[
-        str,
-        typer.Option(
-            "--fail-on",
-            metavar="LIST",
-            help="What makes the exit code 1: none, or any of pending, stalled, cycling, failed or others.",
-        ),
-    ] = "pending,stalled,cycling,failed",
+    fail_on: FailOn = "pending,stalled,cycling,failed",
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:
