@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # How many random cases of each family to compare; SEED=7 repeats a run, FAMILIES=dra,spread narrows it,
 # CLI=1 asks kwhatif by its command line.
 N ?= 200
-FUZZ := $(BIN)/python -m tests.differential --cases $(N) $(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES)) $(if $(CLI),--command-line)
+FUZZ := $(BIN)/python -m tests.differential --cases $(N) $(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES)) $(if $(CLI),--command-line) $(if $(RELEASE),--release $(RELEASE))
 
 help: ## show the verbs
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -69,7 +69,7 @@ bench: $(READY) ## measure, and write docs/performance.md
 oracle: ## build the judge: kube-scheduler's own framework (needs Go); RELEASE=1.34 for that of another release
 	@$(MAKE) --no-print-directory -C tests/oracle build
 
-fuzz: $(READY) oracle ## let kwhatif and the judge decide N random cases of each family: make fuzz N=2000
+fuzz: $(READY) oracle ## let kwhatif and the judge decide N random cases of each family: make fuzz N=2000 RELEASE=1.35
 	$(FUZZ)
 
 fuzz-queue: $(READY) oracle ## let kwhatif's scheduling queue and the real one play N random scripts: make fuzz-queue N=2000

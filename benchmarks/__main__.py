@@ -17,7 +17,19 @@ from benchmarks.rows import Row
 from kwhatif.garbage import rare_garbage_collection
 
 #: Modules of this package, in the order of the document.
-BENCHMARKS = ("process", "startup", "engine", "state", "placing", "gate", "capacity", "queue", "sweep", "live")
+BENCHMARKS = (
+    "process",
+    "startup",
+    "engine",
+    "state",
+    "placing",
+    "gate",
+    "capacity",
+    "queue",
+    "simulation",
+    "sweep",
+    "live",
+)
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
 
 INTRODUCTION = """# Performance

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         text,
     )
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
-    from kwhatif.maintenance import drain, outage
+    from kwhatif.maintenance import drain, outage, upgrade
     from kwhatif.report import (
         AdviceRow,
         AdvisedChangeRow,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         EvictionRefusedRow,
         FeasibleRow,
         FindingRow,
+        LandingRow,
         LeftRow,
         MissRow,
         NearNameRow,
@@ -84,6 +85,9 @@ if TYPE_CHECKING:
         TooLargeRow,
         TouchedRow,
         UnknownNameRow,
+        UpgradedRow,
+        UpgradeRow,
+        UpgradeRuleRow,
         VictimRow,
         WakeUpRow,
         WorkloadRow,
@@ -119,6 +123,7 @@ __all__ = [
     "InputError",
     "Inventory",
     "KwhatifError",
+    "LandingRow",
     "LeftRow",
     "MissRow",
     "NearNameRow",
@@ -156,6 +161,9 @@ __all__ = [
     "TooLargeRow",
     "TouchedRow",
     "UnknownNameRow",
+    "UpgradeRow",
+    "UpgradeRuleRow",
+    "UpgradedRow",
     "VictimRow",
     "WakeUpRow",
     "WorkloadRow",
@@ -178,12 +186,13 @@ __all__ = [
     "schedule",
     "simulate",
     "text",
+    "upgrade",
 ]
 
 #: Where names live that are not in `kwhatif.api`.
 _HOMES = {
     "kwhatif.errors": ("ClusterUnreadable", "ExitCode", "InputError", "KwhatifError", "PluginFailed", "Problem"),
-    "kwhatif.maintenance": ("drain", "outage"),
+    "kwhatif.maintenance": ("drain", "outage", "upgrade"),
     "kwhatif.report": (
         "AdviceRow",
         "AdviseRow",
@@ -201,6 +210,7 @@ _HOMES = {
         "EvictionRefusedRow",
         "FeasibleRow",
         "FindingRow",
+        "LandingRow",
         "MissRow",
         "NearNameRow",
         "NearRow",
@@ -230,6 +240,9 @@ _HOMES = {
         "TooLargeRow",
         "TouchedRow",
         "UnknownNameRow",
+        "UpgradeRow",
+        "UpgradeRuleRow",
+        "UpgradedRow",
         "VictimRow",
         "WakeUpRow",
         "WorkloadRow",

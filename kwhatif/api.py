@@ -28,6 +28,7 @@ from kwhatif.model.meta import parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.render.caveats import sentences, worded
+from kwhatif.render.story import with_words
 from kwhatif.report import Report
 from kwhatif.sources.applied import Asked, as_row, parse_template_paths, read_applied
 from kwhatif.sources.collected import Collected, LoadedCluster
@@ -36,6 +37,7 @@ from kwhatif.sources.named import require_namespace
 from kwhatif.sources.progress import Progress, Teller
 from kwhatif.sources.release import ReleaseOptions, ask_release
 from kwhatif.sources.strict import Validation, parse_validation
+from kwhatif.whatif.aftermath import aftermath as aftermath_of
 from kwhatif.whatif.compare import compare
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
@@ -343,6 +345,7 @@ def schedule(
     *manifests: Source,
     alone: bool = False,
     admission: bool = True,
+    aftermath: bool = False,
     **options: Unpack[Manifests],
 ) -> Report:
     """If this is applied, where do its pods land; if nowhere, whom do they evict, and why?
@@ -353,13 +356,15 @@ def schedule(
         alone: judge each pod as if it were the only one, the next in the queue; of equal replicas the first.
         admission: False takes pods as the API server has stored them, and judges each alone: what the scheduler
             itself would do with them.
+        aftermath: also play it forward until nothing happens any more: the report's `story`.
         options: how the manifests are read, see `Manifests`.
 
     Raises:
         InputError: with every problem of the manifests.
         ValueError: a template path is malformed, or `validation` is none of those words.
     """
-    return _answer(session, "schedule", manifests, options, alone=alone, admission=admission)
+    how = _How(alone=alone, admission=admission, aftermath=aftermath)
+    return _answer(session, "schedule", manifests, options, how)
 
 
 def advise(
@@ -404,6 +409,7 @@ def preempt(
     *manifests: Source,
     alone: bool = False,
     admission: bool = True,
+    aftermath: bool = False,
     **options: Unpack[Manifests],
 ) -> Report:
     """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order.
@@ -414,14 +420,15 @@ def preempt(
         InputError: with every problem of the manifests; without them, if there is no such namespace.
         ValueError: a template path is malformed, or `validation` is none of those words.
     """
+    how = _How(alone=alone, admission=admission, aftermath=aftermath)
     if manifests:
-        return _answer(session, "preempt", manifests, options, alone=alone, admission=admission)
+        return _answer(session, "preempt", manifests, options, how)
     _check(session, manifests, "preempt")
     namespace = options.get("namespace") or ""
     require_namespace(namespace, session.cluster)
     with rare_garbage_collection():
         question = Question(pending_in=namespace, alone=alone, admission=admission, full=True)
-        return worded(judge(session, question).report(session, "preempt"))
+        return _judged(session, "preempt", question, how)
 
 
 def pending(session: Session, *pods: str, namespace: str | None = None, explain: bool = False) -> Report:
@@ -455,7 +462,7 @@ def deschedule(
     *,
     strategy: str | None = None,
     at: str | None = None,
-    rounds: int = 3,
+    rounds: int = 5,
     now: datetime | None = None,
 ) -> Report:
     """Whom does a descheduler with this policy evict, why, and where do the replacements land?
@@ -496,31 +503,45 @@ def deschedule(
         return worded(ask_deschedule(session, question))
 
 
+class _How(NamedTuple):
+    """How `schedule` and `preempt` judge."""
+
+    alone: bool
+    admission: bool
+    aftermath: bool
+
+
 def _answer(
     session: Session,
     command: str,
     manifests: Sequence[Source],
     options: Manifests,
-    *,
-    alone: bool,
-    admission: bool,
+    how: _How,
 ) -> Report:
     _check(session, manifests, command)
     inputs = named_inputs(manifests, "manifest")
-    asked, paths = _read(session, inputs, options, stored=not admission)
+    asked, paths = _read(session, inputs, options, stored=not how.admission)
     asked.require_sound()
     question = Question(
         applied=asked.applied,
         template_paths=paths,
-        alone=alone,
-        admission=admission,
+        alone=how.alone,
+        admission=how.admission,
         full=True,
         caveats=asked.caveats,
     )
     with rare_garbage_collection():
-        report = worded(judge(session, question).report(session, command))
+        report = _judged(session, command, question, how)
     _require_templates(report)
     return report
+
+
+def _judged(session: Session, command: str, question: Question, how: _How) -> Report:
+    answer = judge(session, question)
+    story, caveats = aftermath_of(session, question.applied) if how.aftermath else (None, ())
+    answer.caveats.update(dict.fromkeys(caveats))
+    report = replace(answer.report(session, command), story=story)
+    return worded(with_words(report))
 
 
 def find_policy(folder: PathLike | None = None) -> str | None:
@@ -588,4 +609,4 @@ def gate(
             fragile, caveats = survival(session, objects, book.policy.survives, play)
             question = replace(question, caveats=(*question.caveats, *caveats))
         report = judge_by_policy(session, question, book, today=today, strict=strict, fixes=fixes, fragile=fragile)
-    return worded(report)
+    return worded(with_words(report))

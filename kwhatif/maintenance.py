@@ -1,4 +1,4 @@
-"""`kwhatif.drain` and `kwhatif.outage`: what follows where nodes go, as a library."""
+"""`kwhatif.drain`, `kwhatif.outage` and `kwhatif.upgrade`: what maintenance brings about, as a library."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from kwhatif.render.caveats import worded
 from kwhatif.render.story import with_words
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
+from kwhatif.sources.release import ReleaseOptions, ask_release, parse_version
 from kwhatif.sources.scenario import parse_parameter
 from kwhatif.sources.sweeps import SweepFile
 from kwhatif.stories import Times
@@ -27,8 +28,9 @@ from kwhatif.whatif.drain import drain as play_drain
 from kwhatif.whatif.outage import outage as play_outage
 from kwhatif.whatif.played import named_nodes
 from kwhatif.whatif.session import Session
+from kwhatif.whatif.upgrade import ask_upgrade
 
-__all__ = ["drain", "outage"]
+__all__ = ["drain", "outage", "upgrade"]
 
 
 class Options(Times, total=False):
@@ -145,6 +147,30 @@ def outage(
         else:
             report = play_outage(session, names, parameters, deleted=deleted)
     return worded(with_words(report))
+
+
+def upgrade(session: Session, *, to: str) -> Report:
+    """What would the scheduler of another release decide otherwise?
+
+    About the pending pods, and about every workload as if its pods started anew, those of the others where they are.
+
+    Args:
+        session: the cluster, asked under the release that it runs.
+        to: the other release, such as "1.37"; older ones can be asked about, too.
+
+    Raises:
+        InputError: that is not a release, or the scheduler's configuration or a feature gate is not one of its own.
+    """
+    try:
+        parse_version(to)
+    except ValueError as wrong:
+        raise InputError([Problem("--to", str(wrong))]) from wrong
+    options = ReleaseOptions(to, dict(session.scheduler.feature_gates) or None)
+    with rare_garbage_collection():
+        asked = ask_release(options, "", (), live=False)
+        other = session.for_release(asked.release)
+        other.caveats = (*session.caveats, *asked.caveats)
+        return worded(ask_upgrade(session, other))
 
 
 def _parameters(options: Any) -> Parameters:

@@ -30,6 +30,7 @@ Outcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Denied", "Ign
 VersionSource = Literal["asked", "server", "snapshot", "kubelets", "assumed"]
 QueueState = Literal["Active", "BackingOff", "Unschedulable", "Gated", "OtherScheduler", "New"]
 QueueFate = Literal["Woken", "Active", "Asleep", "Gated", "OtherScheduler", "Gone"]
+UpgradeDifference = Literal["flipped", "victims", "moved"]
 FindingLevel = Literal["fail", "warn"]
 PolicyVerdict = Literal["pass", "warn", "fail"]
 #: `restarted`: an object of the cluster that was asked for by name; all its pods start anew.
@@ -485,7 +486,8 @@ class ReplacementRow(_Row):
     """The pod that comes in the place of an evicted one, and where it lands.
 
     `landing` None: nothing makes it anew, which `message` explains. A pod on the same node was evicted for nothing.
-    `pod` is the name of a stand-in, unless the controller keeps names.
+    `pod` is the name that the simulation gives it, unless the controller keeps names.
+    `message`: why it stays pending, or what becomes of it on its node.
     """
 
     landing: Landing
@@ -597,6 +599,8 @@ class DescheduleRow(_Row):
     plugins: tuple[StrategyRow, ...] = ()
     node_classes: tuple[NodeClassRow, ...] = ()
     nodes: tuple[NodeUseRow, ...] = ()
+    #: Other pods that stay pending because of the replacements, which they had to make room for.
+    displaced: tuple[str, ...] = ()
     rounds: tuple[RoundRow, ...] = ()
     course: Course = "Settles"
 
@@ -604,6 +608,69 @@ class DescheduleRow(_Row):
     def landings(self) -> Mapping[Landing, int]:
         """How many replacements land how."""
         return Counter(row.replacement.landing for row in self.evicted if row.replacement is not None)
+
+
+class LandingRow(_Row):
+    """What becomes of a pod: every node that is equally good for it, and whom it evicts on the first of them."""
+
+    outcome: Outcome
+    nodes: tuple[str, ...] = ()
+    victims: tuple[str, ...] = ()
+
+
+class UpgradeRuleRow(_Row):
+    """A rule of the scheduler that is not the same in both releases."""
+
+    name: str
+    #: "" for a gate, which may be about several.
+    plugin: str
+    #: The first release that has it.
+    since: str
+    #: The feature gate that is on by default since then; "": it is a rule.
+    gate: str = ""
+    text: str = ""
+
+
+class UpgradedRow(_Row):
+    """A pending pod, or a workload that starts anew, of which the other release decides otherwise.
+
+    `flipped`: it has another outcome; `victims`: it evicts other pods; `moved`: other nodes are the best for it.
+    """
+
+    workload: str
+    #: The first pod that is decided otherwise.
+    pod: str
+    difference: UpgradeDifference
+    before: LandingRow
+    after: LandingRow
+    #: Whose scores or verdicts differ.
+    plugins: tuple[str, ...] = ()
+    #: Names of `UpgradeRow.rules` that these plugins follow.
+    rules: tuple[str, ...] = ()
+
+
+class UpgradeRow(_Row):
+    """What the scheduler of another release decides otherwise."""
+
+    #: The release that the cluster runs, and the one that is asked about.
+    before: str
+    after: str
+    pending: tuple[UpgradedRow, ...] = ()
+    pending_judged: int = 0
+    workloads: tuple[UpgradedRow, ...] = ()
+    workloads_judged: int = 0
+    rules: tuple[UpgradeRuleRow, ...] = ()
+
+    @property
+    def worse(self) -> tuple[UpgradedRow, ...]:
+        """What gets no node any more, or evicts pods that it did not evict."""
+        return tuple(filter(_is_worse, (*self.pending, *self.workloads)))
+
+
+def _is_worse(row: UpgradedRow) -> bool:
+    if row.after.outcome == "Preempts":
+        return row.before.outcome == "Placed" or not set(row.after.victims) <= set(row.before.victims)
+    return row.after.outcome != "Placed" and row.before.outcome in ("Placed", "Preempts")
 
 
 #: What somebody could do, in the manifest (the first ones), in the cluster, or by waiting.
@@ -762,6 +829,8 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     queue: QueueRow | None = None
     #: Of the command `deschedule`.
     deschedule: DescheduleRow | None = None
+    #: Of the command `upgrade`.
+    upgrade: UpgradeRow | None = None
     #: Of the command `advise`, and of `gate` where it was asked for.
     advise: AdviseRow | None = None
     #: Of the command `capacity`.
@@ -771,6 +840,11 @@ class Report(_Row, kw_only=True, tag_field="kind", tag="Report"):
     story: Story | None = None
     #: Of `drain --each` and `outage --each`, the worst first.
     scenarios: tuple[ScenarioRow, ...] = ()
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the answer is about pods, one by one: then the story is only what follows it."""
+        return self.command in ("schedule", "preempt", "gate")
 
     def to_json(self, indent: int = 0) -> str:
         """What `-o json` prints: on one line, or with that many blanks for each level."""

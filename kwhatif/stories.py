@@ -21,6 +21,7 @@ from kwhatif.sources.manifests import read_manifest_set
 from kwhatif.sources.scenario import parse_parameter, read_scenario
 from kwhatif.sources.strict import Validation
 from kwhatif.whatif.edited import Given
+from kwhatif.whatif.runs import Runs
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.simulate import simulate as play
 
@@ -47,6 +48,8 @@ def simulate(
     scenario: str | None = None,
     namespace: str | None = None,
     validation: Validation = "strict",
+    runs: int = 0,
+    seed: int = 1,
     **times: Unpack[Times],
 ) -> Report:
     """What follows if this is applied, and these things are done, until nothing happens any more.
@@ -58,12 +61,17 @@ def simulate(
         scenario: a file with steps and parameters: they come after the manifests, and before `then`.
         namespace: of objects that name none; else that of the live cluster's context, or `default`.
         validation: see `schedule`.
+        runs: how often to play it with other choices between equals and other times that pods take to end, too; what
+            these runs come to is in the story's `runs`.
+        seed: where these choices come from: the same seed, the same choices.
         times: how long things take, see `Times`.
 
     Raises:
         InputError: with what is wrong with manifests, edits or the scenario; or a step is refused.
-        ValueError: a duration is none.
+        ValueError: a duration is none, or `runs` is negative.
     """
+    if runs < 0:
+        raise ValueError(f"runs: {runs} is negative")
     where, stdin = namespace or session.namespace, sys.stdin.buffer
     parameters = replace(Parameters(), **{name: _seconds(name, str(text)) for name, text in times.items()})
     steps: list[Given] = []
@@ -79,7 +87,7 @@ def simulate(
     if problems:
         raise InputError(problems)
     with rare_garbage_collection():
-        report = play(session, (*steps, *read.edits), parameters, where)
+        report = play(session, (*steps, *read.edits), parameters, where, Runs(runs, seed) if runs else None)
     return worded(with_words(report))
 
 

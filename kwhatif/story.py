@@ -57,6 +57,9 @@ class PendingRow(_Row):
     owner: str | None
     message: str
     nominated_node: str | None
+    priority: int = 0
+    #: Whether it was there at the start, pending.
+    initial: bool = False
 
 
 class GoneRow(_Row):
@@ -161,6 +164,10 @@ class ScenarioRow(_Row):
     story: Story | None = None
 
 
+#: Why pods that evict others find no room all the same: who comes back meets their anti-affinity or spread constraint.
+LoopCause = Literal["anti-affinity", "spread"]
+
+
 class CycleRow(_Row):
     """One round of what comes back for ever; `events` are the ids of its first and its last event."""
 
@@ -171,6 +178,30 @@ class CycleRow(_Row):
     remedies: tuple[str, ...]
     #: It was cut off, not seen to come back.
     suspected: bool = False
+    causes: tuple[LoopCause, ...] = ()
+
+
+#: What a run may come to: its class (`settled`), or something about a workload, a command or a budget.
+What = Literal["settled", "failed", "placed", "pending", "preempted", "evicted", "overrun"]
+
+
+class FactRow(_Row):
+    """What is so at the end of some runs, or happened in them: `placed` means that none of its pods is pending."""
+
+    what: What
+    subject: str
+    #: In how many.
+    runs: int
+
+
+class RunsRow(_Row):
+    """So many more runs, with other choices between equals and other times that pods take to end."""
+
+    runs: int
+    seed: int
+    seconds_least: float
+    seconds_most: float
+    facts: tuple[FactRow, ...]
 
 
 class Story(_Row):
@@ -191,5 +222,9 @@ class Story(_Row):
     waves: tuple[WaveRow, ...] = ()
     blocked: tuple[BlockedRow, ...] = ()
     cycle: CycleRow | None = None
+    #: What was decided by convention, and how often: `nodes` that were equally good, whom to evict (`evictions`), the
+    #: order of the pods of `drains`, and `stopTimes`, which are the longest.
+    conventions: dict[str, int] = {}
+    runs: RunsRow | None = None
     #: Of a drain or an outage.
     verdict: VerdictRow | None = None

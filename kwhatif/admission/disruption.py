@@ -123,10 +123,12 @@ def _scaled(bound: int | str, total: int) -> int | SyncFailed:
 def _expected_scale(pods: Iterable[Pod], cluster: Cluster) -> int | SyncFailed:
     """The sum of the scales of all controllers of the pods (`getExpectedScale`); pods without one do not count."""
     scales: dict[str, int] = {}
+    last: OwnerReference | None = None
     for pod in pods:
         owner = controller_of(pod.metadata)
-        if owner is None:
+        if owner is None or owner == last:  # replicas come one after another
             continue
+        last = owner
         controller = _controller(owner, pod.metadata.namespace, cluster)
         if controller is None:
             return _no_controller(pod, owner)

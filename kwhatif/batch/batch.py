@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kwhatif.batch.eviction_candidates import EvictionCandidates, candidates_after
 from kwhatif.batch.feasible_nodes import FeasibleNodes, node_of
+from kwhatif.batch.nominated import attempt_nominated, without_nomination
 from kwhatif.batch.result import ScheduleResult
 from kwhatif.batch.signature import Signature
 from kwhatif.framework.attempt import Attempt
@@ -86,22 +87,34 @@ class Batch:
         self._harmless = _FOLLOWED if any(isinstance(plugin, GuardedPlugin) for plugin in plugins) else harmless
         #: Node names by label, for near-unique labels.
         self._domains: dict[str, dict[str, list[str]]] = {}
+        #: Whether it cannot keep up any more.
+        self.is_over = False
 
-    def attempt(self, pod: PodInfo, signature: Signature) -> ScheduleResult | None:
-        """What becomes of a pod, which has the signature; None: a whole attempt has to be made, the batch is over."""
+    def attempt(self, pod: PodInfo, signature: Signature, *, scored: bool = True) -> ScheduleResult | None:
+        """What becomes of a pod, which has the signature; None: a whole attempt has to be made.
+
+        Unless the pod is nominated, the batch is then over. `scored`: see `attempt_nominated`.
+        """
         cycle = self._cycle
-        cycle.pod = pod
+        is_nominated = bool(pod.pod.status.nominated_node_name)
+        cycle.pod = without_nomination(pod) if is_nominated else pod
         if signature.compiled:
             cycle.replace_filters(signature.compiled)
         try:
             if not self._keep_up():
+                self.is_over = True
                 return None
+            if is_nominated:
+                elsewhere = self._feasible.best() if self._feasible else None
+                candidates = None if elsewhere else self._candidates
+                return attempt_nominated(cycle, pod, candidates, scored=scored)
             if self._failure is not None:
                 return replace(self._failure, pod=pod)
             best = self._feasible.best() if self._feasible else None
             if best is None:
                 return self._candidates.place(pod) if self._candidates else None
         except CycleError:  # the whole attempt will say
+            self.is_over = True
             return None
         return ScheduleResult(
             pod,
@@ -110,6 +123,7 @@ class Batch:
             score=best.score,
             scores=best.scores,
             find_ties=best.find_ties,
+            tied=best.tied,
             reserve=cycle.reserve,
         )
 

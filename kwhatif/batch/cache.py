@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from functools import partial
 
 from msgspec.structs import replace
 
 from kwhatif.batch.batch import Batch, can_be_kept_up
+from kwhatif.batch.nominated import without_nomination
 from kwhatif.batch.opportunistic import OpportunisticBatch, ScoredNode
 from kwhatif.batch.result import ScheduleResult, gated_result, result_of
 from kwhatif.batch.signature import Signature, Signer
 from kwhatif.framework.attempt import attempt, held_back
+from kwhatif.framework.columns import Columns
 from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.reference import is_reference
@@ -24,6 +26,10 @@ from kwhatif.state.state import State
 _KEPT_NODES = 500_000
 #: And of at least, and at most, so many signatures.
 _KEPT, _MOST = 2, 1000
+
+
+def _as_found(result: ScheduleResult) -> ScheduleResult:
+    return result
 
 
 class Cycles:
@@ -41,13 +47,23 @@ class Cycles:
 class BatchCache:
     """See the package."""
 
-    def __init__(self, profile: Profile, state: State, cycles: Cycles | None = None) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        state: State,
+        cycles: Cycles | None = None,
+        *,
+        scored: bool = True,
+        choose: Callable[[ScheduleResult], ScheduleResult] = _as_found,
+    ) -> None:
         """Set up.
 
         Args:
             profile: of the pods that will be asked about.
             state: where they will be; whoever has it may change it between attempts.
             cycles: shared by all profiles of one scheduler; by default it has only this one.
+            scored: whether anybody asks how good a node is that is the only one for a pod: the scheduler does not.
+            choose: takes one of several equally good nodes; without it, that is the first by name.
         """
         self._profile = profile
         self._state = state
@@ -57,18 +73,27 @@ class BatchCache:
         #: Extenders are not called more often than they have to be; of other people's plugins too little is known.
         self._asks_base = not profile.extenders and not any(isinstance(each, GuardedPlugin) for each in profile.plugins)
         self._opportunistic = OpportunisticBatch(profile, state)
+        self._scored, self._choose = scored, choose
+        self._columns = Columns()
         #: By signature, the one that was asked for last at the end.
         self._batches: dict[Hashable, Batch] = {}
         #: The cache that this one was forked from, and the generation of its state then: while that stays, what a first
         #: attempt comes to is found out there, for all forks.
         self._base: tuple[BatchCache, int] | None = None
 
-    def fork(self, state: State, cycles: Cycles | None = None) -> BatchCache:
+    def fork(
+        self,
+        state: State,
+        cycles: Cycles | None = None,
+        *,
+        choose: Callable[[ScheduleResult], ScheduleResult] | None = None,
+    ) -> BatchCache:
         """An independent cache for a fork of the state: what is known is shared until it has to change."""
         other = copy(self)
+        other._choose = choose or self._choose
         other._state, other._cycles, other._mark = state, cycles or copy(self._cycles), object()
         other._opportunistic = copy(self._opportunistic)
-        other._batches = self._batches.copy()
+        other._batches, other._columns = self._batches.copy(), self._columns.fork()
         other._base = self, self._state.generation
         self._mark = object()
         return other
@@ -82,7 +107,7 @@ class BatchCache:
         cycle = self._cycles.begin()
         signature = opportunistic.sign(pod, state)
         hinted = opportunistic.hint(pod, signature, state, cycle)
-        result = self._try_first(pod, hinted) if hinted else self._from_batch(pod)
+        result = self._choose(self._try_first(pod, hinted) if hinted else self._from_batch(pod))
         opportunistic.store(signature, result, hinted[0].name if hinted else "", state, cycle)
         return result
 
@@ -101,19 +126,23 @@ class BatchCache:
         return replace(result_of(whole), hinted=True, find_ties=partial(tuple, ties))
 
     def _from_batch(self, pod: PodInfo) -> ScheduleResult:
+        is_nominated = bool(pod.pod.status.nominated_node_name)
         signature = None if is_reference() else self._signer.sign(pod, self._state)
         if signature is not None:
-            batch = self._batches.pop(signature.key, None) or self._from_base(pod, signature)
+            batch = self._batches.pop(signature.key, None)
+            if batch is None:
+                batch = self._from_base(without_nomination(pod) if is_nominated else pod, signature)
             if batch is not None:
                 if batch.owner is not self._mark:
                     batch = batch.fork(self._state, self._mark)
-                found = batch.attempt(pod, signature)
-                if found is not None:
+                found = batch.attempt(pod, signature, scored=self._scored)
+                if found is not None or (is_nominated and not batch.is_over):
                     self._batches[signature.key] = batch
+                if found is not None:
                     return found
-        whole = attempt(self._profile, pod, self._state)
+        whole = attempt(self._profile, pod, self._state, columns=self._columns)
         result = result_of(whole)
-        if signature is not None and can_be_kept_up(whole, signature):
+        if signature is not None and not is_nominated and can_be_kept_up(whole, signature):
             self._batches[signature.key] = Batch(whole, result, self._mark)
             self._forget_some()
         return result
@@ -138,7 +167,7 @@ class BatchCache:
             if batch.attempt(pod, signature) is None:
                 batch = None
         if batch is None:
-            whole = attempt(self._profile, pod, self._state)
+            whole = attempt(self._profile, pod, self._state, columns=self._columns)
             if not can_be_kept_up(whole, signature):
                 return None
             batch = Batch(whole, result_of(whole), self._mark)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from copy import copy
+from functools import partial
+
+from msgspec.structs import replace
 
 from kwhatif.batch.feasible_nodes import node_of
 from kwhatif.batch.node_class import ClassVerdicts, NodeClass
@@ -86,36 +89,75 @@ class EvictionCandidates:
         current = [each.verdicts for each in self._classes.values()]
         if best is None and any(verdicts.feasible for verdicts in current):
             return None
+        message, rejectors = self._fit_error(current)
+        if best is None:
+            said = self._post_filter_message(self._not_helpful(current, len(cycle.snapshot.nodes)))
+            if said is None:
+                return None
+            return ScheduleResult(pod, "Unschedulable", message=with_post_filter(message, said), rejectors=rejectors)
+        tops = [verdicts.order.best() for verdicts in current]
+        orders = [
+            each.order for each, top in zip(current, tops, strict=True) if top is not None and top[0] == best.rank
+        ]
+        result = ScheduleResult(
+            pod,
+            "Preempts",
+            message=message,
+            rejectors=rejectors,
+            find_ties=all_ties((verdicts.order, best.rank) for verdicts in current),
+            tied=len(orders) > 1 or any(order.is_tied() for order in orders),
+            reserve=cycle.reserve,
+        )
+        return self._on(result, best)
+
+    def _on(self, result: ScheduleResult, candidate: Candidate) -> ScheduleResult:
+        """The pod evicts there."""
+        cleared = cleared_nominations(self._cycle, candidate)
+        words = self._policy.said_of(candidate.node, len(candidate.pods))
+        return replace(
+            result,
+            node=candidate.node,
+            message=with_post_filter(result.message, f"preemption: {words}") if words else result.message,
+            candidate=candidate,
+            cleared_nominations=cleared,
+            nominated=candidate.node,
+            elsewhere=partial(self._elsewhere, result),
+        )
+
+    def _elsewhere(self, result: ScheduleResult, name: str) -> ScheduleResult | None:
+        """The pod evicts on another node; None where it finds nobody there after all."""
+        self._look_at(name)
+        candidate = self._class_of[name].verdicts.candidates.get(name)
+        return None if candidate is None else self._on(result, candidate)
+
+    def refuse(self, cycle: Cycle) -> ScheduleResult | None:
+        """What becomes of the cycle's pod, which is nominated and may not evict anybody; None: it may."""
+        refusal = self._policy.why_not_eligible(cycle)
+        current = [each.verdicts for each in self._classes.values()]
+        said = self._post_filter_message(refusal) if refusal else None
+        if said is None or any(verdicts.feasible for verdicts in current):
+            return None
+        message, rejectors = self._fit_error(current)
+        nominated = cycle.pod.pod.status.nominated_node_name
+        message = with_post_filter(message, said)
+        return ScheduleResult(cycle.pod, "Unschedulable", message=message, rejectors=rejectors, nominated=nominated)
+
+    def _fit_error(self, current: Sequence[ClassVerdicts]) -> tuple[str, tuple[str, ...]]:
+        """Why no node is feasible, and the plugins that say so."""
+        cycle = self._cycle
         reasons: Counter[str] = Counter()
         for verdicts in current:
             verdicts.count_reasons(reasons)
         total = len(cycle.snapshot.nodes)
         for reason in cycle.absent.status.reasons if cycle.absent else ():
             reasons[reason] += total - len(self._class_of)
-        message = fit_error(total, histogram(+reasons))
         rejectors = tuple(sorted({*self._before, *(plugin for each in current for plugin in each.plugins)}))
-        if best is None:
-            said = self._post_filter_message(current, total)
-            if said is None:
-                return None
-            return ScheduleResult(pod, "Unschedulable", message=with_post_filter(message, said), rejectors=rejectors)
-        return ScheduleResult(
-            pod,
-            "Preempts",
-            best.node,
-            message,
-            rejectors=rejectors,
-            candidate=best,
-            cleared_nominations=cleared_nominations(cycle, best),
-            nominated=best.node,
-            find_ties=all_ties((verdicts.order, best.rank) for verdicts in current),
-            reserve=cycle.reserve,
-        )
+        return fit_error(total, histogram(+reasons)), rejectors
 
-    def _post_filter_message(self, current: Sequence[ClassVerdicts], total: int) -> str | None:
+    def _post_filter_message(self, why: str) -> str | None:
         """What PostFilter plugins say where nobody can be evicted; None where another one may help."""
         said: list[str] = []
-        own = f"preemption: {self._not_helpful(current, total)}"
+        own = f"preemption: {why}"
         for plugin in self._cycle.profile.post_filter:
             evicts = isinstance(unguarded(plugin), EvictsByPolicy)
             if evicts and own not in said:

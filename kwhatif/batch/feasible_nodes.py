@@ -73,6 +73,7 @@ class Best(NamedTuple):
     score: int
     scores: dict[str, int]
     find_ties: Callable[[], tuple[str, ...]]
+    tied: bool
 
 
 class FeasibleNodes:
@@ -199,7 +200,8 @@ class FeasibleNodes:
         plain = dict(zip([column.name for column in self._plain], self._positions[node.name][1], strict=True))
         scores = {name: by_plugin[name][first] if name in by_plugin else plain[name] for name, _, _ in self._columns}
         find_ties = all_ties((feasible[index][0].order, feasible[index][1]) for index in winners)
-        return Best(node.name, highest, scores, find_ties)
+        tied = len(winners) > 1 or feasible[first][0].order.is_tied()
+        return Best(node.name, highest, scores, find_ties, tied)
 
     def _feasible(self) -> Iterator[tuple[_Group, int, NodeInfo]]:
         """The groups whose nodes pass the filters that look beyond a node, each with its best rank and first node."""

@@ -62,6 +62,20 @@ class RankedNodes(Generic[Rank]):
             heappop(heap)
         return None
 
+    def is_tied(self) -> bool:
+        """Whether more than one node has the best rank."""
+        best, heap = self.best(), self._heap
+        places = [0] if best is not None else []
+        while places:
+            place = places.pop()
+            rank, name = heap[place]
+            if best is None or rank != best[0]:
+                continue
+            if name != best[1] and self._ranks.get(name) == rank:
+                return True
+            places += [child for child in (2 * place + 1, 2 * place + 2) if child < len(heap)]
+        return False
+
     # --- ties ----------------------------------------------------------------------------------------
 
     def ties(self, rank: Rank) -> Callable[[], list[str]]:

@@ -13,8 +13,14 @@ from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.status import Code, Verdict
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.preemption.candidate import Candidate, Preemption, Victim
+from kwhatif.preemption.evaluator import cleared_nominations
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
+
+
+def _nowhere_else(node: str) -> None:
+    del node
+
 
 #: `Ignored`: no profile is responsible for the pod.
 AttemptOutcome = Literal["Placed", "Preempts", "Unschedulable", "Gated", "Ignored"]
@@ -47,6 +53,10 @@ class ScheduleResult(msgspec.Struct, frozen=True):
     #: Of a pod that was not placed: the node that it is nominated to from now on; "": none.
     nominated: str = ""
     find_ties: Callable[[], tuple[str, ...]] = tuple
+    #: Whether there is more than one of them.
+    tied: bool = False
+    #: Of a preempting pod, before the state changes: the same for another one of `ties`.
+    elsewhere: Callable[[str], ScheduleResult | None] = _nowhere_else
     #: Once victims are gone, and before the next attempt: the objects as they are when the pod goes to the node.
     reserve: Callable[[NodeInfo], tuple[KubernetesObject, ...]] = _nothing_to_reserve
     #: Whether the node is the next one of the ranking made for the pod before (OpportunisticBatching), and ranking the
@@ -58,7 +68,7 @@ class ScheduleResult(msgspec.Struct, frozen=True):
     @property
     def settled(self) -> ScheduleResult:
         """The result without what holds only until the state changes."""
-        return replace(self, whole=None, reserve=_nothing_to_reserve)
+        return replace(self, whole=None, reserve=_nothing_to_reserve, elsewhere=_nowhere_else)
 
     @property
     def ties(self) -> tuple[str, ...]:
@@ -87,25 +97,14 @@ def result_of(whole: Attempt) -> ScheduleResult:
             score=scores.total[place],
             scores={name: column[place] for name, column in scores.by_plugin.items()},
             find_ties=partial(tuple, ties),
+            tied=len(ties) > 1,
             reserve=reserve,
             whole=whole,
         )
     rejectors = tuple(sorted(whole.cycle.unschedulable_plugins))
     outcome = found.outcome if found else None
     if isinstance(outcome, Preemption) and outcome.node is not None:
-        return ScheduleResult(
-            pod,
-            "Preempts",
-            outcome.node,
-            whole.message,
-            rejectors=rejectors,
-            candidate=outcome.candidates[0],
-            cleared_nominations=outcome.cleared_nominations,
-            nominated=outcome.node,
-            find_ties=partial(tuple, outcome.ties),
-            reserve=reserve,
-            whole=whole,
-        )
+        return _preempting(whole, outcome, outcome.node)
     if found is not None and found.nominated and found.status.code is Code.SUCCESS:
         # A PostFilter of your own, which need not evict anybody.
         return ScheduleResult(
@@ -121,6 +120,26 @@ def result_of(whole: Attempt) -> ScheduleResult:
     nominated = pod.pod.status.nominated_node_name if found is None or found.nominated is None else found.nominated
     return ScheduleResult(
         pod, "Unschedulable", message=whole.message, rejectors=rejectors, nominated=nominated, whole=whole
+    )
+
+
+def _preempting(whole: Attempt, outcome: Preemption, node: str) -> ScheduleResult:
+    """The pod evicts on this node, one of those where that costs least."""
+    candidate = next(each for each in outcome.candidates if each.node == node)
+    return ScheduleResult(
+        whole.cycle.pod,
+        "Preempts",
+        node,
+        whole.message,
+        rejectors=tuple(sorted(whole.cycle.unschedulable_plugins)),
+        candidate=candidate,
+        cleared_nominations=cleared_nominations(whole.cycle, candidate),
+        nominated=node,
+        find_ties=partial(tuple, outcome.ties),
+        tied=len(outcome.ties) > 1,
+        elsewhere=partial(_preempting, whole, outcome),
+        reserve=whole.cycle.reserve,
+        whole=whole,
     )
 
 

@@ -59,11 +59,11 @@ class Signer:
     def sign(self, pod: PodInfo, state: State) -> Signature | None:
         """The pod's signature on the state; None where every pod is its own.
 
-        A claim on devices that is made for a pod belongs to it, and a pod that is nominated, or is or was on a node, is
-        about that node.
+        A claim on devices that is made for a pod belongs to it, and a pod that is or was on a node is about that node.
+        That a pod is nominated is left to who asks.
         """
         spec, meta, status = pod.pod.spec, pod.pod.metadata, pod.pod.status
-        if status.nominated_node_name or meta.deletion_timestamp is not None or spec.resource_claims:
+        if meta.deletion_timestamp is not None or spec.resource_claims:
             return None
         if status.container_statuses or status.allocated_resources or status.resources:
             return None

@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,7 @@ from kwhatif.cli.rbac import rbac
 from kwhatif.cli.schedule import schedule
 from kwhatif.cli.simulate import simulate
 from kwhatif.cli.snapshot import app as snapshot
+from kwhatif.cli.upgrade import upgrade
 from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
 from kwhatif.errors import ExitCode, InputError, KwhatifError, PluginFailed
 from kwhatif.render.safe import safe
@@ -58,6 +60,7 @@ for command in (
     queue,
     capacity,
     deschedule,
+    upgrade,
     rbac,
     completion,
 ):
@@ -151,5 +154,6 @@ def _stop_printing() -> ExitCode:
 
 def _list(failures: Iterable[object]) -> None:
     """Failures on standard error; whatever they quote from the input is made inert."""
-    for failure in failures:
-        print(f"error: {safe(str(failure))}", file=sys.stderr)  # noqa: T201
+    with suppress(OSError):  # standard error is closed, and the exit code is all that is left
+        for failure in failures:
+            print(f"error: {safe(str(failure))}", file=sys.stderr)  # noqa: T201

@@ -56,7 +56,7 @@ def deschedule(
     policy: PolicyFile = None,
     strategy: Strategy = None,
     at: At = None,
-    rounds: Rounds = 3,
+    rounds: Rounds = 5,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "pending,endless",
     color: ColorOption = Color.AUTO,

@@ -116,6 +116,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdi
 Alone = Annotated[
     bool, typer.Option("--alone", help="Judge each pod as if it were the only one; of equal replicas the first.")
 ]
+Aftermath = Annotated[
+    bool, typer.Option("--aftermath", help="Also play it forward until nothing happens any more: what follows?")
+]
 NoAdmission = Annotated[
     bool,
     typer.Option(

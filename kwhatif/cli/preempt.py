@@ -8,6 +8,7 @@ import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
 from kwhatif.cli.options import (
+    Aftermath,
     Alone,
     Color,
     ColorOption,
@@ -42,6 +43,7 @@ def preempt(
     namespace: Namespace = None,
     alone: Alone = False,
     no_admission: NoAdmission = False,
+    aftermath: Aftermath = False,
     validate: Validate = "strict",
     pod_template_path: Templates = None,
     output: OutputOption = Output.TABLE,
@@ -71,6 +73,7 @@ def preempt(
                 *manifests,
                 alone=alone,
                 admission=not no_admission,
+                aftermath=aftermath,
                 namespace=namespace,
                 template_paths=pod_template_path or (),
                 validation=validate,  # type: ignore[arg-type] # checked by the option

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwhatif.cli.cluster import Source, reads_cluster
 from kwhatif.cli.options import (
+    Aftermath,
     Alone,
     Color,
     ColorOption,
@@ -39,6 +40,7 @@ def schedule(
     namespace: Namespace = None,
     alone: Alone = False,
     no_admission: NoAdmission = False,
+    aftermath: Aftermath = False,
     validate: Validate = "strict",
     pod_template_path: Templates = None,
     output: OutputOption = Output.TABLE,
@@ -67,6 +69,7 @@ def schedule(
                 *manifests,
                 alone=alone,
                 admission=not no_admission,
+                aftermath=aftermath,
                 namespace=namespace,
                 template_paths=pod_template_path or (),
                 validation=validate,  # type: ignore[arg-type] # checked by the option

@@ -49,6 +49,13 @@ Termination = Annotated[
 ]
 Explain = Annotated[bool, typer.Option("--explain", help="The whole story: what because of what.")]
 Horizon = Annotated[str, typer.Option("--horizon", metavar="DURATION", help="How much simulated time to look ahead.")]
+RunsOption = Annotated[
+    int,
+    typer.Option(
+        "--runs", metavar="N", min=0, help="Play it N more times with other choices and times: what is always the same?"
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="S", help="Where the choices of --runs come from.")]
 
 
 FailOn = Annotated[str, fail_on("pending", "stalled", "cycling", "failed")]
@@ -66,6 +73,8 @@ def simulate(
     readiness: Readiness = "probe",
     termination: Termination = "grace",
     horizon: Horizon = "1h",
+    runs: RunsOption = 0,
+    seed: Seed = 1,
     validate: Validate = "strict",
     output: OutputOption = Output.TABLE,
     explain: Explain = False,
@@ -97,6 +106,8 @@ def simulate(
             readiness=readiness,
             termination=termination,
             horizon=horizon,
+            runs=runs,
+            seed=seed,
         )
 
     answers = cluster.ask(ask, [*(manifests or ()), *(filename or ())], namespace=namespace)

@@ -7,6 +7,7 @@ Upstream asks for all pods of a node in parallel; here they are asked by namespa
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from copy import copy
 from math import ceil
 
@@ -24,6 +25,8 @@ from kwhatif.model.pod import Pod
 RETRY, POLL = 5.0, 1.0
 #: Sums of fractions of seconds are not exact: what is this near is now.
 _NOW = 1e-6
+#: Puts the keys of pods into an order.
+Order = Callable[[Iterable[str]], list[str]]
 
 
 class _Asked(msgspec.Struct):
@@ -66,9 +69,11 @@ class _OnNode:
 class Drain:
     """One command. `attempt` is asked whenever its `again` has come, or `is_waiting_for` says so."""
 
-    def __init__(self, nodes: tuple[str, ...], options: DrainOptions) -> None:
+    def __init__(self, nodes: tuple[str, ...], options: DrainOptions, order: Order = list) -> None:
+        """`order`: kubectl asks for all pods of a node at once; the order in which the API server hears of them."""
         self.nodes = nodes
         self.options = options
+        self._order = order
         #: Whether the command has ended; then `ok` says how.
         self.done = False
         self.ok = True
@@ -166,7 +171,8 @@ class Drain:
             return []
         if listed.warnings:
             self.output.append(f"Warning: {listed.warnings}")
-        node.pods = [_Asked(key_of(pod), pod.metadata.uid, view.now) for pod in listed.going]
+        uids = {key_of(pod): pod.metadata.uid for pod in listed.going}
+        node.pods = [_Asked(key, uids[key], view.now) for key in self._order(uids)]
         if not self.options.disable_eviction:
             return []
         for pod in node.pods:

@@ -18,6 +18,8 @@ def is_available(pod: Pod, min_ready_seconds: int, view: View) -> bool:
     """Whether it has been ready for so long (`IsPodAvailable`); a dump that does not say since when, since ever."""
     if not is_ready(pod):
         return False
+    if not min_ready_seconds:
+        return True
     since = _ready_since(pod, view)
     return since is None or since + min_ready_seconds <= view.now
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from kwhatif.framework.columns import Columns
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.diagnosis import NO_NODES, with_post_filter
 from kwhatif.framework.plugin import PostFilterResult
@@ -28,9 +29,17 @@ class Attempt(msgspec.Struct):
     post_filter: PostFilterResult | None = None
 
 
-def attempt(profile: Profile, pod: PodInfo, snapshot: State, hint: str = "") -> Attempt:
-    """Do what kube-scheduler would do with the pod, were it next in the queue; `hint` names a node to try first."""
-    cycle = Cycle(profile, pod, snapshot)
+def attempt(profile: Profile, pod: PodInfo, snapshot: State, hint: str = "", columns: Columns | None = None) -> Attempt:
+    """Do what kube-scheduler would do with the pod, were it next in the queue.
+
+    Args:
+        profile: the pod's.
+        pod: it.
+        snapshot: the cluster, which stays as it is.
+        hint: the name of a node to try first.
+        columns: scores that attempts before this one have found, on this state or what it was.
+    """
+    cycle = Cycle(profile, pod, snapshot, columns)
     result = Attempt(cycle)
     result.gated = held_back(profile, pod, snapshot)
     if result.gated is not None:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from itertools import chain
 
+from kwhatif.framework.columns import Columns
 from kwhatif.framework.diagnosis import fit_error, reasons_histogram
 from kwhatif.framework.extender import ExtenderError
 from kwhatif.framework.extender_calls import ExtenderCalls
-from kwhatif.framework.filters import ByShape, NamedFilter, Refusal, run_filters
+from kwhatif.framework.filters import ByShape, Known, NamedFilter, Refusal, run_filters
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.reference import is_reference
@@ -34,10 +35,12 @@ class Cycle:
     others' statuses by name. Nodes in neither share `absent`.
     """
 
-    def __init__(self, profile: Profile, pod: PodInfo, snapshot: State) -> None:
+    def __init__(self, profile: Profile, pod: PodInfo, snapshot: State, columns: Columns | None = None) -> None:
         self.profile = profile
         self.pod = pod
         self.snapshot = snapshot
+        #: Scores of attempts before this one, where somebody keeps them.
+        self.columns = columns
         self.extenders = ExtenderCalls(profile.extenders, pod, snapshot)
         #: What every plugin compiled, by name, in PreFilter order; skipped ones are missing.
         self.compiled: dict[str, NodeFilter] = {}
@@ -188,11 +191,20 @@ class Cycle:
             # narrowed the search: upstream keeps both in one set.
             self.absent = Verdict(_not_in_node_set(self.unschedulable_plugins))
         filters = self.filters
-        plain = not self.snapshot.nominated
+        # Where filters that read the shape alone have nothing against it, they need not be asked again.
+        by_shape = [named for named in filters if isinstance(named[1], ByShape)]
+        others = [self._known(*named) for named in filters if not isinstance(named[1], ByShape)]
+        asked: dict[int, Sequence[NamedFilter]] = {}
+        nominated = self.snapshot.nominated
         for node in self.snapshot.nodes:
             if node_set is not None and node.name not in node_set:
                 continue
-            objection = run_filters(filters, node) if plain else self.check(node, filters)
+            if nominated and node.name in nominated:
+                objection = self.check(node, filters)
+            else:
+                if node.shape not in asked:
+                    asked[node.shape] = others if run_filters(by_shape, node) is None else filters
+                objection = run_filters(asked[node.shape], node)
             if objection is None:
                 self.feasible.append(node)
             else:
@@ -201,6 +213,11 @@ class Cycle:
         if len(passed) != len(self.feasible):
             self.unschedulable_plugins.add(EXTENDER)
         self.feasible = passed
+
+    def _known(self, name: str, filter_: NodeFilter) -> NamedFilter:
+        """The filter, or one that has its answers from attempts before this one."""
+        known = None if self.columns is None else self.columns.refusals(name, filter_, self.snapshot)
+        return (name, filter_) if known is None else (name, Known(known))
 
     def _first_choice_fits(self, name: str) -> bool:
         """A nominated or hinted node that fits is the only one looked at (`evaluateNominatedNode`)."""

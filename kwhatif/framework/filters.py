@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Code, Status, Verdict
@@ -27,6 +27,18 @@ class ByShape(NodeFilter):
         if status is None:
             status = self._answers[node.shape] = self._inner.filter(node)
         return status
+
+
+class Known(NodeFilter):
+    """The answers of another filter."""
+
+    def __init__(self, refusals: Mapping[str, Status]) -> None:
+        """`refusals`: what it says that objects, by node name."""
+        self._refusals = refusals
+
+    def filter(self, node: NodeInfo) -> Status:
+        """What the other one says."""
+        return self._refusals.get(node.name, SUCCESS)
 
 
 class Refusal(NodeFilter):

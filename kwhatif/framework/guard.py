@@ -36,7 +36,7 @@ T = TypeVar("T")
 _PASSED_ON = (KwhatifError, CycleError)
 _RAISE = opmap["RAISE_VARARGS"]
 #: Exceptions of the fence, whose messages are about the plugin.
-_SPEAK_FOR_THEMSELVES = ("TookTooLong", "StdoutClosed")
+_SPEAK_FOR_THEMSELVES = ("TookTooLong", "StreamClosed", "EndsProcess")
 
 
 def called(function: Callable[..., Any], *arguments: object, timed: bool = True) -> Any:  # noqa: ARG001

@@ -8,6 +8,7 @@ functions at the end ask any of them.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from enum import Enum
 from typing import NamedTuple, Self
 
@@ -158,6 +159,23 @@ class ScoresByShape(NodeScorer):
 
     #: False where that does not hold for the pod in question.
     by_shape: bool = True
+
+
+class ScoresByShapeBut(ScoresByShape):
+    """... except on some nodes, which are asked one by one."""
+
+    def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
+        """The names of those that may score otherwise than others of their shape."""
+        raise NotImplementedError
+
+
+class SignedScorer(NodeScorer):
+    """A scorer that looks at the node and its pods alone.
+
+    Those of one plugin with equal signatures give a node the same raw score. None: of no other one that is known.
+    """
+
+    signature: Hashable = None
 
 
 class NormalizesByRange(NodeScorer):

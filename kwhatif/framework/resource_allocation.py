@@ -6,7 +6,7 @@ an `Entry`; asking a node is then a few integer operations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 from kwhatif.dra.usage import DeviceUsage
@@ -38,6 +38,8 @@ class Entry(NamedTuple):
     requested: int
     weight: int
     usage: Usage
+    #: The resource; "" where more than the node says how much of it is used.
+    local_name: str
 
 
 def _usage_of(name: str, cluster: Cluster, gates: Gates, *, nonzero: bool) -> Usage:
@@ -86,5 +88,14 @@ def compile_entries(
         requested = units(resource.name, requests.get(resource.name, 0))
         if requested or not is_scalar_resource(resource.name):
             usage = _usage_of(resource.name, cluster, gates, nonzero=nonzero)
-            entries.append(Entry(requested, resource.weight or 1, usage))
+            name = "" if resource.name in classes_under(gates)(cluster) else resource.name
+            entries.append(Entry(requested, resource.weight or 1, usage, name))
     return entries
+
+
+def entries_signature(entries: Iterable[Entry]) -> Hashable:
+    """What a node's scores by these entries depend on besides the node; None where it is more than that."""
+    entries = tuple(entries)
+    if not all(entry.local_name for entry in entries):
+        return None
+    return tuple([(entry.local_name, entry.requested, entry.weight) for entry in entries])

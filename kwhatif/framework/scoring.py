@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from kwhatif.framework.columns import Columns
 from kwhatif.framework.cycle import Cycle, CycleError
-from kwhatif.framework.incremental import scores_by_shape
+from kwhatif.framework.incremental import ScoresByShapeBut, scores_by_shape
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, ScorePlugin
 from kwhatif.framework.status import SKIP, Code, Status, error
 from kwhatif.state.node_info import NodeInfo
@@ -41,6 +42,9 @@ class Scores(msgspec.Struct, frozen=True):
         return sorted(node.name for node, total in zip(self.nodes, self.total, strict=True) if total == highest)
 
 
+_NOBODY: frozenset[str] = frozenset()
+
+
 def default_normalize(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
     """Scale to 0…100 by the largest score (`plugins/helper/normalize_score.go`)."""
     largest = max(scores, default=0)
@@ -71,7 +75,9 @@ def score_nodes(cycle: Cycle) -> Scores:
             if scorer is not None:
                 scorers[plugin.name] = scorer
     scorers = {plugin.name: scorers[plugin.name] for plugin in profile.score if plugin.name in scorers}
-    raw = {name: _raw(scorer, nodes) for name, scorer in scorers.items()}
+    # Extenders may bring NodeInfos of their own, with other pods on them.
+    columns = None if cycle.extenders.interested else cycle.columns
+    raw = {name: _raw(name, scorer, cycle, columns) for name, scorer in scorers.items()}
     by_plugin = _by_plugin(scorers, raw, nodes, profile.weights)
     if not profile.score and not profile.extenders:
         total = [1] * len(nodes)
@@ -142,12 +148,18 @@ def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[Node
     return scores if weight == 1 else [score * weight for score in scores]
 
 
-def _raw(scorer: NodeScorer, nodes: Sequence[NodeInfo]) -> list[int]:
+def _raw(name: str, scorer: NodeScorer, cycle: Cycle, columns: Columns | None) -> list[int]:
+    nodes = cycle.feasible
+    known = None if columns is None else columns.raw(name, scorer, nodes, cycle.snapshot)
+    if known is not None:
+        return known
     if not scores_by_shape(scorer):
-        score = scorer.score
-        return [score(node) for node in nodes]
+        return [scorer.score(node) for node in nodes]
+    alone = scorer.exceptions(nodes) if isinstance(scorer, ScoresByShapeBut) else _NOBODY
     answers: dict[int, int] = {}
     for node in nodes:
-        if node.shape not in answers:
+        if node.shape not in answers and node.name not in alone:
             answers[node.shape] = scorer.score(node)
-    return [answers[node.shape] for node in nodes]
+    if not alone:
+        return [answers[node.shape] for node in nodes]
+    return [scorer.score(node) if node.name in alone else answers[node.shape] for node in nodes]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from kwhatif.framework.incremental import SignedScorer
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
-from kwhatif.framework.resource_allocation import Entry, ResourceSpec
+from kwhatif.framework.resource_allocation import Entry, ResourceSpec, entries_signature
 from kwhatif.model.meta import Model
 from kwhatif.state.node_info import NodeInfo
 
@@ -77,20 +78,21 @@ def _on_line(shape: Sequence[UtilizationShapePoint], utilization: int) -> int:
     return last.score * factor
 
 
-class WeightedMean(NodeScorer):
+class WeightedMean(SignedScorer):
     """The weighted mean of the resources' scores, truncated; 0 for a node that has none of them."""
 
     reads = Reads.PODS
 
     def __init__(self, entries: Sequence[Entry], score_of: ResourceScore) -> None:
         self._entries = entries
+        self.signature = entries_signature(entries)
         self._score_of = score_of
 
     def score(self, node: NodeInfo) -> int:
         """The raw score."""
         score_of = self._score_of
         total = weights = 0
-        for requested, weight, usage in self._entries:
+        for requested, weight, usage, _ in self._entries:
             allocatable, used = usage(node)
             if allocatable:
                 total += score_of(used + requested, allocatable) * weight
@@ -108,7 +110,7 @@ class WeightedMeanOfPositive(WeightedMean):
         """The raw score."""
         score_of = self._score_of
         total = weights = 0
-        for requested, weight, usage in self._entries:
+        for requested, weight, usage, _ in self._entries:
             allocatable, used = usage(node)
             if allocatable and (score := score_of(used + requested, allocatable)) > 0:
                 total += score * weight

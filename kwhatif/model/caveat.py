@@ -149,7 +149,7 @@ class NoImages(_Caveat, tag="no-images", kw_only=True):
 
 
 class ImagesNotCompared(_Caveat, tag="images-not-compared", kw_only=True):
-    """A workload looks unchanged, but the input holds no images: only the image may have changed."""
+    """A workload looks unchanged, but the input has neither images nor digests of them: the image may have changed."""
 
     missing: bool = True
 
@@ -157,12 +157,14 @@ class ImagesNotCompared(_Caveat, tag="images-not-compared", kw_only=True):
 class FieldsNotCompared(_Caveat, tag="fields-not-compared", kw_only=True):
     """A workload looks unchanged, but fields that no scheduling rule reads, such as `env`, may have changed.
 
-    `workload`, such as `Deployment shop/web`: of this one, the cluster has a field that the manifest does not have, and
-    nothing says whether it was applied before; `field` is its path, "" where a snapshot keeps digests only.
+    An anonymized snapshot does not hold them, or `field` of `workload` is in the cluster and not in the manifest, and
+    nothing shows whether it was applied before.
     """
 
     missing: bool = True
+    #: Such as `Deployment shop/web`; "" where none of the workloads can be compared.
     workload: str = ""
+    #: A path; "" where a snapshot keeps digests only.
     field: str = ""
 
     @property
@@ -516,7 +518,10 @@ class OrderedPodPending(_Caveat, tag="ordered-pod-pending", kw_only=True):
 
 
 class PendingAsleep(_Caveat, tag="pending-asleep", kw_only=True):
-    """Pending pods that the scheduler has tried in vain: they are not tried again until something wakes them."""
+    """Pending pods that the scheduler has tried in vain: they are not tried again until something wakes them.
+
+    Objects of the manifests count as that; evictions, rollouts, and claims made for new pods do not.
+    """
 
 
 class OneOfEqualPods(_Caveat, tag="one-of-equal-pods", kw_only=True):
@@ -565,19 +570,8 @@ class MomentNotKnown(_Caveat, tag="moment-not-known", kw_only=True):
     moment: str
 
 
-class EvictedAtOnce(_Caveat, tag="evicted-at-once", kw_only=True):
-    """Evicted pods count as gone at once; in a cluster they keep their place while they terminate."""
-
-
 class EvictionOrder(_Caveat, tag="eviction-order", kw_only=True):
     """Which pods a descheduler evicts depends on the order in which it comes upon nodes and pods, which is random."""
-
-
-class OwnersNotInDump(_Caveat, tag="owners-not-in-dump", kw_only=True):
-    """The controllers of evicted pods are not in the input: every pod that they own counts as replaced."""
-
-    missing: bool = True
-    kind: str
 
 
 class VersionNotDefault(_Caveat, tag="version-not-default", kw_only=True):
@@ -631,16 +625,14 @@ class VolumeProvisioned(_Caveat, tag="volume-provisioned", kw_only=True):
 
 
 class QueueNotSeen(_Caveat, tag="queue-not-seen", kw_only=True):
-    """The scheduler keeps its queue in memory: order and states are taken from what the pods say of themselves.
+    """The scheduler keeps its queue in memory: order and states are taken from what the pods say of themselves."""
 
-    `events`: and from Events, where there are any.
-    """
-
+    #: Whether they are taken from Events, too.
     events: bool = False
 
 
 class ScheduledMeanwhile(_Caveat, tag="scheduled-meanwhile"):
-    """Events say that these pods were given a node after the pods were listed: they are taken to wait for one."""
+    """Events show that pods were given a node after the pods were listed: they count as pending."""
 
     pods: tuple[str, ...]
 
@@ -713,9 +705,7 @@ Caveat = (
     | NoMetrics
     | PrometheusNotAsked
     | MomentNotKnown
-    | EvictedAtOnce
     | EvictionOrder
-    | OwnersNotInDump
     | VersionNotDefault
     | CustomKind
     | BindingNotDated

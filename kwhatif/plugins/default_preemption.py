@@ -61,26 +61,19 @@ class DefaultPreemption(EvictsByPolicy):
     def post_filter(self, cycle: Cycle) -> PostFilterResult:
         """Nominate the pod to the node where it costs least to make room."""
         result = Evaluator(self.policy).preempt(cycle)
-        message = result.status.message
+        message, outcome = result.status.message, result.outcome
+        if result.status.code is Code.SUCCESS and isinstance(outcome, Preemption):
+            victims = next(len(found.pods) for found in outcome.candidates if found.node == outcome.node)
+            message = self.policy.said_of(outcome.node or "", victims)
         if not message:
             return result
         return msgspec.structs.replace(result, status=Status(result.status.code, (f"preemption: {message}",)))
 
 
 class DefaultPreemptionSince137(DefaultPreemption):
-    """The plugin from 1.37 on: it says which node it has found, and how many pods have to go there (`Preempt`)."""
+    """The plugin from 1.37 on."""
 
     policy: Policy = PolicySince137()
-
-    def post_filter(self, cycle: Cycle) -> PostFilterResult:
-        """As before, with words for what helps."""
-        result = super().post_filter(cycle)
-        outcome = result.outcome
-        if result.status.code is not Code.SUCCESS or not isinstance(outcome, Preemption):
-            return result
-        victims = next(len(found.pods) for found in outcome.candidates if found.node == outcome.node)
-        text = f"found a potential placement for pod on node {outcome.node}, preempting {victims} victims"
-        return msgspec.structs.replace(result, status=Status(Code.SUCCESS, (f"preemption: {text}",)))
 
 
 def _after_pod_deleted(_pod: PodInfo, _old: Pod, _new: None, _cluster: Cluster) -> QueueingHint:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from kwhatif.framework import signers
-from kwhatif.framework.incremental import ScoresByShape
+from kwhatif.framework.incremental import ScoresByShape, SignedScorer
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import Status
@@ -57,11 +57,12 @@ class _NothingAnywhere(ScoresByShape, NodeScorer):
         return 0
 
 
-class _ImagesPresent(NodeScorer):
+class _ImagesPresent(SignedScorer):
     reads = Reads.NODE
 
     def __init__(self, worth: Sequence[tuple[str, int]], containers: int) -> None:
         self._worth = worth
+        self.signature = tuple(worth), containers
         self._containers = containers
         self._scores: dict[int, int] = {}
 

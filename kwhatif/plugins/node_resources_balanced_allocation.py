@@ -10,8 +10,15 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kwhatif.framework import signers
+from kwhatif.framework.incremental import SignedScorer
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
-from kwhatif.framework.resource_allocation import DEFAULT_RESOURCES, Entry, ResourceSpec, compile_entries
+from kwhatif.framework.resource_allocation import (
+    DEFAULT_RESOURCES,
+    Entry,
+    ResourceSpec,
+    compile_entries,
+    entries_signature,
+)
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status
 from kwhatif.gates import BASE_GATES, Gates
@@ -29,19 +36,20 @@ class NodeResourcesBalancedAllocationArgs(Model):
     resources: tuple[ResourceSpec, ...] = ()
 
 
-class _Balance(NodeScorer):
+class _Balance(SignedScorer):
     """50 to 100; about 75 where the pod does not change the balance."""
 
     reads = Reads.PODS
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
+        self.signature = entries_signature(entries)
 
     def score(self, node: NodeInfo) -> int:
         """How much more balanced the node is with the pod than without."""
         with_pod: list[float] = []
         without: list[float] = []
-        for requested, _, usage in self._entries:
+        for requested, _, usage, _ in self._entries:
             allocatable, used = usage(node)
             if allocatable:
                 asked = used + requested

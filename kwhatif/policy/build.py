@@ -11,7 +11,7 @@ from kwhatif.cel import CelCompileError, Program, compile_expression
 from kwhatif.configuration.strict import convert, problems, without_nulls
 from kwhatif.errors import InputError, Problem
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.policy import caveats, fields, rules
+from kwhatif.policy import aftermath, caveats, fields, rules
 from kwhatif.policy.names import all_names, unknown_rule
 from kwhatif.policy.rules import Find, Labels, Rule
 from kwhatif.policy.schema import API_VERSION, KIND, Level, Policy
@@ -169,7 +169,7 @@ def _named(policy: Policy) -> Mapping[str, Sequence[Any]]:
 
 def _rule_names(policy: Policy) -> list[str]:
     named = [f"{kind}/{rule.name}" for kind, rules in _named(policy).items() for rule in rules]
-    return all_names([*named, *(f"survives/{kind}" for kind in policy.survives)])
+    return all_names([*named, *aftermath.NAMES, *(f"survives/{kind}" for kind in policy.survives)])
 
 
 def _suppressions(policy: Policy) -> Iterator[Issue]:

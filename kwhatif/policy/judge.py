@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.model.caveat import Caveat
+from kwhatif.policy.aftermath import consequences
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import Doubt, doubts
 from kwhatif.policy.names import did_you_mean
@@ -23,6 +24,7 @@ from kwhatif.policy.suppression import (
 )
 from kwhatif.policy.words import ANNOTATION
 from kwhatif.report import FindingLevel, FindingRow, PolicyRow, PolicyVerdict, SourceRow
+from kwhatif.story import Story
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -41,6 +43,7 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
     caveats: Sequence[Caveat] = (),
     strict: bool = False,
     known: Known = Known(),  # noqa: B008 - frozen
+    story: Story | None = None,
     fragile: Sequence[Fragile] = (),
 ) -> PolicyRow:
     """What the policy says to the decisions about these workloads.
@@ -53,10 +56,12 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
         caveats: of the whole report.
         strict: whether missing information fails where the policy does not say otherwise.
         known: names that patterns of the policy can mean.
+        story: what follows, where the policy has rules about that.
         fragile: what the rule `survives` found.
     """
     found = [_finding(book, rule, hit, today) for rule in book.rules(labels) for hit in rule.find(workloads)]
     doubtful = [_doubtful(book, doubt, today) for doubt in doubts(caveats, workloads, book.policy, strict=strict)]
+    found += _after(book, story, workloads, today)
     findings = [
         *found,
         *(_excused(book, _broken(each), None, today) for each in fragile),
@@ -83,6 +88,18 @@ def _finding(book: Rulebook, rule: Rule, hit: Hit, today: date) -> FindingRow:
         pods=hit.pods,
     )
     return _excused(book, finding, hit.workload, today)
+
+
+def _after(book: Rulebook, story: Story | None, workloads: Sequence[Judged], today: date) -> Iterator[FindingRow]:
+    """Findings about what follows, at the workloads of the manifests where they are about one of these."""
+    rule = book.policy.aftermath
+    if story is None or rule is None:
+        return
+    by_name = {workload.row.name: workload for workload in workloads}
+    for each in consequences(rule, story):
+        level: FindingLevel = "fail" if each.level == "fail" else "warn"
+        finding = FindingRow(rule=each.rule, level=level, message=each.message, pods=each.pods)
+        yield _excused(book, finding, by_name.get(each.workload), today)
 
 
 def _broken(fragile: Fragile) -> FindingRow:

@@ -25,6 +25,7 @@ KINDS: Mapping[str, str] = {
     "priorityClasses": "A pod uses a PriorityClass that its namespace may not use",
     "placement": "A pod may land on a node that the policy keeps it from",
     "expressions": "An expression of the policy does not hold for a pod",
+    "aftermath": "What is so after everybody has reacted is not allowed: pods pending, a loop, a budget broken",
     "survives": "A node, or a zone, may not fail once this is applied, and might without it",
     CAVEATS: "Something is not known or not modelled",
     "expiredException": "An exception of the policy, or an annotation, has expired",

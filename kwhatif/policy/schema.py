@@ -93,6 +93,25 @@ class ExceptionRule(_Part):
     expires: date
 
 
+class PendingRule(_Part):
+    """Pods of at least that priority that are pending in the end, and were not at the start."""
+
+    min_priority: int = 0
+    level: Level = "fail"
+
+
+class AftermathRule(_Part):
+    """What must not be so once all has settled, as `kwhatif simulate` plays it: it is played only if this is there.
+
+    `loop`: it never settles. `budget_overrun`: a budget has fewer healthy pods than it asks for, more so than at the
+    start.
+    """
+
+    pending: PendingRule | None = None
+    loop: Level = "fail"
+    budget_overrun: Level = "fail"
+
+
 class AnnotationRule(_Part):
     """Which rules an object may suppress for itself, by its annotation `kwhatif.dev/ignore`: patterns of rule names."""
 
@@ -122,6 +141,7 @@ class Policy(_Part):
     priority_classes: tuple[ClassRule, ...] = ()
     placement: tuple[PlacementRule, ...] = ()
     expressions: tuple[ExpressionRule, ...] = ()
+    aftermath: AftermathRule | None = None
     #: Any one of which may fail once the manifests are applied, or could not without them either.
     survives: tuple[Literal["node", "zone"], ...] = ()
     exceptions: tuple[ExceptionRule, ...] = ()

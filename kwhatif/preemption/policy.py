@@ -56,8 +56,17 @@ class Policy:
         del node
         return ranking.rank(victims, pdb_violations)
 
+    def said_of(self, node: str, victims: int) -> str:
+        """What PostFilter says of the node that it has found, where so many pods have to go; "" for nothing."""
+        del node, victims
+        return ""
+
 
 class PolicySince137(Policy):
     """Of pods that have not started, the first on the node stays first (`MoreImportantVictim`)."""
 
     unstarted_reversed = False
+
+    def said_of(self, node: str, victims: int) -> str:
+        """Which node it is, and how many pods have to go there (`Preempt`)."""
+        return f"found a potential placement for pod on node {node}, preempting {victims} victims"

@@ -59,7 +59,9 @@ def headline(comparison: Comparison) -> str:
     total = sum(counts.values()) + comparison.difference.unchanged
     said = [f"{count:,} {_WORDS[kind][count > 1]}{_flips(comparison, kind)}" for kind, count in counts.items()]
     verdict = verdicts(comparison)
-    if comparison.after.story is not None or comparison.after.deschedule is not None:
+    if (
+        comparison.after.story is not None and not comparison.after.is_judged
+    ) or comparison.after.deschedule is not None:
         differ = len(comparison.difference.ends)
         return (
             f"With these edits, {plural(differ, 'thing ends', 'things end') if differ else 'nothing ends'} differently"

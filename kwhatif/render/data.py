@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from kwhatif.render.safe import is_safe, safe_json, safe_yaml
+
 
 class Data(Protocol):
     """A report, or a comparison of two."""
@@ -15,11 +17,21 @@ class Data(Protocol):
 
 def to_json(report: Data) -> str:
     """Indented JSON, in the order of the schema."""
-    return report.to_json(indent=2) + "\n"
+    return safe_json(report.to_json(indent=2)) + "\n"
 
 
 def to_yaml(report: Data) -> str:
     """YAML with the same content."""
     import yaml
 
-    return yaml.safe_dump(report.to_dict(), sort_keys=False, allow_unicode=True, width=120)
+    class Dumper(yaml.SafeDumper):
+        """Quotes what could act, so that it can be escaped."""
+
+        def represent_str(self, data: str) -> yaml.ScalarNode:
+            return self.represent_scalar(
+                "tag:yaml.org,2002:str", data, style=None if is_safe(data.replace("\n", "")) else '"'
+            )
+
+    Dumper.add_representer(str, Dumper.represent_str)
+    written = yaml.dump(report.to_dict(), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return safe_yaml(written)

@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.model.caveat import NothingJudged
+from kwhatif.render.aftermath import aftermath_lines
 from kwhatif.render.amounts import plural
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.detail import MANY
@@ -23,6 +24,7 @@ from kwhatif.render.qualifiers import qualifier, story_qualifier
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
 from kwhatif.render.scenario_files import scenarios_parts
+from kwhatif.render.upgrade import upgrade_parts
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
 from kwhatif.report import Decision, Report, WorkloadRow
@@ -38,19 +40,33 @@ def to_markdown(report: Report) -> str:
     """A heading with the verdict, a table, the findings; everything from manifests and cluster is inert."""
     if report.scenarios:
         parts = scenarios_parts(report)
-    elif report.story is not None:
+    elif report.story is not None and not report.is_judged:
         parts = story_parts(report.story, story_qualifier(report))
     elif report.queue is not None:
         parts = queue_parts(report.queue)
     elif report.deschedule is not None:
         parts = deschedule_parts(report.deschedule)
+    elif report.upgrade is not None:
+        parts = upgrade_parts(report.upgrade)
     elif report.advise is not None and report.command == "advise":
         parts = advise_parts(report.advise, report)
     elif report.capacity is not None:
         parts = capacity_parts(report, report.capacity)
     else:
-        parts = _gate(report) if report.command == "gate" else _decisions(report)
+        parts = _with_aftermath(report, _gate(report) if report.command == "gate" else _decisions(report))
     return "\n".join([*_edits(report), *parts, *_caveats(report)]) + "\n"
+
+
+def _with_aftermath(report: Report, parts: Iterable[str]) -> Iterator[str]:
+    """What follows stands below the gate's verdict, or above the table of the pods."""
+    lines = [] if report.story is None else [f"- {prose(line)}" for line in aftermath_lines(report.story)]
+    if report.command != "gate":
+        yield from (*lines, "") if lines else ()
+        yield from parts
+        return
+    first, *others = parts
+    yield from (first, "", *lines) if lines else (first,)
+    yield from others
 
 
 def fixes_to_markdown(report: Report) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.render.markdown_text import cell, prose, rows_of
+from kwhatif.render.runs import fact_rows, runs_title
 from kwhatif.render.story import first_line, gone_rows, is_different, nodes_in_words, pending_rows
 from kwhatif.story import Story
 
@@ -42,3 +43,7 @@ def story_details(story: Story) -> Iterator[str]:
     if story.cycle is not None:
         yield from ("", "What would end it:", "")
         yield from (f"- {prose(remedy)}" for remedy in story.cycle.remedies)
+    if story.runs is not None:
+        yield from ("", prose(runs_title(story.runs)), "")
+        facts = ((prose(number), prose(said)) for number, said in fact_rows(story.runs))
+        yield from rows_of(("In runs", "What"), facts)

@@ -46,6 +46,9 @@ def nodes_in(report: Report) -> Iterator[str]:
         yield from workload.nodes
     if report.deschedule is not None:
         yield from (row.node for row in report.deschedule.nodes)
+    if report.upgrade is not None:
+        for row in (*report.upgrade.pending, *report.upgrade.workloads):
+            yield from (*row.before.nodes, *row.after.nodes)
     if report.capacity is not None and report.capacity.best is not None:
         yield from (node for counted in report.capacity.best.counted for node in counted.nodes)
 

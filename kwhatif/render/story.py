@@ -12,6 +12,7 @@ from kwhatif.render import drain
 from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.detail import Detail
 from kwhatif.render.drain import waves_and_blocked
+from kwhatif.render.runs import runs_of
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
 from kwhatif.render.timeline import seconds, timeline, tree
 from kwhatif.report import Report
@@ -29,6 +30,10 @@ HOW = {
     "Completed": "completed",
     "Garbage": "collected with its owner",
 }
+
+
+#: What `conventions` count.
+_CHOICES = {"nodes": "node", "evictions": "preemption", "drains": "drain"}
 
 
 def with_words(report: Report) -> Report:
@@ -53,8 +58,16 @@ def _assumptions(story: Story) -> Iterator[str]:
     )
     yield f"a pod takes {end} to end"
     yield "nobody else acts: no autoscaler, operator, descheduler, or person"
-    yield "of equal choices the first by name is taken"
+    yield _conventions(story)
     yield "volumes are provisioned and attached, images pulled, pods admitted by their kubelets, without a failure"
+
+
+def _conventions(story: Story) -> str:
+    """Which choices were between equals."""
+    made = [plural(number, words) for what, words in _CHOICES.items() if (number := story.conventions.get(what))]
+    if not made:
+        return "no choice was between equals"
+    return f"of equal choices the first by name is taken: {', '.join(made)} (simulate --runs tries others)"
 
 
 def _remedies(cycle: CycleRow, gone: Sequence[GoneRow]) -> Iterator[str]:
@@ -63,6 +76,10 @@ def _remedies(cycle: CycleRow, gone: Sequence[GoneRow]) -> Iterator[str]:
     if "Preempted" in how:
         yield "give the pods that are evicted again and again their own nodes (a pool with a taint, or node affinity)"
         yield "let the pods that evict them have preemptionPolicy: Never"
+    if "anti-affinity" in cycle.causes:
+        yield "let the anti-affinity of the pods that evict them not select them, or choose a smaller topology"
+    if "spread" in cycle.causes:
+        yield "let the spread constraint of the pods that evict them not select them, or raise its maxSkew"
     if "TaintEviction" in how:
         yield "the taint is tolerated for a time only: do not tolerate it, or add the taint with effect NoSchedule"
     if cycle.suspected:
@@ -179,6 +196,7 @@ def story_tables(story: Story, detail: Detail, doubt: str = "") -> Iterator[Rend
     is_whole = story.verdict is None or detail.wide
     yield from (_commands(story) if is_whole or detail.explain else ())
     yield from _cycle(story)
+    yield from runs_of(story)
     yield from (tree(story) if detail.explain else timeline(story, detail) if is_whole else ())
     yield text(f"Assumed: {'; '.join(story.assumptions)}.", FAINT)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 from rich.console import RenderableType
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from kwhatif.model.caveat import NothingJudged
 from kwhatif.render.advise import advise
+from kwhatif.render.aftermath import aftermath_lines
 from kwhatif.render.amounts import but, plural, seconds
 from kwhatif.render.capacity import capacity
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
@@ -29,6 +30,7 @@ from kwhatif.render.release import release_line
 from kwhatif.render.scenarios import scenarios_table
 from kwhatif.render.story import story_tables
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
+from kwhatif.render.upgrade import upgrade
 from kwhatif.render.verdict import verdict, workload_verdict
 from kwhatif.render.victims import victims_table
 from kwhatif.report import Decision, Report
@@ -55,17 +57,29 @@ def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
 def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
     if report.scenarios:
         return scenarios_table(report, detail)
-    if report.story is not None:
+    if report.story is not None and not report.is_judged:
         return story_tables(report.story, detail, story_qualifier(report))
     if report.queue is not None:
         return queue(report, report.queue, detail)
     if report.deschedule is not None:
         return deschedule(report.deschedule, detail)
+    if report.upgrade is not None:
+        return upgrade(report.upgrade, detail)
     if report.advise is not None and report.command == "advise":
         return advise(report, report.advise, detail)
     if report.capacity is not None:
         return capacity(report, report.capacity, detail)
-    return (_gate if report.command == "gate" else _judged)(report, detail)
+    return _with_aftermath(report, (_gate if report.command == "gate" else _judged)(report, detail))
+
+
+def _with_aftermath(report: Report, parts: Iterable[RenderableType]) -> Iterator[RenderableType]:
+    """What follows stands below the verdict, and above what it rests on."""
+    first, *others = parts
+    yield first
+    if report.story is not None:
+        for line in aftermath_lines(report.story):
+            yield text(line)
+    yield from others
 
 
 def _gate(report: Report, detail: Detail) -> Iterator[RenderableType]:

@@ -13,6 +13,8 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 
 SECOND = 1_000_000_000
+#: Seconds since the epoch at the end of the year 9999: what comes later has no RFC 3339 time.
+_LAST = 253_402_300_799
 #: The start where nothing in the input bears a time.
 _SOME_START = "2026-01-01T00:00:00Z"
 T = TypeVar("T")
@@ -43,8 +45,8 @@ class Clock:
         return (parse_time(time) - self._start) / SECOND
 
     def stamp(self, seconds: float) -> str:
-        """The other way round; fractions of a second only where there are any."""
-        whole, nanoseconds = divmod(self._start + round(seconds * SECOND), SECOND)
+        """The other way round; fractions of a second only where there are any, and nothing after the year 9999."""
+        whole, nanoseconds = divmod(min(self._start + round(seconds * SECOND), _LAST * SECOND), SECOND)
         text = f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}"
         return f"{text}.{nanoseconds:09}".rstrip("0") + "Z" if nanoseconds else f"{text}Z"
 

@@ -16,6 +16,7 @@ from kwhatif.controllers.contract import Outcome as Writes
 from kwhatif.controllers.node_lifecycle import returned
 from kwhatif.framework.profile import Profile
 from kwhatif.model.node import Node
+from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import Cycle, Loops
@@ -80,11 +81,12 @@ class Engine:
         controllers: Sequence[Controller],
         clock: Clock,
         parameters: Parameters,
+        chance: Chance | None = None,
     ) -> None:
-        """`state` moves on: give a fork of one that is still needed."""
+        """`state` moves on: give a fork of one that is still needed. `chance`: by default, the convention."""
         self.parameters = parameters
         self.clock = clock
-        self.world = World(state, clock)
+        self.world = World(state, clock, chance or Chance())
         self.scheduler = Scheduler(self.world, profiles)
         self.kubelets = Kubelets(self.world, parameters)
         self.reactions = Reactions(self.world, controllers)

@@ -104,7 +104,7 @@ class Kubelets:
             return
         if end is not None:
             left = self._world.at(end)
-            self._put(min(left, self._parameters.termination_of(pod, left)), _What.END, pod, None, "Failed")
+            self._put(self._termination(pod, left), _What.END, pod, None, "Failed")
             return
         if pod.status.phase in ("", "Pending"):
             self._put(self._parameters.start_of(pod), _What.RUN, pod, None)
@@ -130,7 +130,16 @@ class Kubelets:
         end = after.metadata.deletion_timestamp
         if end is not None and (before is None or before.metadata.deletion_timestamp != end):
             grace = max(world.at(end) - world.now, 0.0)
-            self._put(parameters.termination_of(after, grace), _What.END, after, event, "Failed")
+            self._put(self._termination(after, grace), _What.END, after, event, "Failed")
+
+    def _termination(self, pod: Pod, grace: float) -> float:
+        """How long the containers take to end: nobody knows more than the most."""
+        most = min(self._parameters.termination_of(pod, grace), grace)
+        chance = self._world.chance
+        if most <= 0 or pod.metadata.annotations.stop_seconds:
+            return most
+        chance.note("stopTimes")
+        return most * chance.share(key_of(pod))
 
     # --- it happens ----------------------------------------------------------------------------------
 
@@ -147,7 +156,7 @@ class Kubelets:
                 continue
             delay = 0.0
             if due.what is _What.END and due.phase == "Failed":
-                delay = self._parameters.termination_of(pod, float(pod.spec.termination_grace_period_seconds))
+                delay = self._termination(pod, float(pod.spec.termination_grace_period_seconds))
             self._put(delay, due.what, pod, due.because, due.phase)
 
     def _is_silent(self, node: str) -> bool:

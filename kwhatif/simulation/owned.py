@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.drawers import Drawers
-from kwhatif.model.meta import OwnerReference, controller_of, parse_time
+from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import ReplicaSet
 
 #: Kind of the owner, its namespace, its name, and the kind of what it controls.
 _Place = tuple[str, str, str, type]
+#: How long a time is as the API server writes it: these sort as texts.
+_PLAIN = len("2026-01-31T12:00:00Z")
 _NONE: Mapping[str, ReplicaSet] = {}
 
 
@@ -23,7 +25,8 @@ class Owned:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._keys: Drawers[_Place, dict[str, None]] = Drawers(dict.copy)
+        #: By place the keys of the objects, and the UID by which each names its owner.
+        self._keys: Drawers[_Place, dict[str, str]] = Drawers(dict.copy)
         #: Places whose keys are not in order yet.
         self._unsorted: set[_Place] = set()
         #: By key, those that have gone: their pods, which go after them, were their Deployments'.
@@ -32,9 +35,10 @@ class Owned:
             if kind is not Node:
                 objects: Mapping[str, Any] = cluster.all(kind)
                 for obj in objects.values():
-                    place = _place(obj)
-                    if place is not None:
-                        self._at(place)[key_of(obj)] = None
+                    owner = controller_of(obj.metadata)
+                    if owner is not None:
+                        place = owner.kind, obj.metadata.namespace, owner.name, kind
+                        self._at(place)[key_of(obj)] = owner.uid
         self._unsorted.update(self._keys.keys())
 
     def fork(self, cluster: Cluster) -> Owned:
@@ -44,7 +48,7 @@ class Owned:
         other._unsorted, other.gone = self._unsorted.copy(), self.gone.copy()
         return other
 
-    def _at(self, place: _Place) -> dict[str, None]:
+    def _at(self, place: _Place) -> dict[str, str]:
         keys = self._keys.own(place)
         return self._keys.put(place, {}) if keys is None else keys
 
@@ -57,14 +61,19 @@ class Owned:
         if old == new:
             return
         if old is not None and before is not None:
-            self._at(old).pop(key_of(before), None)
+            self._at(old[0]).pop(key_of(before), None)
         if new is not None and after is not None:
-            self._at(new)[key_of(after)] = None
+            self._at(new[0])[key_of(after)] = new[1]
 
     def count(self, owner: KubernetesObject, kind: type) -> int:
         """How many there are."""
         meta = owner.metadata
         return len(self._keys.get((type(owner).__name__, meta.namespace, meta.name, kind)) or ())
+
+    def pods_by_owner(self) -> Iterator[tuple[tuple[str, str, str], Mapping[str, str]]]:
+        """By kind, namespace and name of the controller: the keys of its pods, each with the UID that it names."""
+        places = sorted(place[:3] for place in set(self._keys.keys()) if place[3] is Pod)
+        return ((place, self._keys.get((*place, Pod)) or {}) for place in places)
 
     def of(self, owner: KubernetesObject, kind: type) -> list[Any]:
         """The objects of that kind that `owner` controls."""
@@ -76,26 +85,25 @@ class Owned:
         objects: Mapping[str, Any] = self._cluster.all(kind)
         if place in self._unsorted:
             self._unsorted.discard(place)
-            in_order = sorted(keys, key=lambda key: (_created(objects[key]), key))
-            keys = self._keys.put(place, dict.fromkeys(in_order))
-        found = [objects[key] for key in keys]
-        return [obj for obj in found if _is(meta.uid, controller_of(obj.metadata))] if meta.uid else found
+            keys = self._keys.put(place, {key: keys[key] for key in _in_order(keys, objects)})
+        # UIDs decide where both sides have one; hand-written objects have none.
+        uid = meta.uid
+        return [objects[key] for key, theirs in keys.items() if not uid or not theirs or theirs == uid]
 
 
-def _created(obj: KubernetesObject) -> int:
-    """In nanoseconds: as texts, fractions of a second would sort before the whole second."""
-    created = obj.metadata.creation_timestamp
-    return parse_time(created) if created else 0
+def _in_order(keys: Iterable[str], objects: Mapping[str, KubernetesObject]) -> list[str]:
+    """By time of creation, then by name."""
+    times = {key: objects[key].metadata.creation_timestamp or "" for key in keys}
+    if all(len(time) == _PLAIN and time[-1] == "Z" for time in times.values()):
+        return sorted(times, key=lambda key: (times[key], key))
+    # As texts, fractions of a second would sort before the whole second.
+    return sorted(times, key=lambda key: (parse_time(times[key]) if times[key] else 0, key))
 
 
-def _place(obj: KubernetesObject) -> _Place | None:
+def _place(obj: KubernetesObject) -> tuple[_Place, str] | None:
+    """Where the object is filed, and the UID by which it names its owner."""
     owner = controller_of(obj.metadata)
-    return None if owner is None else (owner.kind, obj.metadata.namespace, owner.name, type(obj))
-
-
-def _is(uid: str, owner: OwnerReference | None) -> bool:
-    """UIDs decide where both sides have one; hand-written objects have none."""
-    return owner is not None and (not owner.uid or owner.uid == uid)
+    return None if owner is None else ((owner.kind, obj.metadata.namespace, owner.name, type(obj)), owner.uid)
 
 
 def root_of(pod: Pod, cluster: Cluster, gone: Mapping[str, ReplicaSet] = _NONE) -> str | None:

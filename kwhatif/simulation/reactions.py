@@ -7,7 +7,7 @@ from copy import copy
 from typing import NamedTuple
 
 from kwhatif.controllers.contract import Controller, Create, Outcome
-from kwhatif.model.cluster import KubernetesObject
+from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.simulation.clock import Agenda
@@ -62,10 +62,13 @@ class Reactions:
         is what the disruption controller has counted, or what was counted when the cluster was read.
         """
         cluster = self._world.state.cluster
+        abandoned = {key_of(pod) for pod in self._world.pods_without_controller()}
+        nodes = self._world.state.by_name
         for kind in list(cluster.counts()):
             objects: Mapping[str, KubernetesObject] = cluster.all(kind)
-            for obj in list(objects.values()):
-                if not _simply_is(obj, self._world):
+            for key, obj in list(objects.items()):
+                simply_runs = isinstance(obj, Pod) and _simply_runs(obj) and obj.spec.node_name in nodes
+                if not (simply_runs and key not in abandoned) and not _is_counted(obj):
                     self._observe(None, obj, None)
 
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
@@ -172,12 +175,12 @@ class Reactions:
                 return
 
 
-def _simply_is(obj: KubernetesObject, world: World) -> bool:
-    if isinstance(obj, PodDisruptionBudget):
-        return obj.status is not None and not obj.status.disrupted_pods
-    if not isinstance(obj, Pod) or obj.status.phase != "Running" or obj.metadata.deletion_timestamp is not None:
-        return False
-    return world.state.node(obj.spec.node_name) is not None and world.has_controller(obj)
+def _simply_runs(pod: Pod) -> bool:
+    return pod.status.phase == "Running" and pod.metadata.deletion_timestamp is None
+
+
+def _is_counted(obj: KubernetesObject) -> bool:
+    return isinstance(obj, PodDisruptionBudget) and obj.status is not None and not obj.status.disrupted_pods
 
 
 def _in_order(key: str) -> str:

@@ -53,7 +53,9 @@ class Scheduler:
         self._cycles = Cycles()
         #: A pod that was popped is not asked again whether it may enter the queue.
         self._caches = {
-            name: BatchCache(replace(profile, pre_enqueue=()), world.state, self._cycles)
+            name: BatchCache(
+                replace(profile, pre_enqueue=()), world.state, self._cycles, scored=False, choose=self._choose
+            )
             for name, profile in profiles.items()
         }
         self.queue = SchedulingQueue(self._queues, cluster)
@@ -62,6 +64,8 @@ class Scheduler:
         self._ago = _LONG_AGO * SECOND
         #: UID of a pending pod -> what its condition PodScheduled says.
         self.messages: dict[str, str] = {}
+        #: UID of a pod that this scheduler has bound -> the nodes that were equally good, if there were several.
+        self.ties: dict[str, tuple[str, ...]] = {}
         #: UID of a pod -> the event because of which it is tried next.
         self._causes: dict[str, int | None] = {}
         self._event: int | None = None
@@ -82,7 +86,7 @@ class Scheduler:
         cycles = Cycles()
         cycles.number = self._cycles.number
         other._cycles = cycles
-        other._caches = {name: cache.fork(state, cycles) for name, cache in self._caches.items()}
+        other._caches = {name: cache.fork(state, cycles, choose=other._choose) for name, cache in self._caches.items()}
         other._queues = {
             name: fork_profile(known, self._profiles[name], state, other._preempting)
             for name, known in self._queues.items()
@@ -90,6 +94,7 @@ class Scheduler:
         other.queue = self.queue.fork(other._queues, state.cluster)
         other._handlers = EventHandlers(other.queue, self._profiles.keys(), other)
         other.messages, other._causes = self.messages.copy(), self._causes.copy()
+        other.ties = self.ties.copy()
         other.queue.woken = other._woken
         world.watchers.append(other._observe)
         return other
@@ -163,6 +168,19 @@ class Scheduler:
             self._fail(info, result, because)
         return info.uid
 
+    def _choose(self, result: ScheduleResult) -> ScheduleResult:
+        """One of the nodes that are equally good; devices that were found on one of them are kept to."""
+        if not result.tied or result.node is None or result.pod.pod.spec.resource_claims:
+            return result
+        chance = self._world.chance
+        chance.note("nodes" if result.outcome == "Placed" else "evictions")
+        if chance.is_convention:
+            return result
+        node = chance.pick(result.ties)
+        if result.outcome == "Placed":
+            return replace(result, node=node)
+        return result.elsewhere(node) or result
+
     # --- no node -------------------------------------------------------------------------------------
 
     def _fail(self, info: QueuedPodInfo, result: ScheduleResult, because: int | None) -> None:
@@ -231,6 +249,8 @@ class Scheduler:
         self.queue.nominator.delete(info.uid)
         self.queue.done(info.uid)
         self.messages.pop(info.uid, None)
+        if len(result.ties) > 1:
+            self.ties[info.uid] = result.ties
         event = world.note(because, ACTOR, "bound", f"Pod {info.key}", node)
         for obj in reserved:
             self._pre_bind(obj, event)

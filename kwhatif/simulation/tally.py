@@ -41,9 +41,11 @@ class BudgetStanding(msgspec.Struct, frozen=True):
 
     allowed: int
     lowest: int
-    #: By how many healthy pods it was below what it asks for, at the worst moment, where it was not so at the start.
+    #: By how many healthy pods it was below what it asks for, at the worst moment, where it was not so at the start;
+    #: pods that have not been healthy yet, as of a new workload, do not count.
     overrun: int = 0
     short: int = 0
+    most_healthy: int = 0
 
 
 class Tally:
@@ -63,7 +65,7 @@ class Tally:
         self.before: Mapping[str, Standing] = {name: each.copy() for name, each in self.workloads.items()}
         for key, budget in world.state.cluster.all(PodDisruptionBudget).items():
             allowed, short = _allowed(budget), _short(budget)
-            self.budgets[key] = BudgetStanding(allowed, allowed, 0, short)
+            self.budgets[key] = BudgetStanding(allowed, allowed, 0, short, _healthy(budget))
         self.nodes_before: Mapping[str, Node] = dict(world.state.cluster.all(Node))
         self.budgets_before = {key: each.allowed for key, each in self.budgets.items()}
         world.watchers.append(self._observe)
@@ -88,9 +90,11 @@ class Tally:
 
     def _note(self, budget: PodDisruptionBudget) -> None:
         allowed, short = _allowed(budget), _short(budget)
-        before = self.budgets.get(key_of(budget)) or BudgetStanding(allowed, allowed, 0, short)
-        overrun = max(before.overrun, short - before.short)
-        self.budgets[key_of(budget)] = BudgetStanding(allowed, min(before.lowest, allowed), overrun, before.short)
+        healthy, key = _healthy(budget), key_of(budget)
+        before = self.budgets.get(key) or BudgetStanding(allowed, allowed, 0, short, healthy)
+        most = max(before.most_healthy, healthy)
+        overrun = max(before.overrun, min(short - before.short, most - healthy))
+        self.budgets[key] = BudgetStanding(allowed, min(before.lowest, allowed), overrun, before.short, most)
 
     def root(self, pod: Pod) -> str:
         """The workload of the pod; a bare one is its own."""
@@ -141,6 +145,10 @@ class Tally:
 
 def _allowed(budget: PodDisruptionBudget) -> int:
     return budget.status.disruptions_allowed if budget.status else 0
+
+
+def _healthy(budget: PodDisruptionBudget) -> int:
+    return budget.status.current_healthy if budget.status else 0
 
 
 def _short(budget: PodDisruptionBudget) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, TypeVar, cast
 
@@ -21,6 +21,7 @@ from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
 from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import Event, Gone, History
 from kwhatif.simulation.owned import Owned, root_of
@@ -42,9 +43,10 @@ class World:
     It is a `controllers.contract.View`. Nobody changes the state but by `write` and `put`.
     """
 
-    def __init__(self, state: State, clock: Clock) -> None:
+    def __init__(self, state: State, clock: Clock, chance: Chance) -> None:
         self.state = state
         self.clock = clock
+        self.chance = chance
         self.history = History()
         self.watchers: list[Watcher] = []
         #: How many pods were created or deleted so far.
@@ -63,7 +65,7 @@ class World:
     def fork(self) -> World:
         """An independent world with the same past, which nobody watches yet."""
         other = copy(self)
-        other.state, other.clock = self.state.fork(), self.clock.fork()
+        other.state, other.clock, other.chance = self.state.fork(), self.clock.fork(), self.chance.fork()
         other.history, other.watchers = self.history.fork(), []
         other.silent, other.short = self.silent.copy(), self.short.copy()
         other._owned = self._owned.fork(other.state.cluster)
@@ -99,16 +101,22 @@ class World:
         found = self._memory.own(place)
         return self._memory.put(place, {}) if found is None else found
 
-    def has_controller(self, pod: Pod) -> bool:
-        """Whether the pod's controller is there; also where it has none."""
-        owner = controller_of(pod.metadata)
-        if owner is None:
-            return True
-        kind = _CONTROLLERS.get(owner.kind)
-        if kind is None:
-            return True
-        found = self.state.cluster.get(kind, f"{pod.metadata.namespace}/{owner.name}")
-        return found is not None and (not owner.uid or not found.metadata.uid or owner.uid == found.metadata.uid)
+    def was_there(self, pod: Pod) -> bool:
+        """Whether the pod was there at the start."""
+        return (pod.metadata.uid or key_of(pod)) in self._initial
+
+    def pods_without_controller(self) -> Iterator[Pod]:
+        """The pods whose controller is not there."""
+        pods = self.state.cluster.all(Pod)
+        for (kind_name, namespace, name), keys in self._owned.pods_by_owner():
+            kind = _CONTROLLERS.get(kind_name)
+            found = None if kind is None else self.state.cluster.get(kind, f"{namespace}/{name}")
+            uid = "" if found is None else found.metadata.uid
+            yield from (
+                pods[key]
+                for key, theirs in keys.items()
+                if kind is not None and (found is None or (uid and theirs and uid != theirs))
+            )
 
     # --- writing -------------------------------------------------------------------------------------
 

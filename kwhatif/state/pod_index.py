@@ -75,6 +75,8 @@ class PodIndex:
         #: The namespaces that nobody has asked about, once some were. Until then, what is on the nodes counts.
         self._ungrouped: Overlay[str, _Ungrouped] | None = None
         self._groups: Overlay[str, tuple[object, _Groups]] = Overlay()
+        #: The namespaces that have pods, or had some; None: nobody has asked yet. Shared by forks, so never changed.
+        self._namespaces: frozenset[str] | None = None
         #: By the terms; and by namespace those that may speak of its pods. None: nobody has asked yet.
         self._by_terms: Overlay[AffinityTerms, _Term] | None = None
         self._terms_about: Overlay[str, tuple[AffinityTerms, ...]] = Overlay()
@@ -88,6 +90,7 @@ class PodIndex:
         self._mark = object()
         other._ungrouped = None if self._ungrouped is None else self._ungrouped.fork()
         other._groups = self._groups.fork()
+        other._namespaces = self._namespaces
         if self._by_terms is not None:
             other._by_terms = self._by_terms.fork()
             other._terms_about = self._terms_about.fork()
@@ -99,11 +102,9 @@ class PodIndex:
 
     def namespaces(self) -> Iterable[str]:
         """The namespaces that have pods, or had some."""
-        if self._ungrouped is not None:
-            return [*self._groups, *self._ungrouped]
-        return dict.fromkeys(self._groups) | dict.fromkeys(
-            pod.namespace for where in self._assigned() for pod in where[1]
-        )
+        if self._namespaces is None:
+            self._namespaces = frozenset({pod.namespace for _, pods in self._assigned() for pod in pods})
+        return sorted(self._namespaces)
 
     def groups(self, namespace: str) -> Iterable[PodGroup]:
         """The pods of a namespace, grouped by labels."""
@@ -177,6 +178,8 @@ class PodIndex:
 
     def _change(self, pod: PodInfo, node_name: str, amount: int) -> None:
         namespace = pod.namespace
+        if self._namespaces is not None and namespace not in self._namespaces:
+            self._namespaces |= {namespace}
         grouped = self._groups.get(namespace)
         if grouped is not None or self._ungrouped is not None:
             if grouped is None:

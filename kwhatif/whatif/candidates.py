@@ -56,11 +56,13 @@ class Planner:
         template_paths: Mapping[str, Sequence[str]],
         *,
         admission: bool = True,
+        most: int | None = None,
     ) -> None:
         self.cluster = cluster
         self._rollout = rollout
         self._template_paths = template_paths
-        self._most = most_pods(cluster)
+        #: So many pods of a workload are made one by one, which is known where many plan for one cluster.
+        self._most = most_pods(cluster) if most is None else most
         #: Otherwise pods are taken as the API server has stored them.
         self._admission = admission
         #: Names of candidates, by namespace.

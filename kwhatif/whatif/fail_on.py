@@ -42,8 +42,9 @@ def _has_failed(report: Report) -> bool:
 
 
 def _leaves_pending(report: Report) -> bool:
-    is_in_story = report.story is not None and bool(report.story.pending)
-    return is_in_story or any(row.verdict.pending for row in report.scenarios) or _lands("Pending")(report)
+    if any(row.verdict.pending for row in report.scenarios) or (report.story is not None and report.story.pending):
+        return True
+    return _lands("Pending")(report) or (report.deschedule is not None and bool(report.deschedule.displaced))
 
 
 def _does_harm(report: Report) -> bool:
@@ -79,6 +80,8 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "cycling": _ends(("cycling", "horizon")),
     "failed": _has_failed,
     "harm": _does_harm,
+    "changed": lambda report: report.upgrade is not None and bool(report.upgrade.pending or report.upgrade.workloads),
+    "worse": lambda report: report.upgrade is not None and bool(report.upgrade.worse),
     "target": _misses_target,
     "missing": lambda report: any(caveat.missing for caveat in report.caveat_details),
 }

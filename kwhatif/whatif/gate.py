@@ -18,6 +18,7 @@ from kwhatif.policy.caveats import max_age
 from kwhatif.policy.rules import Fragile, Judged
 from kwhatif.report import Report
 from kwhatif.whatif.advise.question import Capture, Limits, advise
+from kwhatif.whatif.aftermath import aftermath
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 
@@ -46,6 +47,8 @@ def gate(
     capture = Capture(session)
     question = replace(question, max_age=max_age(book.policy), explain=capture if fixes else None)
     answer = judge(session, question)
+    story, caveats = aftermath(session, question.applied) if book.policy.aftermath else (None, ())
+    answer.caveats.update(dict.fromkeys(caveats))
     row = policy.judge(
         book,
         [Judged(*each) for each in answer.judged],
@@ -54,10 +57,11 @@ def gate(
         caveats=merged(answer.caveats),
         strict=strict,
         known=_known(session.cluster, answer.cluster),
+        story=story,
         fragile=fragile,
     )
     advice = advise(session, question, answer, capture.scenes, Limits(1, fixes, evicting=False)) if fixes else None
-    return replace(answer.report(session, "gate"), policy=row, advise=advice)
+    return replace(answer.report(session, "gate"), policy=row, story=story, advise=advice)
 
 
 def _known(read: Cluster, applied: Cluster) -> policy.Known:

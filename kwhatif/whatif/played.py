@@ -13,6 +13,7 @@ from kwhatif.model.caveat import Caveat, ReplicaSetsInferred
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.model.node import Node
 from kwhatif.model.workload import ReplicaSet
+from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
@@ -29,12 +30,17 @@ class SettledCluster:
     """
 
     def __init__(
-        self, session: Session, parameters: Parameters, prepare: Callable[[Engine], None] | None = None
+        self,
+        session: Session,
+        parameters: Parameters,
+        prepare: Callable[[Engine], None] | None = None,
+        start: int | None = None,
     ) -> None:
-        """`prepare`: what is done before scenarios start, once the cluster has settled for the first time."""
+        """`prepare`: what is done before scenarios start, once the cluster has settled; `start`: see `begin`."""
         self.session = session
         self.parameters = parameters
         self._prepare = prepare
+        self._start = start
         self.engine, self._caveats = self._begin()
         self.pending = frozenset(self.engine.world.state.pending)
         self.was_endless = self.engine.cycle is not None
@@ -42,7 +48,7 @@ class SettledCluster:
         self.start = self.engine.clock.now
 
     def _begin(self) -> tuple[Engine, tuple[Caveat, ...]]:
-        engine, caveats = begin(self.session, self.parameters)
+        engine, caveats = begin(self.session, self.parameters, start=self._start)
         if self._prepare is not None:
             self._prepare(engine)
             engine.settle()
@@ -61,8 +67,13 @@ class SettledCluster:
         return (*session.caveats, *session.stale(), *self._caveats, *caveats_of_story(engine, session.cluster))
 
 
-def begin(session: Session, parameters: Parameters) -> tuple[Engine, tuple[Caveat, ...]]:
-    """A simulation of the cluster as it is, come to rest; and what was assumed for that."""
+def begin(
+    session: Session, parameters: Parameters, chance: Chance | None = None, start: int | None = None
+) -> tuple[Engine, tuple[Caveat, ...]]:
+    """A simulation of the cluster as it is, come to rest; and what was assumed for that.
+
+    `start`: the moment at which it starts, nanoseconds since the epoch; None: what the cluster shows.
+    """
     state = session.snapshot.fork()
     caveats: tuple[Caveat, ...] = ()
     inferred = list(missing_replica_sets(state.cluster))
@@ -70,7 +81,8 @@ def begin(session: Session, parameters: Parameters) -> tuple[Engine, tuple[Cavea
         state.apply(*map(Upsert, inferred))
         caveats = (ReplicaSetsInferred(workloads=tuple(sorted(set(map(_deployment, inferred))))),)
     controllers = all_controllers(parameters.node_monitor_grace_period)
-    engine = Engine(state, session.profiles, controllers, Clock(start_of(state.cluster)), parameters)
+    clock = Clock(start_of(state.cluster) if start is None else start)
+    engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
     engine.begin()
     return engine, caveats
 

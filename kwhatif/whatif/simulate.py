@@ -18,17 +18,20 @@ from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Settle
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.report import Report
+from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Change, Delete, Upsert
-from kwhatif.story import CommandRow
+from kwhatif.story import CommandRow, Story
 from kwhatif.whatif.edited import Given
 from kwhatif.whatif.played import begin
+from kwhatif.whatif.runs import Runs, compared
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.story_caveats import caveats_of_story
 from kwhatif.whatif.story_rows import story_of
@@ -36,22 +39,57 @@ from kwhatif.whatif.story_rows import story_of
 USER = "user"
 
 
-def simulate(session: Session, steps: Sequence[Given], parameters: Parameters, namespace: str = "") -> Report:
+def simulate(
+    session: Session, steps: Sequence[Given], parameters: Parameters, namespace: str = "", runs: Runs | None = None
+) -> Report:
     """Play it forward until nothing happens any more; the session stays as it is.
+
+    Args:
+        session: the cluster.
+        steps: what is done, one after another.
+        parameters: how long things take.
+        namespace: of names without one.
+        runs: how often to play it with other choices, too.
 
     Raises:
         InputError: a step names what is not there when its turn comes, or is refused.
     """
-    engine, inferred = begin(session, parameters)
+    playing, story, assumed = _play(session, steps, parameters, namespace, Chance())
+    if runs is not None:
+        others = (_play(session, steps, parameters, namespace, Chance(seed))[1] for seed in runs.seeds)
+        story = replace(story, runs=compared(runs, others))
+    caveats = (*session.caveats, *session.stale(), *assumed, *caveats_of_story(playing.engine, session.cluster))
+    report = session.report("simulate", (), caveats)
+    return replace(report, story=story)
+
+
+def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
+    """The story of these steps, and the caveats about it; what the API server refuses is no error, but left out.
+
+    Raises:
+        InputError: a step names what is not there when its turn comes.
+    """
+    playing, story, assumed = _play(session, steps, parameters, "", Chance(), lenient=True)
+    return story, (*assumed, *caveats_of_story(playing.engine, session.cluster))
+
+
+def _play(
+    session: Session,
+    steps: Sequence[Given],
+    parameters: Parameters,
+    namespace: str,
+    chance: Chance,
+    *,
+    lenient: bool = False,
+) -> tuple[Playing, Story, tuple[Caveat, ...]]:
+    engine, assumed = begin(session, parameters, chance)
     playing = Playing(engine, namespace or session.namespace)
+    playing.lenient = lenient
     for step, after in zip_longest(steps, steps[1:]):
         playing.perform(step)
         if not _goes_on_at_once(step.edit, None if after is None else after.edit):
             playing.engine.settle()
-    story = story_of(playing.engine, tuple(playing.commands))
-    caveats = (*session.caveats, *session.stale(), *inferred, *caveats_of_story(playing.engine, session.cluster))
-    report = session.report("simulate", (), caveats)
-    return replace(report, story=story)
+    return playing, story_of(playing.engine, tuple(playing.commands)), assumed
 
 
 def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
@@ -66,6 +104,8 @@ class Playing:
 
     def __init__(self, engine: Engine, namespace: str) -> None:
         self.engine = engine
+        #: Whether it goes on where the API server refuses an object.
+        self.lenient = False
         self._drains: list[tuple[str, Drain, float]] = []
         self._namespace = namespace
 
@@ -118,7 +158,7 @@ class Playing:
             options = drain_options(edit)
         except Wrong as wrong:
             raise _cannot(step, [wrong]) from wrong
-        drain = Drain(tuple(self._nodes(step, edit.nodes)), options)
+        drain = Drain(tuple(self._nodes(step, edit.nodes)), options, self.engine.world.chance.order)
         self._drains.append((f"drain {' '.join(drain.nodes)}", drain, self.engine.clock.now))
         self.engine.evict(drain)
 
@@ -161,7 +201,7 @@ class Playing:
                     refusals.append(denied.message)
 
         self.engine.perform(written)
-        if refusals:
+        if refusals and not self.lenient:
             raise InputError([Problem(step.where, refusal) for refusal in refusals])
 
 

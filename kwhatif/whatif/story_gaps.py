@@ -107,7 +107,10 @@ class _Adopter(NamedTuple):
 
 def _orphans(cluster: Cluster) -> list[str]:
     """Pods without a controller that the selector of one matches."""
-    bare = [pod for pod in cluster.all(Pod).values() if not _is_settled(pod)]
+    # Nearly all pods have one owner, which controls them.
+    pods = cluster.all(Pod).values()
+    rest = [pod for pod in pods if not (refs := pod.metadata.owner_references) or not refs[0].controller]
+    bare = [pod for pod in rest if not _is_settled(pod)]
     if not bare:
         return []
     adopters = list(_adopters(cluster))
@@ -203,11 +206,15 @@ def _terminating(cluster: Cluster) -> list[str]:
 
 
 def _uncounted(cluster: Cluster, before: Cluster) -> list[str]:
-    """Budgets that allow nothing, because they cannot be counted here, though the cluster did count them."""
+    """Budgets that allow nothing, because they cannot be counted here, though the cluster did count them.
+
+    What nobody has counted anew is as the cluster says.
+    """
     return [
         f"PodDisruptionBudget {key}"
         for key, budget in cluster.all(PodDisruptionBudget).items()
         if (known := before.get(PodDisruptionBudget, key)) is not None
+        and known is not budget
         and known.status is not None
         and known.status.disruptions_allowed > 0
         and isinstance(counted_status(budget, pods_selected_by(key, cluster), cluster), SyncFailed)

@@ -19,6 +19,7 @@ from kwhatif.story import (
     CycleRow,
     EventRow,
     GoneRow,
+    LoopCause,
     PendingRow,
     Settled,
     Story,
@@ -63,6 +64,7 @@ def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
         ),
         nodes=tuple(_nodes(engine)),
         commands=commands,
+        conventions=dict(sorted(engine.world.chance.choices.items())),
         cycle=None if engine.cycle is None else _cycle(engine, engine.cycle),
     )
 
@@ -146,6 +148,8 @@ def _pending(engine: Engine) -> Iterator[PendingRow]:
             owner=None if controller_of(pod.metadata) is None else owner,
             message=engine.scheduler.messages.get(info.uid, ""),
             nominated_node=pod.status.nominated_node_name or None,
+            priority=info.priority,
+            initial=engine.world.was_there(pod),
         )
 
 
@@ -220,6 +224,7 @@ def _cycle(engine: Engine, cycle: Cycle) -> CycleRow:
     events = engine.world.history.events[cycle.first : cycle.last]
     owners, pods = _owners(engine), engine.world.state.cluster.all(Pod)
     participants: dict[str, None] = {}
+    causes: dict[LoopCause, None] = {}
     for event in events:
         if not event.object.startswith("Pod ") or event.verb not in _CHURN:
             continue
@@ -227,6 +232,7 @@ def _cycle(engine: Engine, cycle: Cycle) -> CycleRow:
         preemptor = pods.get(event.detail.removeprefix("for "))
         if preemptor is not None:
             participants[engine.tally.root(preemptor)] = None
+            causes |= dict.fromkeys(_causes(preemptor))
     return CycleRow(
         start=round(cycle.start, 3),
         period=round(cycle.end - cycle.start, 3),
@@ -234,4 +240,14 @@ def _cycle(engine: Engine, cycle: Cycle) -> CycleRow:
         events=(cycle.first, max(cycle.first, cycle.last - 1)),
         remedies=(),
         suspected=bool(cycle.doubt),
+        causes=tuple(sorted(causes)),
     )
+
+
+def _causes(preemptor: Pod) -> Iterator[LoopCause]:
+    """What of the pod those may meet who come back after it has evicted them."""
+    affinity = preemptor.spec.affinity
+    if affinity is not None and affinity.pod_anti_affinity is not None and affinity.pod_anti_affinity.required:
+        yield "anti-affinity"
+    if any(each.when_unsatisfiable == "DoNotSchedule" for each in preemptor.spec.topology_spread_constraints):
+        yield "spread"

@@ -73,7 +73,19 @@ def same_template(known: PodTemplateSpec | None, new: PodTemplateSpec | None) ->
         return equal
     if not has_images(known.spec):
         new = replace(new, spec=without_images(new.spec))
-    return content_of(known) == content_of(new)
+    return _is_equal(known, new) or content_of(known) == content_of(new)
+
+
+def _is_equal(known: PodTemplateSpec, new: PodTemplateSpec) -> bool:
+    """Whether they say the same in the same words, which is what nearly all do."""
+    labels, others = known.metadata.labels, new.metadata.labels
+    return (
+        known.spec == new.spec
+        and known.mark == new.mark
+        and known.metadata.annotations == new.metadata.annotations
+        and {key: value for key, value in labels.items() if key not in ADDED_LABELS}
+        == {key: value for key, value in others.items() if key not in ADDED_LABELS}
+    )
 
 
 def _equal_fields(one: PodTemplateSpec, other: PodTemplateSpec) -> bool | None:

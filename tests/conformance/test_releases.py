@@ -1,4 +1,4 @@
-"""The stored answers of other releases: well-formed, and what they hold is a difference."""
+"""What kube-scheduler of other releases answers otherwise than the one of 1.36; kwhatif must say the same."""
 
 from __future__ import annotations
 

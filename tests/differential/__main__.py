@@ -25,12 +25,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     families = options.families.split(",") if options.families else list(FAMILIES)
     batches = [
-        Batch(family, options.seed, first, min(BATCH, options.cases - first), options.command_line)
+        Batch(family, options.seed, first, min(BATCH, options.cases - first), options.release, options.command_line)
         for first in range(0, options.cases, BATCH)
         for family in families
     ]
     try:
-        version = oracle.version()
+        version = oracle.version(options.release)
     except oracle.OracleMissing as missing:
         print(missing, file=sys.stderr)
         return 2
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{table.total()} cases in {time.monotonic() - start:.0f} s; seed {options.seed}; Kubernetes {version}")
     _save(kept, options)
     if options.write_doc:
-        problem = document.write(table, ROOT / "docs" / "conformance.md", version, options.seed)
+        problem = document.write(table, ROOT / "docs" / "conformance.md", version, options.seed, options.release)
         if problem:
             print(f"docs/conformance.md is not written: {problem}", file=sys.stderr)
             return 1
@@ -57,6 +57,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--cases", type=int, default=200, help="cases per family")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the same seed gives the same cases")
     parser.add_argument("--families", help=f"some of: {','.join(FAMILIES)}")
+    parser.add_argument("--release", default=oracle.DEFAULT_RELEASE, help="of Kubernetes, such as 1.35")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--save", type=int, default=3, help="disagreements of a kind to keep, made small")
     parser.add_argument("--command-line", action="store_true", help="ask kwhatif by its command line")
@@ -75,17 +76,17 @@ def _tallies(batches: list[Batch], jobs: int) -> Iterator[Tally]:
 def _save(kept: dict[tuple[str, str], list[Disagreement]], options: argparse.Namespace) -> None:
     if not kept:
         return
-    with oracle.Oracle() as asked, tempfile.TemporaryDirectory() as folder:
-        small = Bench(asked, Path(folder))
+    with oracle.Oracle(options.release) as asked, tempfile.TemporaryDirectory() as folder:
+        small = Bench(asked, Path(folder), options.release)
         for (family, kind), found in sorted(kept.items()):
             print(f"\n{family}: {len(found)} x {kind}")
             for disagreement in found[: options.save]:
-                _tell(small.shrunk(disagreement))
+                _tell(small.shrunk(disagreement), options.release)
 
 
-def _tell(found: Disagreement) -> None:
+def _tell(found: Disagreement, release: str) -> None:
     case, verdict = found
-    target = SAVED / case.name
+    target = SAVED / (case.name if release == oracle.DEFAULT_RELEASE else f"{release}-{case.name}")
     files.write_pretty(case, target, f"{case.title} -> {verdict.outcome}", verdict.expected)
     text = bench.as_text(verdict.differences)
     (target / "differences.txt").write_text(text + "\n")

@@ -13,12 +13,12 @@ from tests.differential import files, judge
 from tests.differential.generate import generate
 from tests.differential.judge import Json, Verdict
 from tests.differential.kinds import kind_of
-from tests.differential.oracle import Oracle
+from tests.differential.oracle import DEFAULT_RELEASE, Oracle
 from tests.differential.scene import Case
 from tests.differential.shrink import shrink
 
-#: kwhatif's decision about the case in a folder.
-Decide = Callable[[Path], Json]
+#: kwhatif's decision about the case in a folder, by the rules of a release.
+Decide = Callable[[Path, str], Json]
 
 
 class Batch(NamedTuple):
@@ -28,6 +28,7 @@ class Batch(NamedTuple):
     seed: int
     first: int
     count: int
+    release: str = DEFAULT_RELEASE
     #: Ask kwhatif by its command line.
     command_line: bool = False
 
@@ -55,11 +56,12 @@ class Tally(NamedTuple):
 
 
 class Bench:
-    """A folder for cases, and the oracle beside it."""
+    """A folder for cases, and the oracle of a release beside it."""
 
-    def __init__(self, oracle: Oracle, folder: Path) -> None:
+    def __init__(self, oracle: Oracle, folder: Path, release: str = DEFAULT_RELEASE) -> None:
         self._oracle = oracle
         self._folder = folder
+        self._release = release
 
     def run(self, batch: Batch) -> Tally:
         """Judge a batch."""
@@ -78,7 +80,7 @@ class Bench:
         """A verdict per case."""
         folders = [files.write(case, self._folder / case.name) for case in cases]
         for folder, expected in zip(folders, self._oracle.ask(folders), strict=True):
-            decision = _surviving(decide, folder)
+            decision = _surviving(decide, folder, self._release)
             found = judge.compare(expected, decision)
             by_chance = bool(found) and self._says_so_at_times(folder, decision)
             yield Verdict(judge.outcome(expected), expected, [] if by_chance else found, by_chance)
@@ -100,9 +102,9 @@ class Bench:
         return Disagreement(small, verdict)
 
 
-def _surviving(decide: Decide, folder: Path) -> Json:
+def _surviving(decide: Decide, folder: Path, release: str) -> Json:
     try:
-        return decide(folder)
+        return decide(folder, release)
     except Exception as bug:  # noqa: BLE001 - a crash is a disagreement like any other
         return {"refused": f"crashed: {type(bug).__name__} {bug}"}
 
@@ -111,10 +113,10 @@ _bench: Bench | None = None
 
 
 def run(batch: Batch) -> Tally:
-    """`Bench.run` for the processes of a pool; each keeps an oracle of its own."""
+    """`Bench.run` for the processes of a pool; each keeps an oracle of its own, and is asked about one release."""
     global _bench  # noqa: PLW0603 - a pool's function has nowhere else to keep it
     if _bench is None:
-        _bench = Bench(Oracle(), Path(tempfile.mkdtemp(prefix="differential-")))
+        _bench = Bench(Oracle(batch.release), Path(tempfile.mkdtemp(prefix="differential-")), batch.release)
     return _bench.run(batch)
 
 

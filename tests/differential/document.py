@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests.differential.oracle import DEFAULT_RELEASE
 from tests.differential.table import Table
 
-#: A run with fewer cases of any family is no proof.
+#: A run with fewer cases of any family is no proof; of a release that shares most rules, fewer are enough.
 LEAST = 2000
+LEAST_OF_OTHERS = 200
 #: The second line of a stored case's `case.txt`, where the case was a disagreement once.
 FOUND = "Was wrong: "
 
@@ -64,16 +66,45 @@ Each of these was a disagreement once. It was mended at its root, and a small ca
 """
 
 
-def write(table: Table, path: Path, version: str, seed: int) -> str | None:
-    """Write the document; or say why this run is no reason to."""
+_SECTION = """## Kubernetes {release}
+
+`{command}`
+
+The same comparison with the scheduling framework of **Kubernetes {version}**, of which kwhatif was asked by
+`--kubernetes-version {release}`. No disagreement.
+
+{table}
+"""
+
+
+def write(table: Table, path: Path, version: str, seed: int, release: str = DEFAULT_RELEASE) -> str | None:
+    """Write the document, or a release's section of it; or say why this run is no reason to."""
     fewest, family = table.fewest()
-    if fewest < LEAST:
-        return f"{fewest} cases of {family} are fewer than {LEAST}"
+    least = LEAST if release == DEFAULT_RELEASE else LEAST_OF_OTHERS
+    if fewest < least:
+        return f"{fewest} cases of {family} are fewer than {least}"
     if table.disagreements():
         return f"{table.disagreements()} cases disagree"
-    new = page(table, path.parents[1] / "fixtures" / "conformance", version, seed)
-    path.write_text(new + _others(path, new))
+    if release == DEFAULT_RELEASE:
+        new = page(table, path.parents[1] / "fixtures" / "conformance", version, seed)
+        path.write_text(new + _others(path, new))
+    else:
+        command = f"make conformance RELEASE={release} N={fewest} SEED={seed}"
+        section = _SECTION.format(release=release, version=version, command=command, table=table.markdown())
+        path.write_text(_with_section(path.read_text(), section))
     return None
+
+
+def _with_section(text: str, section: str) -> str:
+    """The page with this section in the place of the one with its heading, or at the end."""
+    heading = section.splitlines()[0]
+    parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    places = [index for index, part in enumerate(parts) if part.splitlines()[:1] == [heading]]
+    if places:
+        is_last = places[0] == len(parts) - 1
+        parts[places[0]] = section if is_last else f"{section}\n"
+        return "".join(parts)
+    return f"{text.rstrip()}\n\n{section}"
 
 
 def _others(path: Path, new: str) -> str:

@@ -13,6 +13,7 @@ from kwhatif import api
 from kwhatif.errors import ExitCode, InputError
 from tests.cli.running import run
 from tests.conformance.compare import Difference, differences
+from tests.differential.oracle import DEFAULT_RELEASE
 
 Json = dict[str, Any]
 
@@ -31,20 +32,24 @@ class Verdict(NamedTuple):
     by_chance: bool = False
 
 
-def decide(directory: Path) -> Json:
+def decide(directory: Path, release: str = DEFAULT_RELEASE) -> Json:
     """kwhatif's decision; `{"refused": …}` when it does not accept the input."""
     config = directory / "config.yaml"
     try:
-        session = api.load(directory / "cluster.yaml", scheduler_config=config if config.exists() else None)
+        session = api.load(
+            directory / "cluster.yaml",
+            scheduler_config=config if config.exists() else None,
+            kubernetes_version=release,
+        )
         # The oracle decodes as dumps are read: fields that there are not do not matter.
-        report = api.schedule(session, directory / "pod.yaml", validation="ignore")
+        report = api.schedule(session, directory / "pod.yaml", validation="ignore", admission=False)
     except InputError as refused:
         return {"refused": str(refused)}
     (decision,) = json.loads(report.to_json())["decisions"]
     return dict(decision)
 
 
-def decide_by_command(directory: Path) -> Json:
+def decide_by_command(directory: Path, release: str = DEFAULT_RELEASE) -> Json:
     """The same by the command line: `schedule` and `preempt`, which must say the same."""
     config = directory / "config.yaml"
     arguments = [str(directory / "pod.yaml"), "--from", str(directory / "cluster.yaml"), "-o", "json"]
@@ -53,6 +58,9 @@ def decide_by_command(directory: Path) -> Json:
         "none",
         "--validate",
         "ignore",
+        "--no-admission",
+        "--kubernetes-version",
+        release,
         *(["--scheduler-config", str(config)] if config.exists() else []),
     ]
     scheduled, preempting = (_run(command, arguments) for command in ("schedule", "preempt"))

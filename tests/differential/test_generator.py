@@ -74,6 +74,22 @@ def test_the_document_lists_what_was_found(tmp_path: Path) -> None:
     assert "make conformance N=2000 SEED=7" in text
 
 
+def test_each_release_has_a_section_of_its_own(tmp_path: Path) -> None:
+    page = tmp_path / "conformance.md"
+    page.write_text("# How exact\n\n## The queue\n\nAll agree.\n")
+    table = Table(["ports"])
+    table.add(Tally("ports", 200, Counter(fits=200), 0, []))
+    assert document.write(table, page, "v1.35.4", 7, "1.35") is None
+    assert document.write(table, page, "v1.34.4", 7, "1.34") is None
+    once = page.read_text()
+    assert "make conformance RELEASE=1.35 N=200 SEED=7" in once
+    assert document.write(table, page, "v1.35.4", 7, "1.35") is None
+    assert page.read_text() == once
+    few = Table(["ports"])
+    few.add(Tally("ports", 20, Counter(fits=20), 0, []))
+    assert document.write(few, page, "v1.35.4", 7, "1.35") == "20 cases of ports are fewer than 200"
+
+
 def test_the_document_keeps_what_other_comparisons_have_written(tmp_path: Path) -> None:
     (tmp_path / "fixtures" / "conformance").mkdir(parents=True)
     page = tmp_path / "conformance" / "conformance.md"

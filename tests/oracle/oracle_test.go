@@ -31,12 +31,16 @@ func storedCases(t *testing.T) []string {
 	if root == "" {
 		root = filepath.Join("..", "..", "fixtures", "conformance")
 	}
-	dirs, err := filepath.Glob(filepath.Join(root, "*", "*"))
+	files, err := filepath.Glob(filepath.Join(root, "*", "*", "cluster.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(dirs) == 0 {
+	if len(files) == 0 {
 		t.Skipf("no cases in %s", root)
+	}
+	var dirs []string
+	for _, file := range files {
+		dirs = append(dirs, filepath.Dir(file))
 	}
 	return dirs
 }

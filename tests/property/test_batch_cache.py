@@ -11,10 +11,12 @@ from msgspec.structs import replace
 
 from kwhatif.batch import BatchCache, ScheduleResult
 from kwhatif.framework.attempt import attempt
+from kwhatif.framework.profile import Profile
 from kwhatif.framework.reference import use_reference
 from kwhatif.model.node import Node, Taint
-from kwhatif.model.pod import Pod
+from kwhatif.model.pod import Pod, PodCondition
 from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.release.v1_37 import RELEASE
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State, _Built
@@ -24,15 +26,16 @@ from tests.property.test_placing import PROFILE, World, as_plain, one_in, runnin
 from tests.reference.placing import plain_of
 
 Line = tuple[State, BatchCache]
+NEWEST = RELEASE.default_profile()
 
 
-def whole(pod: PodInfo, state: State) -> object:
+def whole(pod: PodInfo, state: State, profile: Profile) -> object:
     """The pod's attempt with all fast paths off, and with indexes of its own."""
     fork = state.fork()
     fork._built, fork._owns_built = _Built(), True
     use_reference(on=True)
     try:
-        return plain_of(attempt(PROFILE, pod, fork))
+        return plain_of(attempt(profile, pod, fork))
     finally:
         use_reference(on=False)
 
@@ -44,7 +47,8 @@ def settle(result: ScheduleResult, state: State) -> None:
     state.apply(*(Evict(victim.pod.key) for victim in result.victims))
     info = state.node(result.node)
     assert info is not None
-    state.apply(Bind(result.pod.pod, result.node, result.reserve(info)))
+    pod = result.pod.key if result.pod.key in state.pending else result.pod.pod
+    state.apply(Bind(pod, result.node, result.reserve(info)))
 
 
 def disturb(random: Random, state: State, number: int) -> None:
@@ -86,9 +90,24 @@ def cordoned(random: Random, node: Node) -> Node:
     return replace(node, spec=replace(node.spec, taints=(Taint(key="hard", effect="NoSchedule"),)))
 
 
-def play(random: Random, world: World) -> None:
+def nominated(random: Random, pod: PodInfo, state: State) -> PodInfo:
+    """The pod waits for a node, perhaps because somebody whom it has evicted is still there."""
+    node = random.choice(state.nodes)
+    going = [other for other in node.pods if not other.terminating]
+    if going and one_in(random, 2):
+        other = random.choice(going).pod
+        condition = PodCondition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
+        status = replace(other.status, conditions=(*other.status.conditions, condition))
+        meta = replace(other.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
+        state.apply(Upsert(replace(other, metadata=meta, status=status)))
+    given = pod.pod
+    state.apply(Upsert(replace(given, status=replace(given.status, nominated_node_name=node.name))))
+    return state.pods[pod.key]
+
+
+def play(random: Random, world: World, profile: Profile = PROFILE) -> None:
     state = State(world.cluster).fork()
-    lines: list[Line] = [(state, BatchCache(PROFILE, state))]
+    lines: list[Line] = [(state, BatchCache(profile, state))]
     pods = [pod for pod in world.pods if pod.key not in state.pods]
     for number in range(random.choice([6, 12, 20])):
         if not pods:
@@ -101,8 +120,10 @@ def play(random: Random, world: World) -> None:
             lines.append((fork, cache.fork(fork)))
         pod = pods[number % len(pods)] if one_in(random, 2) else random.choice(pods)
         state.apply(Delete(Pod, pod.key))
+        if one_in(random, 3) and not pod.pod.spec.node_name:
+            pod = nominated(random, pod, state)
         result = cache.attempt(pod)
-        assert as_plain(result) == whole(pod, state)
+        assert as_plain(result) == whole(pod, state, profile)
         if not one_in(random, 4):
             settle(result, state)
     for each, _ in lines:
@@ -119,6 +140,12 @@ def test_it_says_what_whole_attempts_say(random: Random) -> None:
 @settings(max_examples=100)
 def test_numbered_pods(random: Random) -> None:
     play(random, numbered.some_world(random))
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=50)
+def test_the_newest_release(random: Random) -> None:
+    play(random, some_world(random), NEWEST)
 
 
 def tries(seed: int, world: Any) -> None:

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 import kwhatif
 from kwhatif.controllers.catalog import all_controllers
+from kwhatif.framework.reference import use_reference
 from kwhatif.model.pod import Pod
+from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
@@ -162,6 +164,36 @@ def test_the_order_of_the_input_does_not_matter(
     shuffled = cluster.copy()
     dice.shuffle(shuffled)
     assert story(shuffled, applied, steps) == story(cluster, applied, steps)
+
+
+@MANY
+@given(worlds())
+def test_fast_paths_change_nothing(world: tuple[list[Json], list[Json], list[str]]) -> None:
+    fast = story(*world)
+    use_reference(on=True)
+    try:
+        assert story(*world) == fast
+    finally:
+        use_reference(on=False)
+
+
+@MANY
+@given(worlds(), st.integers(0, 9))
+def test_whatever_the_choices_a_run_is_a_story_like_others(
+    world: tuple[list[Json], list[Json], list[str]], seed: int
+) -> None:
+    cluster, applied, _ = world
+    session = kwhatif.load([*cluster, *applied])
+    state = session.snapshot.fork()
+    clock, chance = Clock(start_of(state.cluster)), Chance(str(seed))
+    engine = Engine(state, session.profiles, all_controllers(), clock, Parameters(), chance)
+    engine.begin()
+    state.validate()
+    ends = [event.at for event in engine.world.history.events]
+    assert ends == sorted(ends)
+    again = kwhatif.simulate(kwhatif.load(cluster), applied, runs=2, seed=seed)
+    assert again.story is not None
+    assert again.story.runs == kwhatif.simulate(kwhatif.load(cluster), applied, runs=2, seed=seed).story.runs  # type: ignore[union-attr]
 
 
 @MANY

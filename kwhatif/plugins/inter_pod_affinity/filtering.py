@@ -164,7 +164,13 @@ class AffinityFilter(Selective, Incremental, NodeFilter):
         changed += ((key, tally) for key, tally in self._counting(pod) if key in labels)
         for key, tally in changed:
             tally.settle(labels[key], amount)
+        if amount < 0 and not self._has_own_terms and not any(tally.nonzero for tally in self._existing.values()):
+            return None  # with nothing left to check the plugin is skipped, also for nominated pods
         return frozenset([(key, labels[key]) for key, _ in changed if key in self._unfixed])
+
+    @property
+    def _has_own_terms(self) -> bool:
+        return bool(self._wanted or self._refused)
 
     def _tallies(self) -> Iterator[tuple[str, Tally]]:
         yield from self._wanted

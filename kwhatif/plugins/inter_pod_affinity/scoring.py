@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import Self
 
-from kwhatif.framework.incremental import Incremental, NormalizesByRange, ScoresByShape, TopologyDomains
+from kwhatif.framework.incremental import Incremental, NormalizesByRange, ScoresByShapeBut, TopologyDomains
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.framework.status import SkipUntil, Status
 from kwhatif.matching.affinity import AffinityTerms, WeightedTerms
@@ -21,7 +22,7 @@ from kwhatif.state.state import State
 Scores = dict[str, dict[str, int]]
 
 
-class AffinityScorer(Incremental, ScoresByShape, NormalizesByRange, NodeScorer):
+class AffinityScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScorer):
     """The preferences between one pod and all others, as sums of weights per topology domain."""
 
     def __init__(self, scores: Scores, preferences: Preferences, unfixed: frozenset[str]) -> None:
@@ -29,7 +30,6 @@ class AffinityScorer(Incremental, ScoresByShape, NormalizesByRange, NodeScorer):
         self._by_key = scores
         self._preferences = preferences
         self._unfixed = unfixed
-        self.by_shape = unfixed.isdisjoint(scores)
 
     def score(self, node: NodeInfo) -> int:
         """The weights in all domains of the node."""
@@ -40,6 +40,11 @@ class AffinityScorer(Incremental, ScoresByShape, NormalizesByRange, NodeScorer):
             if value is not None:
                 total += scores.get(value, 0)
         return total
+
+    def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
+        """Those in domains that count, as far as a shape does not fix which these are."""
+        sums = [(key, scores) for key, scores in self._scores if key in self._unfixed]
+        return {node.name for node in nodes for key, scores in sums if node.labels.get(key) in scores}
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         """Scale from the least to the most; nobody gets anything when all are equal."""

@@ -81,12 +81,13 @@ class Eligibility:
         self._policies = tuple((constraint.honor_affinity, constraint.honor_taints) for constraint in constraints)
         #: Whether taints decide which nodes are taken into account.
         self.honors_taints = any(constraint.honor_taints for constraint in constraints)
-        self._per_node = self._required.reads_name or not unfixed.isdisjoint(self._required.keys)
+        #: Whether nodes of one shape may differ.
+        self.per_node = self._required.reads_name or not unfixed.isdisjoint(self._required.keys)
         self._known: dict[str | int, tuple[bool, ...]] = {}
 
     def of(self, node: NodeInfo) -> tuple[bool, ...]:
         """Per constraint, whether the node is eligible."""
-        where = node.name if self._per_node else node.shape
+        where = node.name if self.per_node else node.shape
         known = self._known.get(where)
         if known is None:
             known = self._known[where] = self._judge(node)

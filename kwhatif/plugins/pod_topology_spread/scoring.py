@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import NamedTuple, Self
 
-from kwhatif.framework.incremental import NO_DOMAINS, Incremental, NormalizesByRange, ScoresByShape, TopologyDomains
+from kwhatif.framework.incremental import NO_DOMAINS, Incremental, NormalizesByRange, ScoresByShapeBut, TopologyDomains
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.model.node import Node
 from kwhatif.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Eligibility, Matches, has_all
@@ -31,7 +32,7 @@ class _Rule(NamedTuple):
     tolerance: float
 
 
-class SpreadScorer(Incremental, ScoresByShape, NormalizesByRange, NodeScorer):
+class SpreadScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScorer):
     """The soft constraints of one pod, with the number of matching pods per domain."""
 
     def __init__(self, rules: Sequence[_Rule], ignored: frozenset[str], upkeep: _Upkeep, *, by_shape: bool) -> None:
@@ -52,6 +53,14 @@ class SpreadScorer(Incremental, ScoresByShape, NormalizesByRange, NodeScorer):
             if value is not None:
                 score += counts.get(node.name if by_name else value, 0) * weight + tolerance
         return round_half_away(score)
+
+    def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
+        """Where pods are counted host by host: those with such pods, and those without the label."""
+        hosts = [counts for _, by_name, counts, _, _ in self._rules if by_name]
+        if not hosts:
+            return frozenset()
+        counted = hosts[0].keys()
+        return {node.name for node in nodes if node.name in counted or HOSTNAME not in node.labels}
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         """Fewer pods give more points; nodes without the labels get none."""
@@ -115,11 +124,11 @@ class _Census:
     QUIRK: (scoring.go, initPreScoreState) nodes without the label make up a domain too, "", which adds to the weight.
     """
 
-    def __init__(self, key: str, scored: Sequence[NodeInfo]) -> None:
+    def __init__(self, key: str, scored: Sequence[NodeInfo], unfixed: frozenset[str]) -> None:
         self._key = key
         self.by_host = key == HOSTNAME
         #: Nodes by domain; hosts are domains one by one, whatever their label says.
-        self._nodes = None if self.by_host else Counter(node.labels.get(key, "") for node in scored)
+        self._nodes = None if self.by_host else _domains(key, scored, unfixed)
         self.domains = len(scored) if self._nodes is None else len(self._nodes)
 
     def fork(self) -> _Census:
@@ -185,44 +194,69 @@ def compile_scorer(
     """
     keys = tuple(constraint.topology_key for constraint in constraints)
     required = keys if require_all else ()
-    ignored = _lacking(required, (*snapshot.nodes, *nodes))
+    unfixed = snapshot.shapes.unfixed
+    ignored = _lacking(required, (*snapshot.nodes, *nodes), unfixed)
     scored = [node for node in nodes if node.name not in ignored]
-    counted = [node for node in snapshot.nodes if has_all(node.labels, required)]
+    counted = [node for node in snapshot.nodes if has_all(node.labels, required)] if required else snapshot.nodes
     matches = Matches(pod, constraints)
     on_node = matches.by_node(snapshot.index)
-    eligibility = Eligibility(pod, constraints, snapshot.shapes.unfixed)
+    eligibility = Eligibility(pod, constraints, unfixed)
     rules, censuses = [], []
     for index, constraint in enumerate(constraints):
         key = constraint.topology_key
         if key == HOSTNAME:
             counts = _by_host(index, on_node[index], matches, snapshot, scored)
         else:
-            eligible = (node for node in counted if eligibility.of(node)[index])
-            counts = _by_domain(key, on_node[index], eligible)
-        census = _Census(key, scored)
+            counts = _by_domain(index, key, on_node[index], counted, eligibility, unfixed)
+        census = _Census(key, scored, unfixed)
         censuses.append(census)
         weight = _weight(census.domains)
         rules.append(_Rule(key, key == HOSTNAME, counts, weight, float(constraint.max_skew - 1)))
-    # A shape does not fix what is on the node, so hosts are never scored by shape.
-    by_shape = HOSTNAME not in keys and snapshot.shapes.unfixed.isdisjoint(keys)
+    # A shape does not fix what is on the node, so hosts with pods that count are exceptions.
+    by_shape = (unfixed - {HOSTNAME}).isdisjoint(keys)
     upkeep = _Upkeep(matches, eligibility, censuses, required)
     return SpreadScorer(rules, ignored, upkeep, by_shape=by_shape)
 
 
-def _lacking(required: Sequence[str], nodes: Iterable[NodeInfo]) -> frozenset[str]:
+def _lacking(required: Sequence[str], nodes: Sequence[NodeInfo], unfixed: frozenset[str]) -> frozenset[str]:
     """The nodes without one of the labels; of two of the same name the last one counts."""
     if not required:
         return frozenset()
+    if unfixed.isdisjoint(required):
+        shapes = {node.shape: node for node in nodes}.values()
+        if all(has_all(node.labels, required) for node in shapes):
+            return frozenset()
     lacks = {node.name: not has_all(node.labels, required) for node in nodes}
     return frozenset(name for name, lacking in lacks.items() if lacking)
 
 
-def _by_domain(key: str, on_node: Mapping[str, int], eligible: Iterable[NodeInfo]) -> dict[str, int]:
-    """Matching pods per domain; nodes without the label are one, too."""
-    counts: dict[str, int] = {}
-    for node in eligible:
-        value = node.labels.get(key, "")
-        counts[value] = counts.get(value, 0) + on_node.get(node.name, 0)
+def _domains(key: str, nodes: Sequence[NodeInfo], unfixed: frozenset[str]) -> Counter[str]:
+    """How many of the nodes each domain has; those without the label are one, too."""
+    if key in unfixed:
+        return Counter([node.labels.get(key, "") for node in nodes])
+    found = Counter[str]()
+    sizes = Counter([node.shape for node in nodes])
+    for shape, node in {node.shape: node for node in nodes}.items():
+        found[node.labels.get(key, "")] += sizes[shape]
+    return found
+
+
+def _by_domain(
+    index: int,
+    key: str,
+    on_node: Mapping[str, int],
+    nodes: Sequence[NodeInfo],
+    eligibility: Eligibility,
+    unfixed: frozenset[str],
+) -> dict[str, int]:
+    """Matching pods per domain of eligible nodes; nodes without the label are one, too."""
+    # One node of each shape has its domain, and few nodes have pods that count.
+    alike = not eligibility.per_node and key not in unfixed
+    asked = {node.shape: node for node in nodes}.values() if alike else nodes
+    counts = {node.labels.get(key, ""): 0 for node in asked if eligibility.of(node)[index]}
+    for node in [node for node in nodes if node.name in on_node]:
+        if eligibility.of(node)[index]:
+            counts[node.labels.get(key, "")] += on_node[node.name]
     return counts
 
 
@@ -230,7 +264,8 @@ def _by_host(
     index: int, on_node: dict[str, int], matches: Matches, snapshot: State, scored: Iterable[NodeInfo]
 ) -> dict[str, int]:
     """Matching pods per node, eligible or not. An extender may bring NodeInfos of its own, with other pods on them."""
+    by_name = snapshot.by_name
     for node in scored:
-        if snapshot.by_name.get(node.name) is not node:
+        if by_name.get(node.name) is not node:
             on_node[node.name] = matches.on(node)[index]
     return on_node

@@ -88,9 +88,9 @@ class Watched(Placer):
         self.searches: Counter[str] = Counter()
         whole, search = cache.attempt, VictimSearch.on
 
-        def attempt(*arguments: object) -> object:
+        def attempt(*arguments: object, **named: object) -> object:
             self.attempts += 1
-            return whole(*arguments)  # type: ignore[arg-type]
+            return whole(*arguments, **named)  # type: ignore[arg-type]
 
         def on(finder: VictimSearch, info: object) -> object:
             self.searches[info.name] += 1  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
+from kwhatif.framework.incremental import ScoresByShapeBut
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.status import SUCCESS, Code, Status, error, unresolvable
 from kwhatif.model.meta import LabelSelector
@@ -461,6 +462,9 @@ def test_scores_are_shared_by_shape_unless_they_depend_on_what_a_shape_leaves_op
     plugin = InterPodAffinity()
     by_zone = plugin.pre_score(pod().prefer_pods(1, near(DB)).info(), snap, snap.nodes)
     by_host = plugin.pre_score(pod().prefer_pods(1, near(DB, HOSTNAME)).info(), snap, snap.nodes)
-    assert isinstance(by_zone, NodeScorer)
-    assert isinstance(by_host, NodeScorer)
-    assert (by_zone.by_shape, by_host.by_shape) == (True, False)
+    assert isinstance(by_zone, ScoresByShapeBut)
+    assert isinstance(by_host, ScoresByShapeBut)
+    assert (by_zone.exceptions(snap.nodes), by_host.exceptions(snap.nodes)) == (set(), {"n00"})
+    plain = next(info for info in snap.nodes if info.name == "n03")
+    assert len({by_host.score(info) for info in snap.nodes if info.name != "n00"}) == 1
+    assert by_host.score(plain) != by_host.score(snap.by_name["n00"])

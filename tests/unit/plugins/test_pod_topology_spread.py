@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kwhatif.framework.evidence import MissingTopologyLabel, SpreadSkew
+from kwhatif.framework.incremental import ScoresByShapeBut
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Code, Status, error
 from kwhatif.model.meta import ObjectMeta
@@ -492,20 +493,23 @@ def test_nothing_to_score(candidate: PodBuilder, objects: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "by_shape"),
+    ("key", "by_shape", "exceptions"),
     [
-        pytest.param(ZONE, True, id="zones"),
-        pytest.param("rack", False, id="a label that tells most nodes apart"),
-        pytest.param(HOSTNAME, False, id="hosts: even nodes of one shape have different pods"),
+        pytest.param(ZONE, True, set(), id="zones"),
+        pytest.param("rack", False, set(), id="a label that tells most nodes apart"),
+        pytest.param(HOSTNAME, True, {"n00", "n07"}, id="hosts: even nodes of one shape have different pods"),
     ],
 )
-def test_scores_are_shared_by_shape_where_they_depend_on_nothing_else(key: str, by_shape: bool) -> None:
+def test_scores_are_shared_by_shape_where_they_depend_on_nothing_else(
+    key: str, by_shape: bool, exceptions: set[str]
+) -> None:
     nodes = [node(f"n{number:02}").zone("ab"[number % 2]).labels(rack=f"r{number}") for number in range(12)]
-    same = [each.labels({HOSTNAME: "same"}) for each in nodes]
-    snap = snapshot(*same, *running("n00"))
+    same = [each.labels({HOSTNAME: "same"}) for number, each in enumerate(nodes) if number != 7]
+    snap = snapshot(*same, nodes[7].without_label(HOSTNAME), *running("n00"))
     scorer = PodTopologySpread().pre_score(web().spread(key, WEB, soft=True).info(), snap, snap.nodes)
-    assert isinstance(scorer, NodeScorer)
+    assert isinstance(scorer, ScoresByShapeBut)
     assert scorer.by_shape is by_shape
+    assert scorer.exceptions(snap.nodes) == exceptions
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.render.story import _remedies
-from kwhatif.story import CycleRow, GoneRow, How
+from kwhatif.story import CycleRow, GoneRow, How, LoopCause
 
 
 def gone(owner: str, how: How) -> GoneRow:
@@ -13,16 +13,24 @@ def gone(owner: str, how: How) -> GoneRow:
 
 
 @pytest.mark.parametrize(
-    ("rows", "expected"),
+    ("rows", "causes", "expected"),
     [
-        ([gone("Deployment shop/web", "Preempted")], ["their own nodes", "preemptionPolicy: Never"]),
-        ([gone("Deployment shop/web", "TaintEviction")], ["effect NoSchedule"]),
+        ([gone("Deployment shop/web", "Preempted")], (), ["their own nodes", "preemptionPolicy: Never"]),
+        (
+            [gone("Deployment shop/web", "Preempted")],
+            ("anti-affinity", "spread"),
+            ["their own nodes", "preemptionPolicy: Never", "let the anti-affinity", "let the spread constraint"],
+        ),
+        ([gone("Deployment shop/web", "TaintEviction")], (), ["effect NoSchedule"]),
         # Others than those that take part do not count.
-        ([gone("Deployment shop/other", "TaintEviction")], []),
+        ([gone("Deployment shop/other", "TaintEviction")], (), []),
     ],
 )
-def test_remedies_go_by_how_the_pods_go(rows: list[GoneRow], expected: list[str]) -> None:
-    cycle = CycleRow(start=0.0, period=2.0, participants=("Deployment shop/web",), events=(1, 2), remedies=())
+def test_remedies_go_by_how_the_pods_go(
+    rows: list[GoneRow], causes: tuple[LoopCause, ...], expected: list[str]
+) -> None:
+    taking_part = ("Deployment shop/web",)
+    cycle = CycleRow(start=0.0, period=2.0, participants=taking_part, events=(1, 2), remedies=(), causes=causes)
     found = list(_remedies(cycle, rows))
     assert len(found) == len(expected)
     assert all(part in sentence for part, sentence in zip(expected, found, strict=True))

@@ -165,9 +165,12 @@ def test_a_budget_of_pods_of_a_custom_kind(kind: str, caveat: bool) -> None:
         spec={"maxUnavailable": 1, "selector": {"matchLabels": LABELS}},
         status={"disruptionsAllowed": 1, "currentHealthy": 1, "desiredHealthy": 0, "expectedPods": 1},
     )
-    owned = pod("db-0", **owner(kind, "db"))
-    owned["metadata"]["ownerReferences"][0]["apiVersion"] = "x.io/v1" if kind == "Postgres" else "apps/v1"
-    assert ("budgets" in said([node("a"), stateful_set("db-1"), owned, budget])) is caveat
+    owned = [pod(name, **owner(kind, "db")) for name in ("db-0", "db-1")]
+    for each in owned:
+        each["metadata"]["ownerReferences"][0]["apiVersion"] = "x.io/v1" if kind == "Postgres" else "apps/v1"
+    cluster = [node("a"), stateful_set("db-1"), *owned, budget]
+    assert ("budgets" in said(cluster, then=("delete pod/shop/db-0",))) is caveat
+    assert "budgets" not in said(cluster)  # nobody counts it anew
 
 
 def test_a_drain_and_an_outage_say_it_too() -> None:

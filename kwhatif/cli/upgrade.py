@@ -1,0 +1,67 @@
+"""`kwhatif upgrade`: what would the scheduler of another release decide otherwise?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwhatif.cli.cluster import Source, complete_version, reads_cluster
+from kwhatif.cli.options import Color, ColorOption, Output, OutputOption, Quiet, fail_on
+from kwhatif.cli.run import Style, answer, parse_conditions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
+
+To = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        metavar="VERSION",
+        help="The release that the cluster is to run, such as 1.37.",
+        autocompletion=complete_version,
+        show_default=False,
+    ),
+]
+
+
+FailOn = Annotated[
+    str, fail_on("worse", "changed", "unschedulable", "denied", "gated", "preemption", "budget-violation")
+]
+
+
+@reads_cluster
+def upgrade(
+    cluster: Source,
+    to: To,
+    output: OutputOption = Output.TABLE,
+    fail_on: FailOn = "worse",
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """What would the scheduler of another release decide otherwise?
+
+    About pods that are pending, and about where each workload's pods would land if they started anew.
+
+    \b
+    Examples:
+      kwhatif upgrade --to 1.37 --from cluster.yaml
+      kwhatif upgrade --to 1.36 --kubernetes-version 1.34 --from cluster.yaml
+      kwhatif upgrade --to 1.37 --fail-on changed
+    """
+    import kwhatif
+
+    conditions = parse_conditions(fail_on, strict=cluster.strict)
+    if cluster.compare:
+        raise typer.BadParameter(
+            "it compares two releases already: run this without and with the edits", param_hint="--compare"
+        )
+
+    def ask(session: Session, names: Sequence[str]) -> Report:
+        del names
+        return kwhatif.upgrade(session, to=to)
+
+    answer(cluster.ask(ask), Style(output.value, color, quiet), conditions)

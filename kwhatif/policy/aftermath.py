@@ -1,0 +1,55 @@
+"""Rules about what follows: what is so once everybody has reacted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kwhatif.policy.schema import AftermathRule, Level
+from kwhatif.policy.words import few
+from kwhatif.story import Story
+
+PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "aftermath/budgetOverrun")
+
+
+class Consequence(NamedTuple):
+    """What a rule says of the story; `workload` is whom it is about, or "" for nobody in particular."""
+
+    rule: str
+    level: Level
+    message: str
+    workload: str = ""
+    pods: tuple[str, ...] = ()
+
+
+def consequences(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
+    """What is not allowed about the end of the story."""
+    found = (*_pending(rule, story), *_loop(rule, story), *_overrun(rule, story))
+    return (each for each in found if each.level in ("fail", "warn"))
+
+
+def _pending(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
+    if rule.pending is None:
+        return
+    by_owner: dict[str, list[str]] = {}
+    for row in story.pending:
+        if not row.initial and row.priority >= rule.pending.min_priority:
+            by_owner.setdefault(row.owner or f"Pod {row.pod}", []).append(row.pod)
+    for owner, pods in by_owner.items():
+        number = f"{len(pods)} pods of {owner} are" if len(pods) > 1 else f"a pod of {owner} is"
+        said = f"{owner} is" if owner.startswith("Pod ") else number
+        message = f"{said} pending once all has settled; nobody of priority {rule.pending.min_priority} or more may be"
+        yield Consequence(PENDING, rule.pending.level, message, owner, tuple(pods))
+
+
+def _loop(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
+    if story.settled == "cycling":
+        who = few(list(story.cycle.participants)) if story.cycle is not None else ""
+        yield Consequence(LOOP, rule.loop, f"it never settles{f': {who} replace each other' if who else ''}")
+
+
+def _overrun(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
+    for row in story.budgets:
+        if row.overrun:
+            pods = "a healthy pod" if row.overrun == 1 else f"{row.overrun} healthy pods"
+            yield Consequence(OVERRUN, rule.budget_overrun, f"budget {row.budget} falls short of {pods} on the way")

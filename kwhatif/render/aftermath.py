@@ -1,0 +1,31 @@
+"""What follows an answer, in three lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.render.amounts import plural, some
+from kwhatif.render.story import first_line, gone_rows, pending_rows
+from kwhatif.story import Story
+
+
+def aftermath_lines(story: Story) -> tuple[str, str, str]:
+    """How it ends; who goes and who waits in the end; how budgets fare."""
+    mark, _, said = first_line(story)
+    budgets = "; ".join(_budgets(story)) or "no budget allows less than before"
+    return f"{mark} What follows: {said}", f"{_people(story)}", f"Budgets: {budgets}"
+
+
+def _people(story: Story) -> str:
+    gone = [f"{who} ({count}, {why})" if count > 1 else f"{who} ({why})" for who, count, why in gone_rows(story)]
+    waiting = [f"{who} ({count})" if count > 1 else who for who, count, _ in pending_rows(story)]
+    return f"Gone: {some(gone) or 'nobody'}; pending in the end: {some(waiting) or 'nobody'}"
+
+
+def _budgets(story: Story) -> Iterator[str]:
+    broken = [f"{row.budget} by {plural(row.overrun, 'pod')}" for row in story.budgets if row.overrun]
+    low = [f"{row.budget} {row.before} to {row.lowest}" for row in story.budgets if row.lowest < row.before]
+    if broken:
+        yield f"broken {some(broken)}"
+    if low:
+        yield f"lowest {some(low)}"

@@ -1,0 +1,132 @@
+"""`kwhatif upgrade` for people, and as Markdown: what another release decides otherwise, and by which rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from kwhatif.render.amounts import plural, some
+from kwhatif.render.detail import Detail
+from kwhatif.render.markdown_text import cell, prose, rows_of
+from kwhatif.render.outcomes import SIGNS, verb
+from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, table, text
+from kwhatif.report import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow
+
+#: So many rows are shown, unless it is wide.
+_MOST_ROWS = 100
+
+
+def upgrade(row: UpgradeRow, detail: Detail) -> Iterator[RenderableType]:
+    """The line that sums it up, what is decided otherwise, and the rules that differ."""
+    rows = ordered(row)
+    yield text(headline(row), WARN if rows else GOOD)
+    if detail.quiet:
+        return
+    shown = rows if detail.wide else rows[:_MOST_ROWS]
+    if shown:
+        made = table("WHAT", f"ON {row.before}", f"ON {row.after}", "DECIDED OTHERWISE BY")
+        for each in shown:
+            made.add_row(
+                text(each.workload, STRONG),
+                _cell(each.before, each.after, detail),
+                _cell(each.after, each.before, detail),
+                text(why(each)),
+            )
+        yield made
+    if len(shown) < len(rows):
+        yield text(f"{len(rows) - len(shown):,} more (-o wide)", FAINT)
+    rules = list(rule_lines(row))
+    if rules:
+        yield text("Rules that differ", STRONG)
+        yield indented(lines(rules))
+    yield text(HOW, FAINT)
+
+
+#: How workloads are judged.
+HOW = "Each workload is judged as if its pods, and no others, started anew; of equal replicas the first."
+
+
+def ordered(row: UpgradeRow) -> Sequence[UpgradedRow]:
+    """What waits, then workloads; of each, first what gets worse."""
+    worse = set(map(id, row.worse))
+    return [
+        each
+        for rows in (row.pending, row.workloads)
+        for each in sorted(rows, key=lambda each: (id(each) not in worse, each.difference))
+    ]
+
+
+def headline(row: UpgradeRow) -> str:
+    """`1.37 decides otherwise than 1.35 about 1 of 3 pending pods and 4 of 20 workloads: 4 get other nodes, …`."""
+    rows = (*row.pending, *row.workloads)
+    if row.before == row.after:
+        return f"The rules of {row.before} are asked already: nothing is decided otherwise"
+    if not rows:
+        pending = f"{plural(row.pending_judged, 'pending pod')} and " if row.pending_judged else ""
+        return f"{row.after} decides as {row.before} does about {pending}{plural(row.workloads_judged, 'workload')}"
+    kinds = Counter(row.difference for row in rows)
+    words: dict[UpgradeDifference, tuple[str, str]] = {
+        "flipped": ("has another outcome", "have another outcome"),
+        "victims": ("evicts other pods", "evict other pods"),
+        "moved": ("gets other best nodes", "get other best nodes"),
+    }
+    said = ", ".join(f"{kinds[kind]:,} {words[kind][kinds[kind] > 1]}" for kind in words if kinds[kind])
+    pending = f"{len(row.pending):,} of {plural(row.pending_judged, 'pending pod')} and " if row.pending_judged else ""
+    about = f"{pending}{len(row.workloads):,} of {plural(row.workloads_judged, 'workload')}"
+    worse = len(row.worse)
+    worsened = f"; {worse:,} {'is' if worse == 1 else 'are'} worse off" if worse else ""
+    return f"{row.after} decides otherwise than {row.before} about {about}: {said}{worsened}"
+
+
+def rule_lines(row: UpgradeRow) -> Iterator[str]:
+    """The rules by which anything is decided otherwise."""
+    used = {name for each in (*row.pending, *row.workloads) for name in each.rules}
+    for rule in row.rules:
+        if rule.name in used:
+            what = f"the gate {rule.gate} is on" if rule.gate else f"{rule.plugin}: {rule.text}"
+            yield f"since {rule.since} {what}"
+
+
+def why(row: UpgradedRow) -> str:
+    """The rules, or where none is known the plugins."""
+    return ", ".join(row.rules or row.plugins) or "-"
+
+
+def landing(row: LandingRow, other: LandingRow) -> str:
+    """What becomes of the pod in a few words; of nodes those first that only this release takes."""
+    said = verb(row.outcome, 1)
+    nodes = [*(node for node in row.nodes if node not in other.nodes), *(n for n in row.nodes if n in other.nodes)]
+    if row.outcome == "Placed":
+        return f"{said} on {some(nodes)}"
+    if row.outcome == "Preempts":
+        return f"{said} {some(list(row.victims))} on {row.nodes[0]}" if row.nodes else said
+    return said
+
+
+def _cell(row: LandingRow, other: LandingRow, detail: Detail) -> Text:
+    sign, style = SIGNS[row.outcome]
+    return Text.assemble((sign, style), " ", text(detail.names.cut(landing(row, other))))
+
+
+def upgrade_parts(row: UpgradeRow) -> Iterator[str]:
+    """As Markdown: a heading, a table, and the rules."""
+    yield f"### {prose(headline(row))}"
+    yield ""
+    rows = ordered(row)
+    if rows:
+        cells = (
+            (
+                cell(each.workload),
+                prose(landing(each.before, each.after)),
+                prose(landing(each.after, each.before)),
+                prose(why(each)),
+            )
+            for each in rows
+        )
+        yield from rows_of(("What", f"On {row.before}", f"On {row.after}", "Decided otherwise by"), cells)
+        yield ""
+    yield from (f"- {prose(line)}" for line in rule_lines(row))
+    yield from ("", prose(HOW))

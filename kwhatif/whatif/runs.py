@@ -1,0 +1,64 @@
+"""Many runs of one simulation with other choices: what is the same in all of them, and how often is the rest?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kwhatif.story import FactRow, RunsRow, Story, What
+
+
+class Runs(NamedTuple):
+    """How often, and from where the choices come."""
+
+    number: int
+    seed: int
+
+    @property
+    def seeds(self) -> Iterator[str]:
+        """One a run."""
+        return (f"{self.seed} {number}" for number in range(self.number))
+
+
+def compared(runs: Runs, stories: Iterable[Story]) -> RunsRow:
+    """What the stories have in common, and what not: what is so in most of them first."""
+    counts = Counter[tuple[What, str]]()
+    seconds: list[float] = []
+    concerned: set[str] = set()
+    ends: list[dict[str, bool]] = []
+    for story in stories:
+        seconds.append(story.seconds)
+        counts.update(set(_facts(story)))
+        moved = {row.workload for row in story.workloads if row.before != row.after or row.pending}
+        concerned |= moved
+        ends.append({row.workload: not row.pending and bool(row.after) for row in story.workloads})
+    for end in ends:
+        counts.update({("placed", name) for name in concerned if end.get(name)})
+    rows = sorted(counts.items(), key=lambda item: (-item[1], _ORDER.index(item[0][0]), item[0][1]))
+    return RunsRow(
+        runs=runs.number,
+        seed=runs.seed,
+        seconds_least=min(seconds, default=0.0),
+        seconds_most=max(seconds, default=0.0),
+        facts=tuple(FactRow(what=what, subject=subject, runs=number) for (what, subject), number in rows),
+    )
+
+
+#: What counts more comes first.
+_ORDER: tuple[What, ...] = ("settled", "failed", "placed", "pending", "preempted", "evicted", "overrun")
+
+
+def _facts(story: Story) -> Iterator[tuple[What, str]]:
+    yield "settled", story.settled
+    for command in story.commands:
+        if command.ok is False:
+            yield "failed", command.command
+    for pending in story.pending:
+        yield "pending", pending.owner or f"Pod {pending.pod}"
+    for gone in story.gone:
+        if gone.initial and gone.how in ("Preempted", "Evicted", "TaintEviction"):
+            yield "preempted" if gone.how == "Preempted" else "evicted", gone.owner or f"Pod {gone.pod}"
+    for budget in story.budgets:
+        if budget.overrun:
+            yield "overrun", budget.budget

@@ -1,0 +1,276 @@
+"""`upgrade`: what the scheduler of another release decides otherwise, about what waits and about what starts anew.
+
+Two sessions of one cluster are asked the same: all pending pods, one after another; then every workload as if all of
+its pods, and nobody else's, started anew. Of pods that differ in nothing but their names the first is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.batch import ScheduleResult, result_of
+from kwhatif.framework.attempt import Attempt, attempt
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.meta import controller_of
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+from kwhatif.release.changes import Change, changes
+from kwhatif.report import (
+    Decision,
+    LandingRow,
+    Report,
+    SourceRow,
+    UpgradeDifference,
+    UpgradedRow,
+    UpgradeRow,
+    UpgradeRuleRow,
+)
+from kwhatif.state.change import Delete
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.candidates import Planner
+from kwhatif.whatif.caveats import caveats_of
+from kwhatif.whatif.decide import decision_of
+from kwhatif.whatif.judge import Question, judge
+from kwhatif.whatif.rows import decision_about, decision_about_result, owner_and_workload
+from kwhatif.whatif.session import Session
+from kwhatif.workloads.many import most_pods
+
+_KINDS = (CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet)
+#: Whose pods belong to no workload that starts them anew: mirror pods of static ones.
+_NODE = "Node"
+
+
+def ask_upgrade(before: Session, after: Session) -> Report:
+    """The pending pods' decisions under the release of `after`, and all that it decides otherwise than `before`."""
+    return _Upgrade(before, after).report()
+
+
+class _Anew(NamedTuple):
+    """Something whose pods start anew; pods of a controller that is not in the input stand for it."""
+
+    name: str
+    applied: Applied
+    #: Its other pods, where it is a pod that stands for them.
+    others: Sequence[Pod] = ()
+
+
+class _Tried(NamedTuple):
+    """One pod that starts anew, under one release; nothing was tried that is refused, or another scheduler's."""
+
+    short: Decision
+    attempt: Attempt | None = None
+    result: ScheduleResult | None = None
+
+
+class _Upgrade:
+    def __init__(self, before: Session, after: Session) -> None:
+        self._sessions = (before, after)
+        self._versions = (before.scheduler.version, after.scheduler.version)
+        self._rules = tuple(map(_rule_row, changes(*map(_minor, self._versions))))
+        self._caveats: dict[Caveat, None] = {}
+        self._decisions: list[Decision] = []
+        self._most = most_pods(after.cluster)
+
+    def report(self) -> Report:
+        question = Question(pending_in="", full=True)
+        was, now = (judge(session, question) for session in self._sessions)
+        self._caveats.update(dict.fromkeys((*was.caveats, *now.caveats)))
+        pending = list(self._pending(was.others, now.others))
+        workloads, judged = self._workloads()
+        _, after = self._sessions
+        self._caveats.update(dict.fromkeys(after.left_out(after.cluster, self._decisions)))
+        row = UpgradeRow(
+            before=self._versions[0],
+            after=self._versions[1],
+            pending=tuple(pending),
+            pending_judged=len(now.others),
+            workloads=tuple(workloads),
+            workloads_judged=judged,
+            rules=self._rules,
+        )
+        return replace(after.report("upgrade", now.others, self._caveats), upgrade=row)
+
+    # --- what waits ----------------------------------------------------------------------------------
+
+    def _pending(self, was: Sequence[Decision], now: Sequence[Decision]) -> Iterator[UpgradedRow]:
+        earlier = {decision.pod: decision for decision in was}
+        for decision in now:
+            before = earlier.get(decision.pod)
+            if before is not None:
+                yield from self._difference(f"Pod {decision.pod}", before, decision)
+
+    def _difference(self, workload: str, before: Decision, after: Decision) -> Iterator[UpgradedRow]:
+        was, now = _landing(before), _landing(after)
+        if was == now:
+            return
+        plugins = tuple(sorted(set(_plugins_that_differ(before, after))))
+        yield UpgradedRow(
+            workload=workload,
+            pod=after.pod,
+            difference=_kind(was, now),
+            before=was,
+            after=now,
+            plugins=plugins,
+            rules=tuple(dict.fromkeys(rule.name for rule in self._rules if _is_of(rule, plugins))),
+        )
+
+    # --- what starts anew ----------------------------------------------------------------------------
+
+    def _workloads(self) -> tuple[list[UpgradedRow], int]:
+        rows: list[UpgradedRow] = []
+        judged = 0
+        for session in self._sessions:
+            session.snapshot.prepare()  # for all forks
+        for anew in started_anew(self._sessions[1].cluster):
+            found = self._anew(anew)
+            judged += found is not None
+            rows.extend(found or ())
+        return rows, judged
+
+    def _anew(self, anew: _Anew) -> list[UpgradedRow] | None:
+        """How the first of its pods of each kind lands otherwise; None where there is no pod to ask about."""
+        rows: list[UpgradedRow] = []
+        asked = False
+        for was, now in zip(*(self._tried(session, anew) for session in self._sessions), strict=False):
+            asked = True
+            self._decisions.append(now.short)
+            if rows or was.attempt is None or now.attempt is None or _fate(was) == _fate(now):
+                continue
+            rows.extend(self._difference(anew.name, decision_of(was.attempt), decision_of(now.attempt)))
+        return rows if asked else None
+
+    def _tried(self, session: Session, anew: _Anew) -> Iterator[_Tried]:
+        state = session.snapshot.fork()
+        planner = Planner(state.cluster, "end", {}, most=self._most)
+        for pod in anew.others:
+            planner.usage.release(pod)
+        update = planner.plan(anew.applied)
+        state.apply(*map(Delete.of, (*update.removed, *anew.others)))
+        for group in update.added.groups:
+            candidate = planner.admit_one(anew.applied, group)
+            pod = candidate.pod
+            profile = session.profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+            if candidate.refusal:  # the API server's word, whatever the scheduler's release
+                yield _Tried(decision_about(pod, "Denied", message=candidate.refusal))
+            elif profile is None:
+                yield _Tried(decision_about(pod, "Ignored"))
+            else:
+                found = attempt(profile, PodInfo(pod), state)
+                self._caveats.update(dict.fromkeys(caveats_of(found)))
+                result = result_of(found)
+                yield _Tried(decision_about_result(result), found, result)
+
+
+def started_anew(cluster: Cluster) -> Iterator[_Anew]:
+    """Every workload that makes pods by itself, by kind and name; then pods whose controller is not in the input."""
+    covered: set[tuple[str, str]] = set()
+    for kind in _KINDS:
+        for key in sorted(cluster.all(kind)):
+            obj = cluster.all(kind)[key]
+            covered.add((kind.__name__, key))
+            if not _has_known_controller(obj, cluster):
+                yield _Anew(f"{kind.__name__} {key}", _applied(obj))
+    groups: dict[str, list[Pod]] = {}
+    for pod in cluster.all(Pod).values():
+        owner = controller_of(pod.metadata)
+        if is_terminal(pod) or not pod.spec.node_name or (owner is not None and owner.kind == _NODE):
+            continue
+        if owner is None or (owner.kind, f"{pod.metadata.namespace}/{owner.name}") not in covered:
+            groups.setdefault(owner_and_workload(pod)[1] or f"Pod {key_of(pod)}", []).append(pod)
+    for name in sorted(groups):
+        first, *others = sorted(groups[name], key=key_of)
+        yield _Anew(name, _applied(first), tuple(others))
+
+
+def _has_known_controller(obj: KubernetesObject, cluster: Cluster) -> bool:
+    """Whether another workload makes it: a Deployment's ReplicaSet, a CronJob's Job."""
+    owner = controller_of(obj.metadata)
+    kinds = {kind.__name__: kind for kind in _KINDS}
+    if owner is None or owner.kind not in kinds:
+        return False
+    return f"{obj.metadata.namespace}/{owner.name}" in cluster.all(kinds[owner.kind])
+
+
+def _applied(obj: KubernetesObject) -> Applied:
+    name = f"{type(obj).__name__} {key_of(obj)}"
+    return Applied(obj, SourceRow(file=name, object=name), anew=True)
+
+
+# --- what is different -------------------------------------------------------------------------------
+
+
+def _fate(tried: _Tried) -> object:
+    result = tried.result
+    if result is None:
+        return None
+    victims = tuple(victim.pod.key for victim in result.victims)
+    return result.outcome, result.ties, victims, result.gated and result.gated.plugin
+
+
+def _landing(decision: Decision) -> LandingRow:
+    victims = tuple(victim.pod for victim in decision.victims)
+    return LandingRow(outcome=decision.outcome, nodes=decision.ties, victims=victims)
+
+
+def _kind(was: LandingRow, now: LandingRow) -> UpgradeDifference:
+    if was.outcome != now.outcome:
+        return "flipped"
+    return "moved" if was.victims == now.victims else "victims"
+
+
+def _plugins_that_differ(before: Decision, after: Decision) -> Iterator[str]:
+    """The plugins whose scores or verdicts are not the same under both."""
+    for gate in (before.pre_enqueue, after.pre_enqueue):
+        if gate is not None and before.pre_enqueue != after.pre_enqueue:
+            yield gate.plugin
+    verdicts = [{row.node: row.plugin for row in each.rejected} for each in (before, after)]
+    for node in verdicts[0].keys() | verdicts[1].keys():
+        found = {each[node] for each in verdicts if node in each}
+        if len(found) > 1 or not (node in verdicts[0] and node in verdicts[1]):
+            yield from found
+    scores = [{row.node: row.scores for row in each.feasible} for each in (before, after)]
+    for node in scores[0].keys() & scores[1].keys():
+        was, now = scores[0][node], scores[1][node]
+        yield from (plugin for plugin in was.keys() | now.keys() if was.get(plugin, 0) != now.get(plugin, 0))
+
+
+#: Whose verdicts and scores a gate changes; of those that begin with DRA it is DynamicResources.
+_GATE_PLUGINS = {
+    "DRAExtendedResource": ("DynamicResources", "NodeResourcesFit"),
+    "DynamicResourceAllocation": ("DynamicResources", "NodeResourcesFit"),
+    "InPlacePodLevelResourcesVerticalScaling": ("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
+    "NodeDeclaredFeatures": ("NodeDeclaredFeatures",),
+    "PodLevelResources": ("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
+    "StorageCapacityScoring": ("VolumeBinding",),
+    "VolumeLimitScaling": ("NodeVolumeLimits",),
+}
+
+
+def _is_of(rule: UpgradeRuleRow, plugins: Sequence[str]) -> bool:
+    of = (rule.plugin,) if rule.plugin else _GATE_PLUGINS.get(rule.gate, ("DynamicResources",))
+    return not set(of).isdisjoint(plugins)
+
+
+def _minor(version: str) -> int:
+    return int(version.split(".")[1])
+
+
+def _rule_row(change: Change) -> UpgradeRuleRow:
+    since = f"1.{change.since}"
+    if not change.plugin:
+        return UpgradeRuleRow(name=f"{change.what} ({since})", plugin="", since=since, gate=change.what)
+    return UpgradeRuleRow(name=f"{change.plugin} ({since})", plugin=change.plugin, since=since, text=change.what)

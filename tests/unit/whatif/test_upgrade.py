@@ -1,0 +1,128 @@
+"""What another release decides otherwise: about what waits, about what starts anew, and by which rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import kwhatif
+from kwhatif.errors import InputError
+from kwhatif.report import LandingRow, Report, UpgradedRow
+from kwhatif.whatif.fail_on import fails
+
+BALANCED = "NodeResourcesBalancedAllocation (1.36)"
+
+
+def node(name: str, cpu: str, memory: str) -> dict[str, Any]:
+    amounts = {"cpu": cpu, "memory": memory, "pods": "10"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "status": {"allocatable": amounts, "capacity": amounts},
+    }
+
+
+def pod(name: str, on: str = "", cpu: str = "1", memory: str = "1Gi", owner: str = "") -> dict[str, Any]:
+    kind, _, controller = owner.partition("/")
+    owners = [{"apiVersion": "apps/v1", "kind": kind, "name": controller, "controller": True}] if owner else []
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop", "ownerReferences": owners},
+        "spec": {
+            **({"nodeName": on} if on else {}),
+            "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": memory}}}],
+        },
+        "status": {"phase": "Running" if on else "Pending"},
+    }
+
+
+#: Of two empty nodes one is evenly used with the pod. The other is made more even by it, as it is unevenly used before.
+NODES = [node("even", "4", "4Gi"), node("tilted", "4", "4Gi")]
+LOAD = [pod("load", "tilted", cpu="100m", memory="1Gi"), pod("other", "even")]
+FRESH = pod("fresh")
+
+
+def upgraded(*objects: dict[str, Any], before: str = "1.35", to: str = "1.36") -> Report:
+    return kwhatif.upgrade(kwhatif.load([*NODES, *objects], kubernetes_version=before), to=to)
+
+
+def best(cluster: list[dict[str, Any]], version: str, candidate: dict[str, Any]) -> tuple[str, ...]:
+    session = kwhatif.load(cluster, kubernetes_version=version)
+    return kwhatif.schedule(session, candidate, alone=True).decisions[0].ties
+
+
+def test_what_waits_is_decided_as_both_releases_decide() -> None:
+    row = upgraded(*LOAD, FRESH).upgrade
+    assert row is not None
+    (found,) = row.pending
+    assert found.before.nodes == best([*NODES, *LOAD], "1.35", FRESH) == ("even",)
+    assert found.after.nodes == best([*NODES, *LOAD], "1.36", FRESH) == ("tilted",)
+    assert (found.workload, found.difference, found.rules) == ("Pod shop/fresh", "moved", (BALANCED,))
+
+
+def test_a_workload_starts_anew_without_its_own_pods() -> None:
+    mine = [pod(f"web-{number}", "even", owner="ReplicaSet/web") for number in (1, 2)]
+    row = upgraded(*LOAD, *mine).upgrade
+    assert row is not None
+    found = next(each for each in row.workloads if each.workload == "ReplicaSet shop/web")
+    assert (found.before.nodes, found.after.nodes) == (("even",), ("tilted",))
+    assert row.workloads_judged == 3
+
+
+def test_the_same_release_decides_the_same() -> None:
+    row = upgraded(*LOAD, FRESH, before="1.36").upgrade
+    assert row is not None
+    assert (row.pending, row.workloads, row.rules) == ((), (), ())
+    assert (row.pending_judged, row.workloads_judged) == (1, 2)
+
+
+def test_the_cluster_stays_as_it_is() -> None:
+    session = kwhatif.load([*NODES, *LOAD, FRESH], kubernetes_version="1.35")
+    first = kwhatif.schedule(session, pod("x")).to_json()
+    kwhatif.upgrade(session, to="1.36")
+    assert kwhatif.schedule(session, pod("x")).to_json() == first
+    assert session.scheduler.version == "1.35"
+
+
+def test_what_is_no_release_is_refused() -> None:
+    with pytest.raises(InputError, match="--to: .*is not a version of Kubernetes"):
+        upgraded(to="next")
+
+
+def landing(outcome: Any, *victims: str) -> LandingRow:
+    return LandingRow(outcome=outcome, nodes=("n",), victims=victims)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "worse"),
+    [
+        (landing("Placed"), landing("Placed"), False),
+        (landing("Placed"), landing("Preempts", "d/v"), True),
+        (landing("Placed"), landing("Unschedulable"), True),
+        (landing("Preempts", "d/v"), landing("Unschedulable"), True),
+        (landing("Preempts", "d/v"), landing("Preempts", "d/w"), True),
+        (landing("Preempts", "d/v", "d/w"), landing("Preempts", "d/w"), False),
+        (landing("Preempts", "d/v"), landing("Placed"), False),
+        (landing("Unschedulable"), landing("Preempts", "d/v"), True),
+        (landing("Unschedulable"), landing("Gated"), False),
+        (landing("Unschedulable"), landing("Placed"), False),
+    ],
+)
+def test_what_is_worse(before: LandingRow, after: LandingRow, worse: bool) -> None:
+    report = upgraded()
+    assert report.upgrade is not None
+    row = UpgradedRow(workload="Pod d/p", pod="d/p", difference="flipped", before=before, after=after)
+    changed = replaced(report, row)
+    assert fails(changed, ("worse",)) is worse
+    assert fails(changed, ("changed",))
+    assert not fails(report, ("worse", "changed"))
+
+
+def replaced(report: Report, row: UpgradedRow) -> Report:
+    from msgspec.structs import replace
+
+    assert report.upgrade is not None
+    return replace(report, upgrade=replace(report.upgrade, workloads=(row,)))
