@@ -462,7 +462,7 @@ def deschedule(
     *,
     strategy: str | None = None,
     at: str | None = None,
-    rounds: int = 3,
+    rounds: int = 5,
     now: datetime | None = None,
 ) -> Report:
     """Whom does a descheduler with this policy evict, why, and where do the replacements land?

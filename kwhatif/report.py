@@ -486,7 +486,8 @@ class ReplacementRow(_Row):
     """The pod that comes in the place of an evicted one, and where it lands.
 
     `landing` None: nothing makes it anew, which `message` explains. A pod on the same node was evicted for nothing.
-    `pod` is the name of a stand-in, unless the controller keeps names.
+    `pod` is the name that the simulation gives it, unless the controller keeps names.
+    `message`: why it stays pending, or what becomes of it on its node.
     """
 
     landing: Landing
@@ -598,6 +599,8 @@ class DescheduleRow(_Row):
     plugins: tuple[StrategyRow, ...] = ()
     node_classes: tuple[NodeClassRow, ...] = ()
     nodes: tuple[NodeUseRow, ...] = ()
+    #: Other pods that stay pending because of the replacements, which they had to make room for.
+    displaced: tuple[str, ...] = ()
     rounds: tuple[RoundRow, ...] = ()
     course: Course = "Settles"
 

@@ -65,3 +65,10 @@ def _states_are_valid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for state in made:
         if type(state) is State:  # else it is what a plugin of somebody's own gets to see (`framework.shown`)
             state.validate()
+
+
+def pytest_report_header() -> str:
+    """The seed of today's mutated inputs, also where all is well."""
+    from tests.hostile.test_hostile import CASES, todays_seed
+
+    return f"mutated input: make fuzz-input N={CASES} SEED={todays_seed()}"

@@ -18,7 +18,7 @@ from kwhatif.cli.options import (
     Quiet,
     Templates,
     Validate,
-    complete_fail_on,
+    fail_on,
     template_paths,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
@@ -56,13 +56,7 @@ AddNodesLike = Annotated[
 ]
 FailOn = Annotated[
     str,
-    typer.Option(
-        "--fail-on",
-        metavar="LIST",
-        help="What makes the exit code 1: none, or any of target,preemption,budget-violation,caveats,CODE."
-        " Without --target, target is one pod.",
-        autocompletion=complete_fail_on,
-    ),
+    fail_on("target", "preemption", "budget-violation", besides=" Without --target, target is one pod."),
 ]
 
 

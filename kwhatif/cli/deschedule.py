@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Output, OutputOption, Quiet, complete_fail_on
+from kwhatif.cli.options import Color, ColorOption, Output, OutputOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 
 if TYPE_CHECKING:
@@ -47,15 +47,7 @@ Rounds = Annotated[
     int,
     typer.Option("--rounds", metavar="N", min=1, max=100, help="How many times to run it, unless it settles before."),
 ]
-FailOn = Annotated[
-    str,
-    typer.Option(
-        "--fail-on",
-        metavar="LIST",
-        help="What makes the exit code 1: none, or any of evictions,pending,useless,endless,caveats,CODE.",
-        autocompletion=complete_fail_on,
-    ),
-]
+FailOn = Annotated[str, fail_on("evictions", "pending", "useless", "endless")]
 
 
 @reads_cluster
@@ -64,7 +56,7 @@ def deschedule(
     policy: PolicyFile = None,
     strategy: Strategy = None,
     at: At = None,
-    rounds: Rounds = 3,
+    rounds: Rounds = 5,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "pending,endless",
     color: ColorOption = Color.AUTO,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, FailOn, Quiet
+from kwhatif.cli.options import Color, ColorOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.simulate import Explain, Horizon, Readiness, Start, Termination
 from kwhatif.cli.sweeps import Dask, Jobs, Resume, SweepOutput, SweepOutputOption, check_output, sweep_progress
@@ -24,6 +24,9 @@ Selector = Annotated[
     str | None,
     typer.Option("--selector", "-l", metavar="LABELS", help="The nodes with these labels.", rich_help_panel=KUBECTL),
 ]
+
+
+FailOn = Annotated[str, fail_on("harm", "pending", "stalled", "cycling", "failed")]
 
 
 @reads_cluster

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Annotated
 
 import typer
+from typer.models import OptionInfo
 
 Manifests = Annotated[
     list[str] | None,
@@ -67,15 +68,35 @@ def one_of(choices: type[Enum]) -> str:
     return f"{', '.join(others)} or {last}"
 
 
-def complete_fail_on(incomplete: str) -> list[str]:
-    """The conditions that the list may go on with."""
-    from kwhatif.model.caveat import CODES
-    from kwhatif.whatif.fail_on import CONDITIONS
+def fail_on(*conditions: str, besides: str = "") -> OptionInfo:
+    """The option `--fail-on` of a command whose answers can hold these conditions, besides caveats.
 
-    done, comma, _ = incomplete.rpartition(",")
-    given = done.split(",")
-    names = [name for name in (*CONDITIONS, *CODES) if name not in given] + ([] if done else ["none"])
-    return [name for name in (f"{done}{comma}{name}" for name in names) if name.startswith(incomplete)]
+    Args:
+        conditions: names in `kwhatif.whatif.fail_on.CONDITIONS`.
+        besides: a sentence for the end of its help.
+    """
+    allowed = (*conditions, "missing", "caveats")
+
+    def check(text: str) -> str:
+        from kwhatif.whatif.fail_on import parse_fail_on
+
+        try:
+            parse_fail_on(text, allowed)
+        except ValueError as wrong:
+            raise typer.BadParameter(str(wrong)) from wrong
+        return text
+
+    def complete(incomplete: str) -> list[str]:
+        from kwhatif.model.caveat import CODES
+
+        done, comma, _ = incomplete.rpartition(",")
+        given = done.split(",")
+        names = [name for name in (*allowed, *CODES) if name not in given] + ([] if done else ["none"])
+        return [name for name in (f"{done}{comma}{name}" for name in names) if name.startswith(incomplete)]
+
+    said = f"What makes the exit code 1: none, or a list of {', '.join(allowed)}, or the code of a caveat.{besides}"
+    option: OptionInfo = typer.Option("--fail-on", metavar="LIST", help=said, callback=check, autocompletion=complete)
+    return option
 
 
 ColorOption = Annotated[
@@ -87,12 +108,7 @@ OutputOption = Annotated[
 ]
 FailOn = Annotated[
     str,
-    typer.Option(
-        "--fail-on",
-        metavar="LIST",
-        help="What makes the exit code 1: none, or any of unschedulable,preemption,budget-violation,caveats,CODE.",
-        autocompletion=complete_fail_on,
-    ),
+    fail_on("unschedulable", "rollout", "denied", "gated", "ignored", "preemption", "budget-violation"),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")]
 

@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
 from kwhatif.cli.drain import Nodes
-from kwhatif.cli.options import Color, ColorOption, FailOn, Quiet
+from kwhatif.cli.options import Color, ColorOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.simulate import Explain, Horizon, Readiness, Start, Termination
 from kwhatif.cli.sweeps import Dask, Jobs, Resume, SweepOutput, SweepOutputOption, check_output, sweep_progress
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from kwhatif.report import Report
     from kwhatif.whatif.session import Session
+
+
+FailOn = Annotated[str, fail_on("harm", "pending", "cycling")]
 
 
 @reads_cluster

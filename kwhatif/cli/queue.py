@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, FailOn, Namespace, Output, OutputOption, Quiet
+from kwhatif.cli.options import Color, ColorOption, Namespace, Output, OutputOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from kwhatif.report import Report
     from kwhatif.whatif.session import Session
+
+
+FailOn = Annotated[str, fail_on("unschedulable", "gated", "preemption", "budget-violation", "asleep")]
 
 
 @reads_cluster
@@ -39,7 +42,7 @@ def queue(
     Examples:
       kwhatif queue --from cluster.yaml
       kwhatif queue shop/checkout --from cluster.yaml
-      kwhatif queue --if "add 1 nodes like general-a1" --from cluster.yaml
+      kwhatif queue --if "add 1 node like general-a1" --from cluster.yaml
     """
     import kwhatif
 

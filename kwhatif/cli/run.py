@@ -27,6 +27,7 @@ PIPE_WIDTH = 65_536
 def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
     """Tables and texts on standard output, in characters that it can hold."""
     from rich.console import Console
+    from rich.text import Text
 
     class Unicode(Console):
         """Lays everything out for UTF-8: what the output cannot hold has been replaced before, or is on the way out."""
@@ -49,19 +50,19 @@ def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
     encoding = encoding_of_output()
     with console.capture() as capture:
         for part in parts:
-            console.print(part if is_unicode(encoding) else spelled(part, encoding))
+            # A line to copy is as long as it is; all else is laid out for the width.
+            is_whole = isinstance(part, Text) and part.no_wrap
+            part = part if is_unicode(encoding) else spelled(part, encoding)  # noqa: PLW2901
+            console.print(part, crop=not is_whole, no_wrap=is_whole, overflow="ignore" if is_whole else None)
     # Rich fills every cell with blanks; files and diffs are better off without those at the end of a line.
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
 def parse_conditions(fail_on: str, *, strict: bool = False) -> tuple[str, ...]:
-    """The conditions of `--fail-on`, or a usage error; `strict` adds that information is missing."""
+    """The conditions of `--fail-on`, which was checked; `strict` adds that information is missing."""
     from kwhatif.whatif.fail_on import parse_fail_on
 
-    try:
-        return (*parse_fail_on(fail_on), *(("missing",) if strict else ()))
-    except ValueError as wrong:
-        raise typer.BadParameter(str(wrong), param_hint="--fail-on") from wrong
+    return (*parse_fail_on(fail_on), *(("missing",) if strict else ()))
 
 
 class Style(NamedTuple):

@@ -18,6 +18,7 @@ from kwhatif.cli.options import (
     OutputOption,
     Quiet,
     Validate,
+    fail_on,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
 
@@ -57,6 +58,9 @@ RunsOption = Annotated[
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help="Where the choices of --runs come from.")]
 
 
+FailOn = Annotated[str, fail_on("pending", "stalled", "cycling", "failed")]
+
+
 @reads_cluster
 def simulate(
     cluster: Source,
@@ -74,14 +78,7 @@ def simulate(
     validate: Validate = "strict",
     output: OutputOption = Output.TABLE,
     explain: Explain = False,
-    fail_on: Annotated[
-        str,
-        typer.Option(
-            "--fail-on",
-            metavar="LIST",
-            help="What makes the exit code 1: none, or any of pending, stalled, cycling, failed or others.",
-        ),
-    ] = "pending,stalled,cycling,failed",
+    fail_on: FailOn = "pending,stalled,cycling,failed",
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, complete_version, reads_cluster
-from kwhatif.cli.options import Color, ColorOption, FailOn, Output, OutputOption, Quiet
+from kwhatif.cli.options import Color, ColorOption, Output, OutputOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ To = Annotated[
         autocompletion=complete_version,
         show_default=False,
     ),
+]
+
+
+FailOn = Annotated[
+    str, fail_on("worse", "changed", "unschedulable", "denied", "gated", "preemption", "budget-violation")
 ]
 
 

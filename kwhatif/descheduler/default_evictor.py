@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import msgspec
 
 from kwhatif.descheduler.arguments import DefaultEvictorArgs
-from kwhatif.descheduler.node_fit import NodeFit
+from kwhatif.descheduler.node_fit import OtherNodes
 from kwhatif.descheduler.validate import DEFAULT_PROTECTIONS
 from kwhatif.descheduler.world import World
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.model.duration import parse_duration
-from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import Namespace
@@ -33,12 +32,11 @@ class DefaultEvictor:
     def __init__(self, args: DefaultEvictorArgs, world: World) -> None:
         self._args = args
         self._world = world
-        self._fit = NodeFit(world)
         self._checks = [*_protections(args, world), *_conditions(args, world)]
         namespaces = compile_selector(args.namespace_label_selector)
         #: None: every namespace will do.
         self._namespaces: Selector | None = None if namespaces.nothing or namespaces.empty else namespaces
-        self._nodes: Sequence[Node] | None = None
+        self._nodes: OtherNodes | None = None
 
     def objections(self, pod: Pod) -> tuple[str, ...] | None:
         """Why the pod may not be evicted, in upstream's words; None: it may (`Filter`).
@@ -64,7 +62,7 @@ class DefaultEvictor:
         """
         if self._args.node_fit:
             nodes = self._ready_nodes()
-            if nodes is None or not self._fit.fits_another(pod, nodes):
+            if nodes is None or not nodes.have_room(pod):
                 return "" if nodes is None else _FITS_NOWHERE
         if self._namespaces is None:
             return None
@@ -76,11 +74,11 @@ class DefaultEvictor:
         """Whether nothing spares the pod."""
         return self.late_objection(pod) is None
 
-    def _ready_nodes(self) -> Sequence[Node] | None:
+    def _ready_nodes(self) -> OtherNodes | None:
         """Of the whole cluster, not of the policy's own node selector; None: the selector cannot be parsed."""
         if self._nodes is None:
             try:
-                self._nodes = self._world.ready_nodes(self._args.node_selector)
+                self._nodes = OtherNodes(self._world, self._world.ready_nodes(self._args.node_selector))
             except SelectorError:
                 return None
         return self._nodes

@@ -5,10 +5,13 @@ Not looked at: pod affinity, spread, ports, volumes, devices, anti-affinity of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
 
 from kwhatif.descheduler.tolerance import keeps_away, untolerated
 from kwhatif.descheduler.world import World
+from kwhatif.framework.reference import is_reference
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.matching.node_selector import RequiredNodeAffinity, named
 from kwhatif.matching.requests import CPU, MEMORY, PODS
@@ -61,24 +64,117 @@ class NodeFit:
 
     def _lacking(self, pod: Pod, node: Node) -> str:
         """`fitsRequest`."""
+        for resource, asked in self._world.requests(pod).items():
+            if resource != PODS and milli_value(asked) > self.free(resource, node):
+                return f"insufficient {resource}"
+        return "" if self.free(PODS, node) > 0 else f"insufficient {PODS}"
+
+    def free(self, resource: str, node: Node) -> int:
+        """How much of it no pod on the node requests, in thousandths; of pods, how many more it takes."""
         name = node.metadata.name
         allocatable = node.status.allocatable or {}
-        used = self._world.requested(name)
-        pods = value(parse_quantity(allocatable.get(PODS, 0))) - len(self._world.active(name))
-        for resource, asked in self._world.requests(pod).items():
-            if resource == PODS:
-                continue
-            room = parse_quantity(allocatable.get(resource, 0))
-            taken = used.get(resource, 0)
-            if resource == CPU:
-                free = milli_value(room) - milli_value(taken)
-            elif resource in allocatable or resource == MEMORY:
-                free = (value(room) - value(taken)) * _UNITS
-            else:
-                free = 0
-            if milli_value(asked) > free:
-                return f"insufficient {resource}"
-        return "" if pods > 0 else f"insufficient {PODS}"
+        room = parse_quantity(allocatable.get(resource, 0))
+        if resource == PODS:
+            return value(room) - len(self._world.active(name))
+        taken = self._world.requested(name).get(resource, 0)
+        if resource == CPU:
+            return milli_value(room) - milli_value(taken)
+        if resource in allocatable or resource == MEMORY:
+            return (value(room) - value(taken)) * _UNITS
+        return 0
+
+    def takes(self, pod: Pod, node: Node, required: RequiredNodeAffinity) -> bool:
+        """Whether the node is open to pods like this one, whatever room there is."""
+        if node.spec.unschedulable or not required.matches(named(node)):
+            return False
+        return untolerated(pod, node.spec.taints, keeps_away) is None
+
+
+class _Known(msgspec.Struct):
+    """Of pods that say the same: the first two nodes that they fit on, and how far that was looked for."""
+
+    required: RequiredNodeAffinity
+    asked: tuple[tuple[str, int], ...]
+    found: list[str]
+    position: int
+    #: How many evictions were known then.
+    evictions: int
+
+
+class OtherNodes:
+    """`fits_another`, again and again for the same nodes: pods that say the same are asked about together.
+
+    Nothing comes to a node while a cycle runs, so what fits goes on to fit; what does not is asked again only of nodes
+    that a pod has left. Pods with anti-affinity terms are asked about one by one (see `NodeFit._is_met`).
+    """
+
+    def __init__(self, world: World, nodes: Sequence[Node]) -> None:
+        self._world = world
+        self._fit = NodeFit(world)
+        self._nodes = nodes
+        self._places = {node.metadata.name: place for place, node in enumerate(nodes)}
+        self._known: dict[bytes, _Known] = {}
+        self._free: dict[str, dict[str, int]] = {}
+        self._evictions = 0
+
+    def have_room(self, pod: Pod) -> bool:
+        """Whether the pod fits on one that it is not on already."""
+        if is_reference() or required_terms(pod):
+            return self._fit.fits_another(pod, self._nodes)
+        for name in self._world.left[self._evictions :]:
+            self._free.pop(name, None)
+        self._evictions = len(self._world.left)
+        known = self._of(pod)
+        return any(name != pod.spec.node_name for name in known.found) or self._look_again(pod, known)
+
+    def _of(self, pod: Pod) -> _Known:
+        requests = self._world.requests(pod)
+        said = _said(pod, requests)
+        known = self._known.get(said)
+        if known is None:
+            asked = tuple((name, milli_value(nanos)) for name, nanos in requests.items() if name != PODS)
+            known = self._known[said] = _Known(required_affinity(pod), asked, [], 0, self._evictions)
+        return known
+
+    def _look_again(self, pod: Pod, known: _Known) -> bool:
+        changed = dict.fromkeys(self._world.left[known.evictions :])
+        known.evictions = self._evictions
+        for name in changed:
+            place = self._places.get(name)
+            if place is not None and place < known.position and self._adds(pod, self._nodes[place], known):
+                return True
+        while known.position < len(self._nodes):
+            known.position += 1
+            if self._adds(pod, self._nodes[known.position - 1], known):
+                return True
+        return False
+
+    def _adds(self, pod: Pod, node: Node, known: _Known) -> bool:
+        """Look at one node, and keep that pods like this one fit there; whether this one does."""
+        name = node.metadata.name
+        if name in known.found or not (self._has_room(node, known) and self._fit.takes(pod, node, known.required)):
+            return False
+        known.found.append(name)
+        return name != pod.spec.node_name
+
+    def _has_room(self, node: Node, known: _Known) -> bool:
+        free = self._free.setdefault(node.metadata.name, {})
+        for name, asked in known.asked:
+            if name not in free:
+                free[name] = self._fit.free(name, node)
+            if asked > free[name]:
+                return False
+        if PODS not in free:
+            free[PODS] = self._fit.free(PODS, node)
+        return free[PODS] > 0
+
+
+def _said(pod: Pod, requests: Mapping[str, int]) -> bytes:
+    """Equal for pods without anti-affinity that fit on the same nodes."""
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    selector = sorted((pod.spec.node_selector or {}).items())
+    asked = [(name, str(nanos)) for name, nanos in sorted(requests.items())]
+    return msgspec.json.encode((pod.spec.tolerations, selector, affinity.required if affinity else None, asked))
 
 
 class AntiAffinity:

@@ -45,6 +45,8 @@ class World:
         for pod in reversed(pods) if backwards else pods:
             if pod.spec.node_name:
                 self._on.setdefault(pod.spec.node_name, []).append(pod)
+        #: The node of each evicted pod, in order.
+        self.left: list[str] = []
         self._active: dict[str, list[Pod]] = {}
         self._requests: dict[str, Mapping[str, int]] = {}
         self._used: dict[str, dict[str, int]] = {}
@@ -152,6 +154,7 @@ class World:
         on_node = key in self.state.pods and self.state.node(node) is not None
         self.state.apply(Evict(key) if on_node else Delete(Pod, key))
         self._on[node] = [other for other in self._on[node] if other is not pod]
+        self.left.append(node)
         self._active.pop(node, None)
         self._used.pop(node, None)
         for owner in _owners(pod) if "_owned" in self.__dict__ else ():

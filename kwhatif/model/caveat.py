@@ -570,19 +570,8 @@ class MomentNotKnown(_Caveat, tag="moment-not-known", kw_only=True):
     moment: str
 
 
-class EvictedAtOnce(_Caveat, tag="evicted-at-once", kw_only=True):
-    """Evicted pods count as gone at once; in a cluster they keep their place while they terminate."""
-
-
 class EvictionOrder(_Caveat, tag="eviction-order", kw_only=True):
     """Which pods a descheduler evicts depends on the order in which it comes upon nodes and pods, which is random."""
-
-
-class OwnersNotInDump(_Caveat, tag="owners-not-in-dump", kw_only=True):
-    """The controllers of evicted pods are not in the input: every pod that they own counts as replaced."""
-
-    missing: bool = True
-    kind: str
 
 
 class VersionNotDefault(_Caveat, tag="version-not-default", kw_only=True):
@@ -716,9 +705,7 @@ Caveat = (
     | NoMetrics
     | PrometheusNotAsked
     | MomentNotKnown
-    | EvictedAtOnce
     | EvictionOrder
-    | OwnersNotInDump
     | VersionNotDefault
     | CustomKind
     | BindingNotDated

@@ -10,7 +10,8 @@ from typing import Any
 from kwhatif.render.amounts import plural, some
 from kwhatif.render.outcomes import verb
 from kwhatif.render.sentences import sentence
-from kwhatif.report import AdviceRow, AdvisedChangeRow, AdvisedRow, LeftRow, PatchRow
+from kwhatif.render.verdict import sentence_about
+from kwhatif.report import AdviceRow, AdvisedChangeRow, AdvisedRow, LeftRow, PatchRow, Report
 
 _PLAIN = {
     "drop-node-name": "take out spec.nodeName ({before})",
@@ -87,11 +88,11 @@ def advice_sentence(row: AdviceRow) -> str:
     return f"{' and '.join(map(change_sentence, row.changes))}; {effect(row)}"
 
 
-def headline(row: AdvisedRow) -> str:
+def headline(row: AdvisedRow, report: Report) -> str:
     """What the matter is, and how much advice there is: `Deployment shop/web: 2 of 3 pods get a node`."""
     if row.of == 1 or row.workload.endswith(f" {row.pod}"):
-        what = verb(row.outcome, 1)
-        return f"{row.workload} {what}{f' {some(list(row.victims))}' if row.victims else ''}"
+        first = next((decision for decision in report.decisions if decision.pod == row.pod), None)
+        return f"{row.workload} {verb(row.outcome, 1) if first is None else sentence_about(first, report)}"
     if row.outcome == "Preempts":
         return f"{row.workload}: all {row.of:,} pods get a node, but evict {some(list(row.victims))}"
     return f"{row.workload}: {row.fit:,} of {row.of:,} pods get a node, {row.pod} {verb(row.outcome, 1)}"

@@ -11,7 +11,7 @@ from kwhatif.render.advice import advice_sentence, commands, headline, introduct
 from kwhatif.render.amounts import plural
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import SIGNS
-from kwhatif.render.text import FAINT, STRONG, indented, text
+from kwhatif.render.text import FAINT, STRONG, indented, text, whole
 from kwhatif.report import AdvisedRow, AdviseRow, Report
 
 
@@ -29,19 +29,19 @@ def advise(report: Report, row: AdviseRow, detail: Detail) -> Iterator[Renderabl
     for number, each in enumerate(row.workloads):
         if number and not detail.quiet:
             yield ""
-        yield from _workload(each, detail)
+        yield from _workload(each, report, detail)
     if row.left_out:
         yield text(f"Not advised: {plural(row.left_out, 'more workload')} that do not fit", FAINT)
 
 
-def _workload(row: AdvisedRow, detail: Detail) -> Iterator[RenderableType]:
+def _workload(row: AdvisedRow, report: Report, detail: Detail) -> Iterator[RenderableType]:
     sign, style = SIGNS[row.outcome]
-    yield Text.assemble((sign, style), " ", text(detail.names.cut(headline(row)), STRONG))
+    yield Text.assemble((sign, style), " ", text(detail.names.cut(headline(row, report)), STRONG))
     if detail.quiet:
         yield from (indented(text(detail.names.cut(advice_sentence(each)))) for each in row.advice[:1])
         return
     yield indented(text(detail.names.cut(introduction(row))))
     for place, advice in enumerate(row.advice, 1):
         yield indented(Text.assemble(f"{place}. ", text(detail.names.cut(advice_sentence(advice)))), 2)
-        yield from (indented(text(command, FAINT), 5) for command in commands(advice))
+        yield from (whole(command, FAINT, 5) for command in commands(advice))
     yield from (indented(Text.assemble("• ", text(detail.names.cut(left_sentence(left)))), 4) for left in row.left)

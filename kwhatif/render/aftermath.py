@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.render.amounts import plural, some
-from kwhatif.render.story import gone_rows, headline, pending_rows, sign
+from kwhatif.render.story import first_line, gone_rows, pending_rows
 from kwhatif.story import Story
 
 
 def aftermath_lines(story: Story) -> tuple[str, str, str]:
     """How it ends; who goes and who waits in the end; how budgets fare."""
-    mark, _ = sign(story)
+    mark, _, said = first_line(story)
     budgets = "; ".join(_budgets(story)) or "no budget allows less than before"
-    return f"{mark} What follows: {headline(story)}", f"{_people(story)}", f"Budgets: {budgets}"
+    return f"{mark} What follows: {said}", f"{_people(story)}", f"Budgets: {budgets}"
 
 
 def _people(story: Story) -> str:

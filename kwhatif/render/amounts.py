@@ -51,6 +51,11 @@ def some(names: list[str], limit: int = 3, of: int = 0) -> str:
 _AGE = (("y", 365 * 86400), ("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
 
+def but(said: str, doubt: str) -> str:
+    """A verdict, and what it depends on, if there is anything."""
+    return f"{said}; but {doubt}" if doubt else said
+
+
 def seconds(time: str) -> int:
     """Seconds since the epoch of a time (RFC 3339)."""
     return parse_time(time) // 1_000_000_000

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.capacity_rows import CapacityRow, FitRow, ShapeRow, StopRow
-from kwhatif.render.amounts import plural, some
+from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.capacity_words import (
     amounts,
     closest,
@@ -36,7 +36,7 @@ def capacity(report: Report, row: CapacityRow, detail: Detail) -> Iterator[Rende
     quality, said = headline(row)
     doubt = qualifier(report)
     sign, style = _SIGNS["doubtful" if quality == "good" and doubt else quality]
-    said = f"{said}; but {doubt}" if doubt else said
+    said = but(said, doubt)
     yield Text.assemble((sign, style), " ", text(detail.names.cut(said), style))
     if detail.quiet:
         yield from _shapes(row.shapes) if row.shapes else ()

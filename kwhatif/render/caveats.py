@@ -23,7 +23,6 @@ from kwhatif.model.caveat import (
     CustomKind,
     DanglingReference,
     DevicesNotModelled,
-    EvictedAtOnce,
     EvictionOrder,
     ExtenderBinds,
     ExtenderNotAsked,
@@ -58,7 +57,6 @@ from kwhatif.model.caveat import (
     OneOfEqualPods,
     OrderedPodPending,
     OtherVersion,
-    OwnersNotInDump,
     OwnersSilent,
     PendingAsleep,
     PluginNotModelled,
@@ -359,18 +357,11 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             return f"{plugin} goes by what Prometheus says, which kwhatif does not ask: here it evicts nothing"
         case MomentNotKnown(moment=moment):
             return f"the input does not say when it was taken: ages count to its newest time, {moment} (see --at)"
-        case EvictedAtOnce():
-            return (
-                "evicted pods count as gone at once: in the cluster they keep their place on the node until they have"
-                " terminated, and a replacement may land elsewhere"
-            )
         case EvictionOrder():
             return (
                 "the descheduler takes nodes and pods in random order: another order evicts other pods, here nodes come"
                 " by name, and pods by namespace and name"
             )
-        case OwnersNotInDump(kind=kind):
-            return f"the input has no {kind}s: every evicted pod that one of them owns counts as replaced"
         case VersionNotDefault(kind=kind, version=version, count=count):
             return f"{kind} in {version}, {plural(count, 'object')}: served only by clusters that turn this version on"
         case CustomKind(kind=kind, version=version, count=count):

@@ -55,6 +55,8 @@ def headline(row: DescheduleRow) -> tuple[Quality, str]:
         )
         if count
     ]
+    if row.displaced:
+        parts.append(f"{plural(len(row.displaced), 'other')} pending in turn")
     useless = landings.get("SameNode", 0) == len(row.evicted)
     verdict = "; and so on for ever" if row.course == "Endless" else "; all for nothing" * useless
     return _quality(row), f"{plural(len(row.evicted), 'pod')} evicted: {', '.join(parts)}{verdict}"
@@ -66,7 +68,7 @@ def _failed(plugins: list[str]) -> str:
 
 def _quality(row: DescheduleRow) -> Quality:
     landings = row.landings
-    if landings.get("Pending") or row.course == "Endless":
+    if landings.get("Pending") or row.displaced or row.course == "Endless":
         return "bad"
     return "doubtful" if landings.get("SameNode") or landings.get("Preempts") else "good"
 
@@ -90,13 +92,14 @@ def rounds_sentence(row: DescheduleRow) -> str:
 
 def landing_sentence(row: ReplacementRow) -> str:
     """What becomes of the pod that comes instead."""
+    then = f", then {row.message}" if row.message else ""
     match row.landing:
         case "Elsewhere":
             equal = [node for node in row.ties if node != row.node]
-            return f"lands on {row.node}" + (f" (or {some(equal)})" if equal else "")
+            return f"lands on {row.node}" + (f" (or {some(equal)})" if equal else "") + then
         case "SameNode":
             equal = [node for node in row.ties if node != row.node]
-            return "lands on the same node again" + (f" (or {some(equal)})" if equal else "")
+            return "lands on the same node again" + (f" (or {some(equal)})" if equal else "") + then
         case "Preempts":
             return f"evicts {plural(len(row.victims), 'pod')} on {row.node}: {some(list(row.victims))}"
         case "Pending":

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rich.console import RenderableType
-from rich.text import Text
 
-from kwhatif.render.amounts import plural, some
+from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.text import BAD, GOOD, WARN, table, text
 from kwhatif.story import Story, VerdictRow
 
@@ -15,11 +14,11 @@ from kwhatif.story import Story, VerdictRow
 _MOST_NAMED = 4
 
 
-def verdict_line(story: Story, verdict: VerdictRow) -> Text:
-    """It all in one line."""
-    sign, style = ("✔", GOOD) if verdict.ok else ("✘", BAD)
+def first_line(story: Story, verdict: VerdictRow, doubt: str = "") -> tuple[str, str, str]:
+    """It all in one line, and what it depends on; before that the sign and its style."""
+    sign, style = ("✘", BAD) if not verdict.ok else ("!", WARN) if doubt else ("✔", GOOD)
     said = _of_drain(story, verdict) if verdict.of == "drain" else _of_outage(verdict)
-    return Text.assemble((sign, style), " ", text(said, style))
+    return sign, style, but(said, doubt)
 
 
 def _of_drain(story: Story, verdict: VerdictRow) -> str:

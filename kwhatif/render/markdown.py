@@ -20,7 +20,7 @@ from kwhatif.render.markdown_story import story_parts
 from kwhatif.render.markdown_text import SIGNS, ZERO_WIDTH_SPACE, cell, code, limited, prose, rows_of
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
-from kwhatif.render.qualifiers import qualifier
+from kwhatif.render.qualifiers import qualifier, story_qualifier
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
 from kwhatif.render.scenario_files import scenarios_parts
@@ -41,7 +41,7 @@ def to_markdown(report: Report) -> str:
     if report.scenarios:
         parts = scenarios_parts(report)
     elif report.story is not None and not report.is_judged:
-        parts = story_parts(report.story)
+        parts = story_parts(report.story, story_qualifier(report))
     elif report.queue is not None:
         parts = queue_parts(report.queue)
     elif report.deschedule is not None:
@@ -49,7 +49,7 @@ def to_markdown(report: Report) -> str:
     elif report.upgrade is not None:
         parts = upgrade_parts(report.upgrade)
     elif report.advise is not None and report.command == "advise":
-        parts = advise_parts(report.advise)
+        parts = advise_parts(report.advise, report)
     elif report.capacity is not None:
         parts = capacity_parts(report, report.capacity)
     else:

@@ -15,17 +15,17 @@ from kwhatif.render.advice import (
 )
 from kwhatif.render.amounts import plural
 from kwhatif.render.markdown_text import SIGNS, code, prose
-from kwhatif.report import AdvisedRow, AdviseRow
+from kwhatif.report import AdvisedRow, AdviseRow, Report
 
 
-def advise_parts(row: AdviseRow) -> Iterator[str]:
+def advise_parts(row: AdviseRow, report: Report) -> Iterator[str]:
     """A heading and a list for each workload."""
     if not row.workloads:
         yield "### Nothing to advise: all pods fit"
         return
     for number, each in enumerate(row.workloads):
         yield from ([""] if number else [])
-        yield from (f"### {SIGNS[each.outcome]} {prose(headline(each))}", "", prose(introduction(each)), "")
+        yield from (f"### {SIGNS[each.outcome]} {prose(headline(each, report))}", "", prose(introduction(each)), "")
         for place, advice in enumerate(each.advice, 1):
             yield f"{place}. {prose(advice_sentence(advice))}"
             yield from (f"   - {code(command)}" for command in commands(advice))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kwhatif.capacity_rows import CapacityRow, FitRow, ShapeRow, StopRow
-from kwhatif.render.amounts import some
+from kwhatif.render.amounts import but, some
 from kwhatif.render.capacity_words import (
     Quality,
     amounts,
@@ -31,7 +31,7 @@ def capacity_parts(report: Report, row: CapacityRow) -> Iterator[str]:
     quality, said = headline(row)
     doubt = qualifier(report)
     sign = _SIGNS["doubtful" if quality == "good" and doubt else quality]
-    yield f"### {sign} {prose(f'{said}; but {doubt}' if doubt else said)}"
+    yield f"### {sign} {prose(but(said, doubt))}"
     notes = row.added_nodes.notes if row.added_nodes else (evictions(row, report),)
     for line in filter(None, (*notes, lacking(row))):
         yield from ("", prose(line))

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from kwhatif.render.markdown_text import cell, prose, rows_of
 from kwhatif.render.runs import fact_rows, runs_title
-from kwhatif.render.story import gone_rows, headline, is_different, nodes_in_words, pending_rows, sign
+from kwhatif.render.story import first_line, gone_rows, is_different, nodes_in_words, pending_rows
 from kwhatif.story import Story
 
 _MARKS = {"✔": "✅", "!": "⚠️", "✘": "❌"}
 
 
-def story_parts(story: Story) -> Iterator[str]:
+def story_parts(story: Story, doubt: str) -> Iterator[str]:
     """A heading with the verdict, what is different, who is gone, who waits."""
-    mark, _ = sign(story)
-    yield f"### {_MARKS[mark]} {prose(headline(story))}"
+    mark, _, said = first_line(story, doubt)
+    yield f"### {_MARKS[mark]} {prose(said)}"
     yield from story_details(story)
     yield from ("", prose(f"Assumed: {'; '.join(story.assumptions)}."))
 

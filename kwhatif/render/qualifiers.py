@@ -84,6 +84,13 @@ def _that_count(report: Report) -> Iterator[Caveat]:
             yield finding.caveat
 
 
+def story_qualifier(report: Report) -> str:
+    """What the verdict about a story depends on; budgets matter only where pods were evicted, or were to be."""
+    stories = [report.story, *(row.story for row in report.scenarios)]
+    has_evictions = bool(report.scenarios) or any(each and (each.verdict or each.gone) for each in stories)
+    return qualifier(report, lambda caveat: has_evictions or not isinstance(caveat, NoBudgets))
+
+
 def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
     """Whether a caveat concerns the pod, and the sentence about it does not say so already."""
 

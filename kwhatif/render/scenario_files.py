@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
+from kwhatif.render.amounts import but
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.markdown_story import story_details
 from kwhatif.render.markdown_text import cell, prose, rows_of
+from kwhatif.render.qualifiers import story_qualifier
 from kwhatif.render.safe import safe
 from kwhatif.render.scenarios import is_harmless, scenario_cells, summary
 from kwhatif.render.xml import clean, document
@@ -54,7 +56,9 @@ def _case(command: str, row: ScenarioRow) -> ET.Element:
 
 def scenarios_parts(report: Report) -> Iterator[str]:
     """Markdown: a heading with the summary, a table, and the worst."""
-    yield f"### {'✅' if is_harmless(report) else '❌'} {prose(summary(report))}"
+    doubt = story_qualifier(report)
+    mark = "❌" if not is_harmless(report) else "⚠️" if doubt else "✅"
+    yield f"### {mark} {prose(but(summary(report), doubt))}"
     yield ""
     rows = ((cell(name), may, *numbers, prose(why)) for name, may, *numbers, why in scenario_cells(report))
     yield from rows_of(("Which", "May go", "Pods", "Pending", "In turn", "After", "Why not"), rows)

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.render.amounts import some
+from kwhatif.render.amounts import but, some
 from kwhatif.render.detail import Detail
-from kwhatif.render.drain import verdict_line, waves_and_blocked
-from kwhatif.render.story import counted, gone_rows, pending_rows, story_budgets
-from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, table, text
+from kwhatif.render.drain import waves_and_blocked
+from kwhatif.render.qualifiers import story_qualifier
+from kwhatif.render.story import counted, gone_rows, pending_rows, story_budgets, verdict_line
+from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
 from kwhatif.report import Report
 
 #: What a table says of each scenario, besides its name and why it may not go.
@@ -51,8 +52,9 @@ def scenario_cells(report: Report) -> Iterator[tuple[str, ...]]:
 
 def scenarios_table(report: Report, detail: Detail) -> Iterator[RenderableType]:
     """The summary, all scenarios, and the stories of the worst."""
-    sign, style = ("✔", GOOD) if is_harmless(report) else ("✘", BAD)
-    yield Text.assemble((sign, style), " ", text(summary(report), style))
+    doubt = story_qualifier(report)
+    sign, style = ("✘", BAD) if not is_harmless(report) else ("!", WARN) if doubt else ("✔", GOOD)
+    yield Text.assemble((sign, style), " ", text(but(summary(report), doubt), style))
     if detail.quiet:
         return
     made = table("WHICH", "MAY GO", *NUMBERS, "WHY NOT", right=NUMBERS)
@@ -64,7 +66,7 @@ def scenarios_table(report: Report, detail: Detail) -> Iterator[RenderableType]:
         if story is None or story.verdict is None:
             continue
         yield text(f"{row.scenario}:", STRONG)
-        yield verdict_line(story, story.verdict)
+        yield verdict_line(story)
         yield from waves_and_blocked(story)
         yield from counted("GONE", gone_rows(story))
         yield from counted("PENDING", pending_rows(story))

@@ -8,9 +8,10 @@ from msgspec.structs import replace
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.render.amounts import plural, some
+from kwhatif.render import drain
+from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.detail import Detail
-from kwhatif.render.drain import verdict_line, waves_and_blocked
+from kwhatif.render.drain import waves_and_blocked
 from kwhatif.render.runs import runs_of
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
 from kwhatif.render.timeline import seconds, timeline, tree
@@ -92,15 +93,28 @@ def _seconds(value: object) -> str:
 # --- the answer ----------------------------------------------------------------------------------------
 
 
-def sign(story: Story) -> tuple[str, str]:
+def verdict_line(story: Story, doubt: str = "") -> Text:
+    """The first line for people."""
+    sign, style, said = first_line(story, doubt)
+    return Text.assemble((sign, style), " ", text(said, style))
+
+
+def first_line(story: Story, doubt: str = "") -> tuple[str, str, str]:
+    """The sign, its style, and how it ends, with what that depends on; of a drain or an outage its verdict."""
+    if story.verdict is not None:
+        return drain.first_line(story, story.verdict, doubt)
+    return *_sign(story, doubt), but(_headline(story), doubt)
+
+
+def _sign(story: Story, doubt: str) -> tuple[str, str]:
     """Whether it ends well, in one character and its style; a warning is no reason for an exit code."""
     if any(command.ok is False for command in story.commands) or story.settled not in ("settled", "terminating"):
         return "✘", BAD
     is_well = story.settled == "settled" and not any(row.overrun for row in story.budgets)
-    return ("✔", GOOD) if is_well else ("!", WARN)
+    return ("✔", GOOD) if is_well and not doubt else ("!", WARN)
 
 
-def headline(story: Story) -> str:
+def _headline(story: Story) -> str:
     """How it ends, in one line: commands that failed, and what it came to."""
     failed = (
         f"{command.command} failed{f': {command.why}' if command.why else ''}"
@@ -168,13 +182,9 @@ def is_different(row: StoryWorkloadRow) -> bool:
     return row.before != row.after or row.ready_lowest < row.ready_before
 
 
-def story_tables(story: Story, detail: Detail) -> Iterator[RenderableType]:
+def story_tables(story: Story, detail: Detail, doubt: str = "") -> Iterator[RenderableType]:
     """The verdict; what is different; who is gone; who waits; budgets; what happened; on what it rests."""
-    if story.verdict is None:
-        mark, style = sign(story)
-        yield Text.assemble((mark, style), " ", text(headline(story), style))
-    else:
-        yield verdict_line(story, story.verdict)
+    yield verdict_line(story, doubt)
     if detail.quiet:
         return
     yield from waves_and_blocked(story)

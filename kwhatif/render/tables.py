@@ -12,7 +12,7 @@ from rich.text import Text
 from kwhatif.model.caveat import NothingJudged
 from kwhatif.render.advise import advise
 from kwhatif.render.aftermath import aftermath_lines
-from kwhatif.render.amounts import plural, seconds
+from kwhatif.render.amounts import but, plural, seconds
 from kwhatif.render.capacity import capacity
 from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
 from kwhatif.render.deschedule import deschedule
@@ -23,7 +23,7 @@ from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.nodes import feasible_table, rejected_table
 from kwhatif.render.outcomes import SIGNS, Part, parts_of, severity, verb
 from kwhatif.render.preemption import candidates_table, story
-from kwhatif.render.qualifiers import qualifier, shared
+from kwhatif.render.qualifiers import qualifier, shared, story_qualifier
 from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
 from kwhatif.render.release import release_line
@@ -58,7 +58,7 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
     if report.scenarios:
         return scenarios_table(report, detail)
     if report.story is not None and not report.is_judged:
-        return story_tables(report.story, detail)
+        return story_tables(report.story, detail, story_qualifier(report))
     if report.queue is not None:
         return queue(report, report.queue, detail)
     if report.deschedule is not None:
@@ -166,10 +166,9 @@ def _nothing(report: Report) -> Text:
 def _sum(report: Report, detail: Detail) -> Text:
     counts = Counter(decision.outcome for decision in sorted(report.decisions, key=severity))
     parts = [f"{count} {verb(outcome, count)}" for outcome, count in counts.items()]
-    shared_doubts = qualifier(report, detail.said.__contains__)
-    doubt = f"; but {shared_doubts}" if shared_doubts else ""
     how = "each judged as if it were the only one" if report.alone else "one after another"
-    return text(f"{plural(len(report.decisions), 'pod')}, {how}: {', '.join(parts) or 'none'}{doubt}", STRONG)
+    said = f"{plural(len(report.decisions), 'pod')}, {how}: {', '.join(parts) or 'none'}"
+    return text(but(said, qualifier(report, detail.said.__contains__)), STRONG)
 
 
 def _placement(decision: Decision, detail: Detail) -> Iterator[RenderableType]:

@@ -64,19 +64,25 @@ class _Fitted(Table):
         yield from super().__rich_console__(console, options)
 
     def _stacked(self) -> Iterator[RenderableType]:
-        """The first column with a header is the title of its row, after the signs and numbers before it."""
+        """The first column of words is the title of its row, after the sign and the number before it.
+
+        Of several numbers nobody would know which is which: they go below it, with their names.
+        """
         headers = [str(column.header) for column in self.columns]
         named = (index for index, column in enumerate(self.columns) if headers[index] and column.justify == "left")
         title = next(named, 0)
+        before = [index for index in range(title) if headers[index]]
+        below = [*(before if len(before) > 1 else ()), *range(title + 1, len(headers))]
+        above = [index for index in range(title + 1) if index not in below]
         yield ""
         for row in zip(*(column.cells for column in self.columns), strict=True):
             cells = [cell if isinstance(cell, Text) else Text(str(cell)) for cell in row]
             if cells[title].plain:  # else the row goes on
-                yield Text(" ").join(cells[: title + 1])
-            for header, cell in zip(headers[title + 1 :], cells[title + 1 :], strict=True):
-                if cell.plain:
-                    label = header.lower() if header.isupper() else header
-                    yield indented(Text.assemble((f"{label}: ", FAINT), cell), 4)
+                yield Text(" ").join(cells[index] for index in above)
+            for index in below:
+                if cells[index].plain:
+                    label = headers[index].lower() if headers[index].isupper() else headers[index]
+                    yield indented(Text.assemble((f"{label}: ", FAINT), cells[index]), 4)
         yield ""
 
 
@@ -111,6 +117,11 @@ def table(*columns: str, right: Sequence[str] = ()) -> Table:
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", overflow="fold")
     return made
+
+
+def whole(line: str, style: str = "", cells: int = 0) -> Text:
+    """A line to copy, that far from the left: as long as it is, never broken."""
+    return Text(" " * cells + safe(line), style=style, no_wrap=True, overflow="ignore")
 
 
 def indented(content: Text, cells: int = 2) -> RenderableType:

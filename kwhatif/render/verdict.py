@@ -8,7 +8,7 @@ from rich.text import Text
 
 from kwhatif.model.caveat import Caveat, NoBudgets
 from kwhatif.policy.words import after, victims_by_owner
-from kwhatif.render.amounts import plural, some
+from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.node_names import WHOLE, NodeNames
 from kwhatif.render.outcomes import SIGNS, sign_of
 from kwhatif.render.qualifiers import about_pod, about_workload, qualifier
@@ -41,7 +41,7 @@ def workload_verdict(
     if style == GOOD and qualifier(report, concerns):
         sign, style = SIGNS["Preempts"]
     doubt = qualifier(report, lambda caveat: caveat not in said and concerns(caveat))
-    sentence = names.cut(workload_sentence(row, decisions)) + (f"; but {doubt}" if doubt else "")
+    sentence = but(names.cut(workload_sentence(row, decisions)), doubt)
     return Text.assemble((sign, style), " ", text(row.name, STRONG), ": ", text(sentence, style))
 
 
@@ -57,7 +57,7 @@ def sentence_about(decision: Decision, report: Report, said: Collection[Caveat] 
     """What becomes of the pod, and what that depends on."""
     concerns = about_pod(decision)
     doubt = qualifier(report, lambda caveat: caveat not in said and concerns(caveat))
-    return f"{_fate(decision, report)}; but {doubt}" if doubt else _fate(decision, report)
+    return but(_fate(decision, report), doubt)
 
 
 def _fate(decision: Decision, report: Report) -> str:

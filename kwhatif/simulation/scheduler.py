@@ -64,6 +64,8 @@ class Scheduler:
         self._ago = _LONG_AGO * SECOND
         #: UID of a pending pod -> what its condition PodScheduled says.
         self.messages: dict[str, str] = {}
+        #: UID of a pod that this scheduler has bound -> the nodes that were equally good, if there were several.
+        self.ties: dict[str, tuple[str, ...]] = {}
         #: UID of a pod -> the event because of which it is tried next.
         self._causes: dict[str, int | None] = {}
         self._event: int | None = None
@@ -92,6 +94,7 @@ class Scheduler:
         other.queue = self.queue.fork(other._queues, state.cluster)
         other._handlers = EventHandlers(other.queue, self._profiles.keys(), other)
         other.messages, other._causes = self.messages.copy(), self._causes.copy()
+        other.ties = self.ties.copy()
         other.queue.woken = other._woken
         world.watchers.append(other._observe)
         return other
@@ -246,6 +249,8 @@ class Scheduler:
         self.queue.nominator.delete(info.uid)
         self.queue.done(info.uid)
         self.messages.pop(info.uid, None)
+        if len(result.ties) > 1:
+            self.ties[info.uid] = result.ties
         event = world.note(because, ACTOR, "bound", f"Pod {info.key}", node)
         for obj in reserved:
             self._pre_bind(obj, event)

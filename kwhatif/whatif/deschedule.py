@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 
 import msgspec
 from msgspec.structs import replace
@@ -17,12 +16,10 @@ from kwhatif.descheduler.world import World
 from kwhatif.matching.requests import CPU, MEMORY, PODS
 from kwhatif.model.caveat import (
     Caveat,
-    EvictedAtOnce,
     EvictionOrder,
     MomentNotKnown,
     NoBudgets,
     NoMetrics,
-    PendingAsleep,
     PrometheusNotAsked,
 )
 from kwhatif.model.cluster import key_of
@@ -44,15 +41,15 @@ from kwhatif.report import (
     SparedRow,
     StrategyRow,
 )
+from kwhatif.simulation.parameters import HOUR, Parameters
 from kwhatif.state.state import State
+from kwhatif.whatif.played import SettledCluster
 from kwhatif.whatif.replacements import Replacements, fingerprint
 from kwhatif.whatif.rows import owner_and_workload
 from kwhatif.whatif.session import Session
 
 #: How long after one cycle the next one begins: what the descheduler's manifests say.
 INTERVAL = 5 * 60
-_SECOND = 1_000_000_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHOWN = (CPU, MEMORY, PODS)
 
 
@@ -65,7 +62,7 @@ class DescheduleQuestion(msgspec.Struct, frozen=True, kw_only=True):
     #: The moment that ages count to, RFC 3339.
     at: str
     #: How many cycles to run, unless one evicts nothing, or they never end.
-    rounds: int = 3
+    rounds: int = 5
     caveats: Sequence[Caveat] = ()
 
 
@@ -77,6 +74,8 @@ class _Round(msgspec.Struct, frozen=True):
     landed: Sequence[ReplacementRow]
     #: When all have landed.
     state: State
+    #: Other pods that have no node then, and had one, or were not there.
+    displaced: Sequence[str]
     caveats: Sequence[Caveat]
 
     def row(self, number: int) -> RoundRow:
@@ -160,47 +159,84 @@ def ask_deschedule(session: Session, question: DescheduleQuestion) -> Report:
             for each in first.cycle.classes
         ),
         nodes=tuple(_uses(session.snapshot, first)),
+        displaced=tuple(first.displaced),
         rounds=rounds,
         course=course,
     )
-    caveats = (*session.caveats, *question.caveats, *_caveats(session, question, first), *session.stale())
-    return replace(session.report("deschedule", (), caveats), deschedule=row)
+    said = (*session.caveats, *question.caveats, *_caveats(session, question, first), *session.stale())
+    return replace(session.report("deschedule", (), dict.fromkeys(said)), deschedule=row)
 
 
 def _run(session: Session, question: DescheduleQuestion) -> tuple[_Round, tuple[RoundRow, ...], Course]:
     """The first cycle, a row for each, and how they go on.
 
     They never end where a cycle begins as an earlier one has begun, and evicts pods that came in the place of others.
+    The first one sees the cluster as it is, later ones what the simulation has made of it.
     """
-    state, first = session.snapshot, None
+    played = _Evictions(session, question)
+    state, moment, first = session.snapshot, parse_time(question.at), None
+    initial = {_identity(pod) for pod in session.snapshot.cluster.all(Pod).values()}
     rows: list[RoundRow] = []
     begun: set[object] = set()
     while True:
         mark = fingerprint(state)
-        found = _one(state, question, session, len(rows))
+        found = played.round(state, moment)
         first = first or found
         rows.append(found.row(len(rows) + 1))
         if not found.evicted:
             return first, tuple(rows), "Settles"
-        is_repeated = any(key_of(pod) not in session.snapshot.cluster.all(Pod) for pod in found.evicted)
-        if mark in begun and is_repeated:
+        is_repeated = any(_identity(pod) not in initial for pod in found.evicted)
+        if played.is_endless or (mark in begun and is_repeated):
             return first, tuple(rows), "Endless"
         begun.add(mark)
-        if len(rows) >= question.rounds or _is_measured(question.policy):
+        if len(rows) >= question.rounds or _is_measured(question.policy) or played.is_over:
             return first, tuple(rows), "Open"
-        state = found.state
+        state, moment = played.go_on()
 
 
-def _one(state: State, question: DescheduleQuestion, session: Session, number: int) -> _Round:
-    moment = parse_time(question.at) + number * INTERVAL * _SECOND
-    world = World(state, moment)
-    cycle = run_cycle(question.policy, world)
-    pods = state.cluster.all(Pod)
-    evicted = [pods[attempt.pod] for attempt in cycle.attempts if attempt.by is None]
-    time = (_EPOCH + timedelta(seconds=moment // _SECOND)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    replacements = Replacements(world.state, session.profiles, time)
-    landed = replacements.land(evicted)
-    return _Round(cycle, evicted, landed, world.state, tuple(replacements.caveats))
+def _identity(pod: Pod) -> str:
+    return pod.metadata.uid or key_of(pod)
+
+
+class _Evictions:
+    """Cycles, and the simulation of what follows; there is none as long as nothing is evicted."""
+
+    def __init__(self, session: Session, question: DescheduleQuestion) -> None:
+        self._session = session
+        self._question = question
+        self._played: Replacements | None = None
+
+    def round(self, state: State, moment: int) -> _Round:
+        """One cycle on a state, at a moment, and what follows."""
+        cycle = run_cycle(self._question.policy, World(state, moment))
+        pods = state.cluster.all(Pod)
+        evicted = [pods[attempt.pod] for attempt in cycle.attempts if attempt.by is None]
+        if not evicted:
+            return _Round(cycle, (), (), state, (), ())
+        if self._played is None:
+            parameters = Parameters(horizon=(self._question.rounds + 1) * HOUR)
+            self._played = Replacements(SettledCluster(self._session, parameters, start=moment))
+        played = self._played
+        landed = played.land(evicted)
+        own = {row.pod for row in landed}
+        displaced = tuple(key for key in played.pending if key not in own)
+        return _Round(cycle, evicted, landed, played.state, displaced, played.caveats())
+
+    def go_on(self) -> tuple[State, int]:
+        """The state and the moment at which the next cycle begins."""
+        assert self._played is not None, "nothing was evicted"
+        self._played.wait(INTERVAL)
+        return self._played.state, self._played.engine.clock.nanoseconds
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether what follows the evictions comes to no end by itself."""
+        return self._played is not None and self._played.engine.cycle is not None and not self.is_over
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the simulation has given up, or did not settle before anything was evicted."""
+        return self._played is not None and (self._played.engine.is_over_horizon or self._played.base.was_endless)
 
 
 def _evicted(found: _Round) -> Iterator[EvictedRow]:
@@ -278,11 +314,8 @@ def _caveats(session: Session, question: DescheduleQuestion, first: _Round) -> I
             yield NoMetrics()
     if not first.evicted:
         return
-    yield EvictedAtOnce()
     if not (cluster.is_whole or cluster.all(PodDisruptionBudget) or "PodDisruptionBudget" in cluster.unread):
         yield NoBudgets(kinds=("PodDisruptionBudget",))
-    if session.snapshot.pending:
-        yield PendingAsleep(pods=tuple(session.snapshot.pending))
     moment = parse_time(question.at)
     other = run_cycle(policy, World(session.snapshot, moment, backwards=True))
     if _gone(other.attempts) != _gone(first.cycle.attempts):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import ceil
 from typing import Any
@@ -28,6 +28,8 @@ from kwhatif.whatif.story_rows import story_of
 
 #: For so many kinds of blocked pods at most a remedy is looked for: each takes a simulation or a few.
 _MOST_PROVEN = 8
+#: So many pods are named in an error about more.
+_MOST_NAMED = 3
 
 
 def drain(
@@ -108,9 +110,20 @@ class Drained(Played):
         """What is worst."""
         if not (self.drain.done and self.drain.ok):
             refused = [error for errors in self.drain.failures.values() for error in errors if not self.drain.given_up]
-            return joined(refused) if refused else _first(self.blocked) or "it comes to no end"
+            return "; ".join(merged(refused)) or _first(self.blocked) or "it comes to no end"
         pending, _, critical = self.harm()
         return "it never settles" if self.is_endless else pending_words(pending, critical)
+
+
+def merged(errors: Iterable[str]) -> Iterator[str]:
+    """Errors that are the same but for the pods at their end as one, which names the first few."""
+    groups: dict[str, list[str]] = {}
+    for error in errors:
+        message, _, pods = error.rpartition(": ")
+        groups.setdefault(message, []).extend(pods.split(", "))
+    for message, named in groups.items():
+        more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+        yield f"{message}: {', '.join(named[:_MOST_NAMED])}{more}".removeprefix(": ")
 
 
 def _first(blocked: tuple[BlockedRow, ...]) -> str:
@@ -122,9 +135,9 @@ def _first(blocked: tuple[BlockedRow, ...]) -> str:
 
 
 _SAID = {
-    "demands-all": "never may go",
-    "many-budgets": "never may go",
-    "sync-failed": "never may go",
+    "demands-all": "may never go",
+    "many-budgets": "may never go",
+    "sync-failed": "may never go",
     "late": "is too late",
     "never-ends": "never ends",
 }

@@ -41,6 +41,12 @@ def _has_failed(report: Report) -> bool:
     return report.story is not None and any(command.ok is False for command in report.story.commands)
 
 
+def _leaves_pending(report: Report) -> bool:
+    if any(row.verdict.pending for row in report.scenarios) or (report.story is not None and report.story.pending):
+        return True
+    return _lands("Pending")(report) or (report.deschedule is not None and bool(report.deschedule.displaced))
+
+
 def _does_harm(report: Report) -> bool:
     verdicts = [row.verdict for row in report.scenarios]
     if report.story is not None and report.story.verdict is not None:
@@ -69,7 +75,7 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
     "endless": lambda report: report.deschedule is not None and report.deschedule.course == "Endless",
     "asleep": lambda report: report.queue is not None and any(map(_sleeps_though_it_fits, report.queue.pods)),
     CAVEATS: lambda report: bool(report.caveat_details),
-    "pending": lambda report: (report.story is not None and bool(report.story.pending)) or _lands("Pending")(report),
+    "pending": _leaves_pending,
     "stalled": _ends(("stalled", "rollout-stuck")),
     "cycling": _ends(("cycling", "horizon")),
     "failed": _has_failed,
@@ -83,8 +89,12 @@ CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
 _ALIASES = {"budgetViolation": "budget-violation", "pdb-violation": "budget-violation"}
 
 
-def parse_fail_on(text: str) -> tuple[str, ...]:
+def parse_fail_on(text: str, allowed: Collection[str] = CONDITIONS) -> tuple[str, ...]:
     """The conditions in a comma-separated list, which may name codes of caveats; `none` stands alone.
+
+    Args:
+        text: the list.
+        allowed: the conditions that the answer can hold: another one would never be met.
 
     Raises:
         ValueError: a name that is not a condition.
@@ -92,15 +102,15 @@ def parse_fail_on(text: str) -> tuple[str, ...]:
     names = tuple(part.strip() for part in text.split(",") if part.strip())
     if names == ("none",):
         return ()
-    return tuple(map(_condition, names))
+    return tuple(_condition(name, allowed) for name in names)
 
 
-def _condition(name: str) -> str:
+def _condition(name: str, allowed: Collection[str]) -> str:
     found = _ALIASES.get(name, name).removeprefix(f"{CAVEATS}/")
-    if found in CONDITIONS or found in CODES:
+    if found in allowed or found in CODES:
         return found
-    hint = did_you_mean(name, [*CONDITIONS, *_ALIASES, *CODES])
-    raise ValueError(f"{name!r} is not one of none, {', '.join(CONDITIONS)}, or the code of a caveat{hint}")
+    hint = did_you_mean(name, [*allowed, *CODES])
+    raise ValueError(f"{name!r} is not one of none, {', '.join(allowed)}, or the code of a caveat{hint}")
 
 
 def fails(report: Report, names: tuple[str, ...]) -> bool:

@@ -30,12 +30,17 @@ class SettledCluster:
     """
 
     def __init__(
-        self, session: Session, parameters: Parameters, prepare: Callable[[Engine], None] | None = None
+        self,
+        session: Session,
+        parameters: Parameters,
+        prepare: Callable[[Engine], None] | None = None,
+        start: int | None = None,
     ) -> None:
-        """`prepare`: what is done before scenarios start, once the cluster has settled for the first time."""
+        """`prepare`: what is done before scenarios start, once the cluster has settled; `start`: see `begin`."""
         self.session = session
         self.parameters = parameters
         self._prepare = prepare
+        self._start = start
         self.engine, self._caveats = self._begin()
         self.pending = frozenset(self.engine.world.state.pending)
         self.was_endless = self.engine.cycle is not None
@@ -43,7 +48,7 @@ class SettledCluster:
         self.start = self.engine.clock.now
 
     def _begin(self) -> tuple[Engine, tuple[Caveat, ...]]:
-        engine, caveats = begin(self.session, self.parameters)
+        engine, caveats = begin(self.session, self.parameters, start=self._start)
         if self._prepare is not None:
             self._prepare(engine)
             engine.settle()
@@ -62,8 +67,13 @@ class SettledCluster:
         return (*session.caveats, *session.stale(), *self._caveats, *caveats_of_story(engine, session.cluster))
 
 
-def begin(session: Session, parameters: Parameters, chance: Chance | None = None) -> tuple[Engine, tuple[Caveat, ...]]:
-    """A simulation of the cluster as it is, come to rest; and what was assumed for that."""
+def begin(
+    session: Session, parameters: Parameters, chance: Chance | None = None, start: int | None = None
+) -> tuple[Engine, tuple[Caveat, ...]]:
+    """A simulation of the cluster as it is, come to rest; and what was assumed for that.
+
+    `start`: the moment at which it starts, nanoseconds since the epoch; None: what the cluster shows.
+    """
     state = session.snapshot.fork()
     caveats: tuple[Caveat, ...] = ()
     inferred = list(missing_replica_sets(state.cluster))
@@ -71,7 +81,7 @@ def begin(session: Session, parameters: Parameters, chance: Chance | None = None
         state.apply(*map(Upsert, inferred))
         caveats = (ReplicaSetsInferred(workloads=tuple(sorted(set(map(_deployment, inferred))))),)
     controllers = all_controllers(parameters.node_monitor_grace_period)
-    clock = Clock(start_of(state.cluster))
+    clock = Clock(start_of(state.cluster) if start is None else start)
     engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
     engine.begin()
     return engine, caveats

@@ -93,4 +93,4 @@ def _more_room(pod: Pod, cluster: Cluster, nodes: tuple[str, ...]) -> Iterator[R
     cordoned = [name for name, node in cluster.all(Node).items() if node.spec.unschedulable and name not in nodes]
     if cordoned:
         yield Remedy(f"uncordon {' '.join(cordoned)}")
-    yield Remedy(f"add 1 nodes like {pod.spec.node_name}")
+    yield Remedy(f"add 1 node like {pod.spec.node_name}")

@@ -1,34 +1,23 @@
-"""Replacements: the pods that controllers make of evicted ones, placed one after another by the scheduler's cycle.
-
-Evicted pods count as gone, and their replacements come in the order of the evictions. One that finds a node runs there
-at once; pods that it evicts in turn are gone for good.
-"""
+"""Replacements: what controllers make of evicted pods, and where that lands, as the simulation plays it."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from msgspec.structs import replace
-
-from kwhatif.admission.disruption import SyncFailed, counted_status
-from kwhatif.batch import ScheduleResult
-from kwhatif.controllers.budget_pods import pods_selected_by
-from kwhatif.framework.profile import Profile
-from kwhatif.model.caveat import Caveat, OwnersNotInDump, UnknownController
-from kwhatif.model.cluster import Cluster
+from kwhatif.controllers.contract import DeletePod
+from kwhatif.controllers.eviction import EVICTED, EvictionApi, Granted
+from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import Model, OwnerReference, controller_of
-from kwhatif.model.pod import Pod, PodCondition, PodStatus, is_terminal
-from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet
-from kwhatif.report import Landing, ReplacementRow
-from kwhatif.state.change import Upsert
-from kwhatif.state.pod_info import PodInfo
+from kwhatif.report import ReplacementRow
+from kwhatif.simulation.world import World
 from kwhatif.state.state import State
-from kwhatif.whatif.placer import Placer
+from kwhatif.whatif.played import Played, SettledCluster
 from kwhatif.whatif.rows import owner_of
-from kwhatif.workloads.stand_ins import generated_names, uid_of
 
+ACTOR = "descheduler"
 _CONTROLLERS: Mapping[str, type[Model]] = {
     "DaemonSet": DaemonSet,
     "Job": Job,
@@ -39,157 +28,189 @@ _CONTROLLERS: Mapping[str, type[Model]] = {
 #: Controllers that have long replaced a pod which has ended, or is being deleted.
 _DO_NOT_WAIT = frozenset({"Job", "ReplicaSet", "ReplicationController"})
 _COUNTED = (ReplicaSet, ReplicationController)
-_READY = (PodCondition(type="Ready", status="True"), PodCondition(type="ContainersReady", status="True"))
 
 
-class Replacements:
-    """What comes after the evictions of one cycle."""
+class Replacements(Played):
+    """One simulation, in which the descheduler evicts again and again."""
 
-    def __init__(self, state: State, profiles: Mapping[str, Profile], moment: str) -> None:
-        """Set up.
+    def __init__(self, base: SettledCluster) -> None:
+        super().__init__(base)
+        #: Pods that were made since the last evictions, and by UID where any pod was bound first.
+        self._made: list[Pod] = []
+        self._bound: dict[str, str] = {}
+        #: Pods that were evicted, but were gone by then: what goes on in the cluster anyway took them.
+        self._went_before: set[str] = set()
+        self._begun = self.engine.clock.now
+        self.engine.world.watchers.append(self._observe)
 
-        Args:
-            state: without the evicted pods; it moves on.
-            profiles: those of the scheduler.
-            moment: when the replacements are made, RFC 3339.
-        """
-        self.state = state
-        self._placer = Placer(profiles, state)
-        self._moment = moment
-        self._caveats: dict[Caveat, None] = {}
-        self._active = _active_by_owner(state)
-        self._landed: list[str] = []
+    def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
+        del event
+        if not isinstance(after, Pod):
+            return
+        if before is None:
+            self._made.append(after)
+        elif isinstance(before, Pod) and after.spec.node_name and not before.spec.node_name:
+            self._bound[after.metadata.uid] = after.spec.node_name
 
     @property
-    def caveats(self) -> Iterable[Caveat]:
-        """What was assumed, and what the decisions leave out."""
-        return (*self._caveats, *self._placer.caveats)
+    def state(self) -> State:
+        """A fork of the present state."""
+        self.engine.world.state.prepare()
+        return self.engine.world.state.fork()
 
     def land(self, evicted: Sequence[Pod]) -> list[ReplacementRow]:
-        """What comes in the place of each pod."""
-        rows = [self._land(pod) for pod in evicted]
-        self._settle()
-        return rows
+        """Evict these pods now, let everybody react until nothing happens any more, and see what has come instead.
 
-    def _land(self, pod: Pod) -> ReplacementRow:
-        why_not = self._why_not(pod)
-        if why_not:
-            return ReplacementRow(landing="None", message=why_not)
-        made = self._made(pod)
-        owner = controller_of(pod.metadata)
-        assert owner is not None, "others are not replaced"
-        self._active[_key(owner, pod)] += 1
-        placement = self._placer.place(PodInfo(made)).result
-        landing = _landing(placement, pod)
-        if placement.node is not None:
-            self._landed.append(placement.pod.key)
+        Who may go was decided before: what budgets say does not matter here, but an eviction uses them up.
+        """
+        engine = self.engine
+        self._made.clear()
+        self._went_before = {key_of(pod) for pod in evicted if not _is_there(pod, engine.world)}
+        self._begun = engine.clock.now
+        began = len(engine.world.history.events)
+        engine.perform(lambda world: self._evict(evicted, world))
+        engine.settle()
+        return list(self._rows(evicted, _Happened(self._made, engine.world, began)))
+
+    def wait(self, seconds: float) -> None:
+        """Go on to that long after the last evictions began; nothing if that is over."""
+        left = self._begun + seconds - self.engine.clock.now
+        if left > 0:
+            self.engine.wait(left)
+
+    @staticmethod
+    def _evict(evicted: Iterable[Pod], world: World) -> None:
+        api = EvictionApi(world)
+        for pod in evicted:
+            if not _is_there(pod, world):
+                continue  # see `_went_before`
+            answer = api.evict(key_of(pod))
+            forced = DeletePod(key_of(pod), "Evicted", condition=EVICTED)
+            for write in answer.writes if isinstance(answer, Granted) else (forced,):
+                world.write(write, ACTOR, None)
+
+    def _rows(self, evicted: Iterable[Pod], happened: _Happened) -> Iterator[ReplacementRow]:
+        for pod in evicted:
+            made = happened.next_for(pod)
+            if made is None:
+                yield ReplacementRow(landing="None", message=self._why_not(pod, happened))
+            else:
+                yield self._row(pod, made, happened)
+
+    def _row(self, pod: Pod, made: Pod, happened: _Happened) -> ReplacementRow:
+        world, key, uid = self.engine.world, key_of(made), made.metadata.uid
+        victims = happened.victims(key)
+        node = self._bound.get(uid)
+        gone = world.history.gone.get(uid)
+        message = ""
+        if node is None:
+            message = self._why_pending(made)
+        elif gone is not None and gone.how == "Preempted":
+            message = f"evicted in turn for {gone.by}"
+        landing = "Pending" if node is None else "SameNode" if node == pod.spec.node_name else "Elsewhere"
+        if node is not None and victims:
+            landing = "Preempts"
         return ReplacementRow(
-            landing=landing,
-            pod=placement.pod.key,
-            node=placement.node,
-            ties=placement.ties,
-            message=placement.message if placement.gated is None else "; ".join(placement.gated.status.reasons),
-            victims=tuple(victim.pod.key for victim in placement.victims),
+            landing=landing,  # type: ignore[arg-type] # one of the literals
+            pod=key,
+            node=node,
+            ties=self.engine.scheduler.ties.get(uid, ()) if node is not None else (),
+            message=message,
+            victims=victims,
         )
 
-    def _why_not(self, pod: Pod) -> str:
-        """Why nothing comes in its place; "" if something does."""
+    def _why_pending(self, made: Pod) -> str:
+        """In the scheduler's words."""
+        said = self.engine.scheduler.messages.get(made.metadata.uid, "")
+        if said:
+            return said
+        if made.spec.scheduling_gates:
+            return "its scheduling gates are closed"
+        if made.spec.scheduler_name not in self.base.session.profiles:
+            return f"the scheduler {made.spec.scheduler_name} is not modelled"
+        return "it was not tried"
+
+    def _why_not(self, pod: Pod, happened: _Happened) -> str:
+        """Why nothing came in its place."""
         owner = controller_of(pod.metadata)
         if pod.metadata.annotations.mirror is not None:
             return "it is a static pod, which its kubelet keeps running"
         if owner is None:
             return "no controller makes it anew"
+        if owner.kind not in _CONTROLLERS:
+            return f"what makes pods of a {owner.kind} is not modelled"
         is_done = is_terminal(pod) or pod.metadata.deletion_timestamp is not None
         if is_done and owner.kind in _DO_NOT_WAIT:
             return f"its {owner.kind} has counted it out before"
-        return self._unwanted(owner, pod)
+        if key_of(pod) in self._went_before:
+            return "it goes without the descheduler, too"
+        return happened.refusals.get(_place(owner, pod), "") or self._unwanted(owner, pod)
 
     def _unwanted(self, owner: OwnerReference, pod: Pod) -> str:
         """Why the owner wants no other pod."""
-        type_ = _CONTROLLERS.get(owner.kind)
-        name = f"{owner.kind} {pod.metadata.namespace}/{owner.name}"
-        if type_ is None:
-            self._caveats[UnknownController(workload=name)] = None
-            return ""
-        found = _find(self.state.cluster, type_, f"{pod.metadata.namespace}/{owner.name}")
+        cluster = self.engine.world.state.cluster
+        found: Model | None = cluster.get(  # type: ignore[type-var] # each of them has metadata
+            _CONTROLLERS[owner.kind], f"{pod.metadata.namespace}/{owner.name}"
+        )
         if found is None:
-            if self.state.cluster.all(type_):  # type: ignore[type-var] # each of them has metadata
-                return f"its {owner.kind} is not there any more"
-            self._caveats[OwnersNotInDump(kind=owner.kind)] = None
-            return ""
-        if found.metadata.deletion_timestamp is not None:
-            return f"its {owner.kind} is being deleted"
+            any_ = self.base.session.cluster.all(_CONTROLLERS[owner.kind])  # type: ignore[type-var] # as above
+            return f"its {owner.kind} is {'not there any more' if any_ else 'not in the input'}"
         if isinstance(found, _COUNTED):
             wanted = 1 if found.spec.replicas is None else found.spec.replicas
-            there = self._active[_key(owner, pod)]
-            if there >= wanted:
-                return f"its {owner.kind} has {there} pods, and wants {wanted}"
-        return ""
-
-    def _made(self, pod: Pod) -> Pod:
-        """The pod that comes instead: the same again, without a node; of a StatefulSet under the same name."""
-        meta, owner = pod.metadata, controller_of(pod.metadata)
-        name = meta.name
-        if owner is not None and owner.kind != "StatefulSet":
-            prefix = meta.generate_name or f"{owner.name}-"
-            pods = self.state.cluster.all(Pod)
-            taken = lambda name: f"{meta.namespace}/{name}" in pods  # noqa: E731
-            (name,) = generated_names(prefix, f"{meta.name} {self._moment}", 1, taken)
-        return replace(
-            pod,
-            metadata=replace(
-                meta,
-                name=name,
-                uid=uid_of("Pod", meta.namespace, f"{name} {self._moment}"),
-                creation_timestamp=self._moment,
-                deletion_timestamp=None,
-            ),
-            spec=replace(pod.spec, node_name=""),
-            status=PodStatus(phase="Pending"),
-        )
-
-    def _settle(self) -> None:
-        """What landed runs and is ready; budgets count anew."""
-        for key in self._landed:
-            info = self.state.pods.get(key)
-            if info is None:
-                continue  # another one has evicted it
-            status = PodStatus(phase="Running", start_time=self._moment, conditions=_READY)
-            self.state.apply(Upsert(replace(info.pod, status=status)))
-        cluster = self.state.cluster
-        for key, budget in list(cluster.all(PodDisruptionBudget).items()):
-            status_now = counted_status(budget, pods_selected_by(key, cluster), cluster)
-            if isinstance(status_now, SyncFailed):
-                before = budget.status or PodDisruptionBudgetStatus()
-                status_now = replace(before, disruptions_allowed=0)
-            if status_now != budget.status:
-                self.state.apply(Upsert(replace(budget, status=status_now)))
+            if len(self.engine.world.pods_of(found)) >= wanted:
+                return f"its {owner.kind} wants no more than {wanted} {'pod' if wanted == 1 else 'pods'}"
+        return f"its {owner.kind} makes no other"
 
 
-def _landing(placement: ScheduleResult, pod: Pod) -> Landing:
-    if placement.outcome == "Preempts":
-        return "Preempts"
-    if placement.node is None:
-        return "Pending"
-    return "SameNode" if placement.node == pod.spec.node_name else "Elsewhere"
+class _Happened:
+    """What happened after the evictions of one cycle."""
+
+    def __init__(self, made: Iterable[Pod], world: World, began: int) -> None:
+        self._by_owner: dict[tuple[str, str, str], deque[Pod]] = {}
+        self._named: dict[str, Pod] = {}
+        for pod in made:
+            owner = controller_of(pod.metadata)
+            if owner is not None and owner.kind == "StatefulSet":
+                self._named.setdefault(key_of(pod), pod)
+            elif owner is not None:
+                self._by_owner.setdefault(_place(owner, pod), deque()).append(pod)
+        self._victims: dict[str, list[str]] = {}
+        events = world.history.events[began:]
+        for event in events:
+            if event.verb == "preempted":
+                preemptor = event.detail.removeprefix("for ")
+                self._victims.setdefault(preemptor, []).append(event.object.removeprefix("Pod "))
+        #: What the API server says to pods that controllers want to make, by controller.
+        self.refusals: dict[tuple[str, str, str], str] = {}
+        for event in events:
+            if event.verb == "was refused":
+                kind, _, key = event.actor.partition(" ")
+                namespace, _, name = key.partition("/")
+                self.refusals[kind, namespace, name] = event.detail
+
+    def next_for(self, pod: Pod) -> Pod | None:
+        """What came in the pod's place: of a StatefulSet under its name, of others in the order in which pods went."""
+        owner = controller_of(pod.metadata)
+        if owner is None:
+            return None
+        if owner.kind == "StatefulSet":
+            return self._named.get(key_of(pod))
+        waiting = self._by_owner.get(_place(owner, pod))
+        return waiting.popleft() if waiting else None
+
+    def victims(self, key: str) -> tuple[str, ...]:
+        """The pods that the scheduler evicted for it."""
+        return tuple(self._victims.get(key, ()))
 
 
-def _find(cluster: Cluster, type_: type[Model], key: str) -> DaemonSet | Job | ReplicaSet | StatefulSet | None:
-    return cluster.get(type_, key)  # type: ignore[type-var, return-value] # each of them has metadata
+def _is_there(pod: Pod, world: World) -> bool:
+    """Whether it still is the same pod: one that was going anyway may be gone, or have a successor of its name."""
+    there = world.state.cluster.get(Pod, key_of(pod))
+    return there is not None and there.metadata.uid == pod.metadata.uid
 
 
-def _key(owner: OwnerReference, pod: Pod) -> str:
-    return owner.uid or f"{owner.kind} {pod.metadata.namespace}/{owner.name}"
-
-
-def _active_by_owner(state: State) -> Counter[str]:
-    """How many pods each controller counts: neither ended nor being deleted."""
-    found: Counter[str] = Counter()
-    for info in state.pods.values():
-        owner = controller_of(info.pod.metadata)
-        if owner is not None and not info.terminating:
-            found[_key(owner, info.pod)] += 1
-    return found
+def _place(owner: OwnerReference, pod: Pod) -> tuple[str, str, str]:
+    return owner.kind, pod.metadata.namespace, owner.name
 
 
 def fingerprint(state: State) -> frozenset[tuple[str, str, int]]:

@@ -189,6 +189,7 @@ def test_the_traceback_is_there_for_those_who_want_it(monkeypatch: pytest.Monkey
 
 
 def test_a_plugin_that_is_not_there() -> None:
+    Path("cluster.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
     ran = run("kwhatif schedule pod.json --no-admission --from cluster.json --plugin nowhere_at_all:Plugin")
     assert (ran.code, ran.stdout) == (3, "")
     assert ran.stderr == (

@@ -110,6 +110,8 @@ def completed(shell: str, line: str) -> list[str]:
         ("kwhatif gate --report js", {"json=gate.json"}),
         ("kwhatif schedule --fail-on preemption,uns", {"preemption,unschedulable"}),
         ("kwhatif schedule --fail-on non", {"none"}),
+        ("kwhatif drain --fail-on har", {"harm"}),
+        ("kwhatif drain --fail-on unsch", {""}),
         ("kwhatif snapshot ", {"save", "info"}),
         ("kwhatif completion ", {"bash", "zsh", "fish", "powershell"}),
         ("kwhatif gate --from clu", {""}),  # nothing: the shell completes files
@@ -145,3 +147,22 @@ def test_bash_completes_a_line(tmp_path: Path) -> None:
         ["bash", "-c", ask], env=os.environ | {"PATH": path}, capture_output=True, text=True, check=True
     )
     assert done.stdout == "final\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "condition"),
+    [
+        ("schedule pod.yaml", "endless"),
+        ("drain a", "unschedulable"),
+        ("drain --each a", "preemption"),
+        ("outage a", "failed"),
+        ("simulate", "harm"),
+        ("queue", "target"),
+        ("deschedule --strategy RemoveDuplicates", "unschedulable"),
+        ("capacity", "unschedulable"),
+    ],
+)
+def test_a_condition_that_the_answer_can_never_meet_is_wrong_usage(command: str, condition: str) -> None:
+    ran = run(f"kwhatif {command} --fail-on caveats,{condition}")
+    assert ran.code == 2
+    assert f"{condition!r} is not one of none, " in ran.stderr

@@ -11,12 +11,17 @@ from tests.hostile.__main__ import Batch, try_batch
 CASES = 80
 
 
+def todays_seed() -> int:
+    """Another one every day; printed at the top of every run."""
+    return dt.datetime.now(dt.UTC).date().toordinal()
+
+
 def test_mutated_input_is_answered_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("KUBECONFIG", "FORCE_COLOR", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
-    seed = dt.datetime.now(dt.UTC).date().toordinal()
+    seed = todays_seed()
     codes, found = try_batch(Batch(seed, 0, CASES))
     faults = [
         f"{fault.kind}: case {fault.index}, {fault.done}: kwhatif {' '.join(fault.command)}"

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from kwhatif.descheduler.arguments import RemoveDuplicatesArgs
 from kwhatif.descheduler.attempt import Duplicate
 from kwhatif.descheduler.handle import Handle, Result, chosen
@@ -47,8 +49,9 @@ def run(args: RemoveDuplicatesArgs, handle: Handle) -> str:
                 counts[owner] += 1
                 if is_duplicate:
                     duplicates.setdefault(owner, {}).setdefault(name, []).append(pod)
+    feasible = _Feasible(handle.nodes)
     for owner, by_node in duplicates.items():
-        if not _spread(owner, by_node, counts[owner], handle):
+        if not _spread(owner, by_node, counts[owner], feasible, handle):
             break
     return ""
 
@@ -76,9 +79,9 @@ def _on_one_node(pods: Sequence[Pod], excluded: Collection[str]) -> Iterator[tup
         seen.add(key)
 
 
-def _spread(owner: _Owner, by_node: _Duplicates, count: int, handle: Handle) -> bool:
+def _spread(owner: _Owner, by_node: _Duplicates, count: int, nodes: _Feasible, handle: Handle) -> bool:
     """Evict what is above the average; whether the total limit is not reached."""
-    feasible = len(_feasible(by_node, handle.nodes))
+    feasible = len(nodes.of(by_node))
     if feasible < 2:
         handle.note(
             "Less than two feasible nodes for duplicates to land, skipping eviction",
@@ -98,29 +101,35 @@ def _spread(owner: _Owner, by_node: _Duplicates, count: int, handle: Handle) -> 
     return True
 
 
-def _feasible(by_node: _Duplicates, nodes: Sequence[Node]) -> set[str]:
-    """The nodes on which duplicates may land; a pod that only one node takes adds none.
+class _Feasible:
+    """The nodes on which duplicates may land; pods that say the same of nodes are asked about once."""
 
-    QUIRK: (getTargetNodes) a node affinity that does not parse rules out no node.
-    """
-    found: set[str] = set()
-    asked: set[object] = set()
-    for pod in (pod for pods in by_node.values() for pod in pods):
-        same = (
-            pod.spec.tolerations,
-            tuple(sorted((pod.spec.node_selector or {}).items())),
-            id(pod.spec.affinity) if pod.spec.affinity else None,
-        )
-        if same in asked:
-            continue
-        asked.add(same)
-        required = required_affinity(pod)
-        matching = {
-            node.metadata.name
-            for node in nodes
-            if untolerated(pod, node.spec.taints, keeps_away) is None
-            and (required.matches(named(node)) or required.fails_on(named(node)))
-        }
-        if len(matching) > 1:
-            found |= matching
-    return found
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._named = [(node, named(node)) for node in nodes]
+        self._known: dict[bytes, frozenset[str]] = {}
+
+    def of(self, by_node: _Duplicates) -> frozenset[str]:
+        """Those of all pods together; a pod that only one node takes adds none."""
+        asked = {_said_of_nodes(pod): pod for pods in by_node.values() for pod in pods}
+        matching = (self._matching(said, pod) for said, pod in asked.items())
+        return frozenset[str]().union(*(nodes for nodes in matching if len(nodes) > 1))
+
+    def _matching(self, said: bytes, pod: Pod) -> frozenset[str]:
+        """QUIRK: (getTargetNodes) a node affinity that does not parse rules out no node."""
+        found = self._known.get(said)
+        if found is None:
+            required = required_affinity(pod)
+            found = self._known[said] = frozenset(
+                node.metadata.name
+                for node, known in self._named
+                if untolerated(pod, node.spec.taints, keeps_away) is None
+                and (required.matches(known) or required.fails_on(known))
+            )
+        return found
+
+
+def _said_of_nodes(pod: Pod) -> bytes:
+    """Equal for pods that the same nodes take."""
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    selector = sorted((pod.spec.node_selector or {}).items())
+    return msgspec.json.encode((pod.spec.tolerations, selector, affinity.required if affinity else None))

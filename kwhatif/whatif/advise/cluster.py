@@ -99,7 +99,7 @@ def add_nodes(like: str, count: int = 1) -> Change:
         target=like,
         count=count,
         cost=COSTS["add-nodes"] + 10 * (count - 1),
-        edits=(AddNodes(text=f"add {count} nodes like {like}", count=count, like=like),),
+        edits=(AddNodes(text=f"add {count} node{'s' * (count != 1)} like {like}", count=count, like=like),),
         amount=Amount(count, _MOST_NODES, 1, lambda more: add_nodes(like, more)),
     )
 

@@ -23,7 +23,6 @@ from kwhatif.model.caveat import (
     CustomKind,
     DanglingReference,
     DevicesNotModelled,
-    EvictedAtOnce,
     EvictionOrder,
     ExtenderBinds,
     ExtenderNotAsked,
@@ -57,7 +56,6 @@ from kwhatif.model.caveat import (
     OneOfEqualPods,
     OrderedPodPending,
     OtherVersion,
-    OwnersNotInDump,
     OwnersSilent,
     PendingAsleep,
     PluginNotModelled,
@@ -407,15 +405,9 @@ SENTENCES: dict[Caveat, str] = {
     MomentNotKnown(
         message="", moment="2026-01-31T12:00:00Z"
     ): "the input does not say when it was taken: ages count to its newest time, 2026-01-31T12:00:00Z (see --at)",
-    EvictedAtOnce(
-        message=""
-    ): "evicted pods count as gone at once: in the cluster they keep their place on the node until they have terminated, and a replacement may land elsewhere",
     EvictionOrder(
         message=""
     ): "the descheduler takes nodes and pods in random order: another order evicts other pods, here nodes come by name, and pods by namespace and name",
-    OwnersNotInDump(
-        message="", kind="ReplicaSet"
-    ): "the input has no ReplicaSets: every evicted pod that one of them owns counts as replaced",
 }
 
 

@@ -54,3 +54,18 @@ def test_a_row_becomes_lines_whose_words_are_whole():
         "    result: unchanged",
         "",
     ]
+
+
+def test_several_numbers_before_the_title_of_a_row_keep_their_names():
+    made = table("MORE FIT", "RUNNING", "WORKLOAD", "STOPPED BY", right=("MORE FIT", "RUNNING"))
+    made.add_row(text(9), text(8), text(NAME), text("9 Insufficient cpu"))
+    console = Console(file=io.StringIO(), width=40)
+    console.print(made)
+    assert [line.rstrip() for line in console.file.getvalue().splitlines()] == [
+        "",
+        NAME,
+        "    more fit: 9",
+        "    running: 8",
+        "    stopped by: 9 Insufficient cpu",
+        "",
+    ]

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from kwhatif.render.detail import Detail
-from kwhatif.render.story import headline, sign
+from kwhatif.render.story import first_line
 from kwhatif.render.timeline import timeline, tree
 from kwhatif.story import CommandRow, EventRow, PendingRow, Story, StoryBudgetRow, StoryNodeRow
 
@@ -90,11 +90,11 @@ def test_a_command_that_failed_is_the_verdict() -> None:
     failed = CommandRow(command="drain a", ok=False, seconds=0.0, why="it cannot")
     node = StoryNodeRow(node="a", before=(), after=("cordoned",))
     told = story(commands=(failed,), nodes=(node,))
-    assert headline(told) == "drain a failed: it cannot; settled after 0 s: 1 node different"
-    assert sign(told)[0] == "✘"
+    assert first_line(told)[2] == "drain a failed: it cannot; settled after 0 s: 1 node different"
+    assert first_line(told)[0] == "✘"
 
 
 def test_a_broken_budget_is_not_green() -> None:
     told = story(budgets=(StoryBudgetRow(budget="a/b", before=1, lowest=0, after=0, overrun=1),))
-    assert (headline(told), sign(told)[0]) == ("settled after 0 s: 1 budget broken", "!")
-    assert sign(story())[0] == "✔"
+    assert (first_line(told)[2], first_line(told)[0]) == ("settled after 0 s: 1 budget broken", "!")
+    assert first_line(story())[0] == "✔"

@@ -46,12 +46,14 @@ def pod(name: str, on: str, owner: str | None = "ReplicaSet", cpu: str = "100m",
     }
 
 
-def replica_set(replicas: int) -> dict[str, Any]:
+def replica_set(replicas: int, cpu: str = "100m", **spec: Any) -> dict[str, Any]:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container], **spec}}
     return {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
         "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template},
     }
 
 
@@ -66,10 +68,14 @@ def policy(*configs: dict[str, Any], **others: Any) -> dict[str, Any]:
     return {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy", "profiles": [profile], **others}
 
 
-def ask(*objects: dict[str, Any], rules: dict[str, Any] | None = None, **options: Any) -> kwhatif.DescheduleRow:
+def report_of(*objects: dict[str, Any], rules: dict[str, Any] | None = None, **options: Any) -> kwhatif.Report:
     session = kwhatif.load(kwhatif.text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*objects]})))
     text = kwhatif.text(json.dumps(policy(LIFE) if rules is None else rules))
-    row = kwhatif.deschedule(session, text, at=AT, **options).deschedule
+    return kwhatif.deschedule(session, text, at=AT, **options)
+
+
+def ask(*objects: dict[str, Any], rules: dict[str, Any] | None = None, **options: Any) -> kwhatif.DescheduleRow:
+    row = report_of(*objects, rules=rules, **options).deschedule
     assert row is not None
     return row
 
@@ -81,14 +87,16 @@ def landing(row: kwhatif.DescheduleRow) -> kwhatif.ReplacementRow:
 
 
 def test_a_pod_moves() -> None:
-    row = ask(node("a"), node("b"), replica_set(1), pod("web-1", "a", cpu="1"), pod("other-1", "a", None, cpu="1"))
+    others = replica_set(1, "1"), pod("web-1", "a", cpu="1"), pod("other-1", "a", None, cpu="1")
+    row = ask(node("a"), node("b"), *others)
     assert landing(row).landing == "Elsewhere"
     assert landing(row).node == "b"
     assert [(spared.pod, spared.stage) for spared in row.spared] == [("shop/other-1", "Filter")]
 
 
 def test_a_pod_comes_back_to_its_node() -> None:
-    row = ask(node("a", disk="ssd"), node("b"), replica_set(1), pod("web-1", "a", nodeSelector={"disk": "ssd"}))
+    selector = {"disk": "ssd"}
+    row = ask(node("a", **selector), node("b"), replica_set(1, nodeSelector=selector), pod("web-1", "a"))
     assert landing(row).landing == "SameNode"
     assert landing(row).node == "a"
     assert [each.evicted for each in row.rounds] == [1, 0], "what has just come is young"
@@ -96,7 +104,7 @@ def test_a_pod_comes_back_to_its_node() -> None:
 
 
 def test_a_pod_stays_pending() -> None:
-    row = ask(node("a"), node("b"), replica_set(1), pod("web-1", "a", nodeSelector={"disk": "ssd"}))
+    row = ask(node("a"), node("b"), replica_set(1, nodeSelector={"disk": "ssd"}), pod("web-1", "a"))
     assert landing(row).landing == "Pending"
     assert "didn't match Pod's node affinity/selector" in landing(row).message
 
@@ -104,7 +112,7 @@ def test_a_pod_stays_pending() -> None:
 @pytest.mark.parametrize(
     ("others", "why"),
     [
-        ([replica_set(1), pod("web-2", "b", priority=2_000_000_000)], "its ReplicaSet has 1 pods, and wants 1"),
+        ([replica_set(1), pod("web-2", "b", priority=2_000_000_000)], "it goes without the descheduler, too"),
         ([replica_set(5) | {"metadata": {"name": "api", "namespace": "shop"}}], "its ReplicaSet is not there any more"),
     ],
 )
@@ -121,11 +129,50 @@ def test_a_failed_pod_without_owner_is_not_replaced() -> None:
 
 def test_a_pod_of_a_stateful_set_keeps_its_name() -> None:
     stateful = replica_set(1) | {"kind": "StatefulSet"}
+    stateful["spec"]["updateStrategy"] = {"type": "OnDelete"}
     assert landing(ask(node("a"), node("b"), stateful, pod("web-0", "a", "StatefulSet"))).pod == "shop/web-0"
 
 
+def test_a_replacement_evicts_in_turn_and_its_victim_stays_pending() -> None:
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 10}
+    web = replica_set(1, "1500m", priorityClassName="high", nodeSelector={"disk": "ssd"})
+    rules = policy({"name": "PodLifeTime", "args": {**LIFE["args"], "labelSelector": {"matchLabels": {"app": "web"}}}})
+    low = pod("low-1", "b", "ReplicaSet", cpu="2")
+    low["metadata"] |= {"labels": {"app": "low"}}
+    low["metadata"]["ownerReferences"][0]["name"] = "low"
+    owner = replica_set(1, "2", nodeSelector={"disk": "ssd"})
+    owner["metadata"]["name"] = "low"
+    owner["spec"]["selector"]["matchLabels"] = owner["spec"]["template"]["metadata"]["labels"] = {"app": "low"}
+    row = ask(node("a"), node("b", disk="ssd"), web, pod("web-1", "a", cpu="1"), owner, low, high, rules=rules)
+    assert (landing(row).landing, landing(row).node, landing(row).victims) == ("Preempts", "b", ("shop/low-1",))
+    assert [key.rpartition("-")[0] for key in row.displaced] == ["shop/low"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [("ReplicaSet", "its ReplicaSet is not in the input"), ("Rollout", "what makes pods of a Rollout is not modelled")],
+)
+def test_owners_that_are_not_known_make_no_pods(kind: str, why: str) -> None:
+    report = report_of(node("a"), node("b"), pod("web-1", "a", kind))
+    assert report.deschedule is not None
+    assert (landing(report.deschedule).landing, landing(report.deschedule).message) == ("None", why)
+    assert "owners-silent" in {caveat.code for caveat in report.caveat_details}
+
+
+def test_what_the_api_server_refuses_is_not_replaced() -> None:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few", "namespace": "shop"},
+        "spec": {"hard": {"requests.cpu": "50m"}},
+    }
+    row = ask(node("a"), node("b"), replica_set(1), pod("web-1", "a"), quota)
+    assert landing(row).landing == "None"
+    assert "exceeded quota: few" in landing(row).message
+
+
 def test_a_duplicate_that_comes_back_is_endless() -> None:
-    objects = [node("a", disk="ssd"), node("b"), replica_set(2)]
+    objects = [node("a"), node("b"), replica_set(2)]
     objects += [pod(name, "a", tolerations=[]) for name in ("web-1", "web-2")]
     full = [pod(f"full-{index}", "b", None, cpu="1", priority=2_000_000_000) for index in range(2)]
     rules = {"name": "RemoveDuplicates", "args": {}}

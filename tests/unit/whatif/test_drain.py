@@ -15,7 +15,7 @@ from kwhatif.model.volume import LocalVolume
 from kwhatif.model.workload import DaemonSet, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.story import BlockedRow, Story
-from kwhatif.whatif.drain import drain
+from kwhatif.whatif.drain import drain, merged
 from kwhatif.whatif.session import Session
 from tests.builders import PodBuilder, cluster, node, pod, selector
 
@@ -142,7 +142,7 @@ BLOCKED: dict[str, tuple[list[Any], dict[str, Any], list[tuple[str, str, str]]]]
     "no room for its successor": (
         [node("n1"), FULL, *web("n1", "n1", "n2"), budget(min_available=2)],
         {},
-        [("shop/web-1", "no-room", "add 1 nodes like n1")],
+        [("shop/web-1", "no-room", "add 1 node like n1")],
     ),
     "room on a cordoned node": (
         [node("n1"), FULL, node("n3").cordoned(), *web("n1", "n1", "n2"), budget(min_available=2)],
@@ -227,3 +227,11 @@ def test_evictions_in_turn_are_counted() -> None:
     story = drained(node("n1"), node("n2"), *web("n1"), *low)
     assert story.verdict is not None
     assert story.verdict.preempted == 1
+
+
+def test_the_same_error_of_many_nodes_is_said_once():
+    daemons = [f"cannot delete DaemonSet-managed Pods: ns/a{number}, ns/b{number}" for number in range(3)]
+    assert list(merged([*daemons, "it failed"])) == [
+        "cannot delete DaemonSet-managed Pods: ns/a0, ns/b0, ns/a1 and 3 more",
+        "it failed",
+    ]
