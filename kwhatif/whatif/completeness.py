@@ -65,6 +65,12 @@ def lacking_for(cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Cav
     yield from _absent(cluster, matters)
 
 
+def lacking_for_story(cluster: Cluster, *, evicts: bool) -> Iterator[Caveat]:
+    """What is missing that a simulation from this cluster depends on; budgets matter where it evicts somebody."""
+    if not cluster.is_whole and cluster.all(Node):
+        yield from _absent(cluster, {NoPods: Pod, NoBudgets: PodDisruptionBudget} if evicts else {NoPods: Pod})
+
+
 _JUDGED = ("Placed", "Preempts", "Unschedulable")
 _Absent = type[NoPods] | type[NoBudgets] | type[NoPriorityClasses] | type[NoNamespaces] | type[NoServices]
 #: What is said about a dump without any object of a kind.

@@ -11,6 +11,7 @@ from kwhatif.model.caveat import Caveat, OwnersSilent, TolerationUnknown, TooMan
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.simulation.engine import Engine
+from kwhatif.whatif.completeness import lacking_for_story
 from kwhatif.whatif.story_gaps import gaps_of
 from kwhatif.workloads.many import wanted
 
@@ -19,7 +20,7 @@ _REPLACED = ("Preempted", "Evicted", "TaintEviction", "PodGC", "Deleted")
 
 
 def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
-    """What `caveats_of_end` says, and what is not modelled.
+    """What `caveats_of_end` says, what is not modelled, and what the input lacks.
 
     Args:
         engine: a simulation that has come to its end.
@@ -27,6 +28,8 @@ def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     """
     yield from caveats_of_end(engine)
     yield from gaps_of(engine, before)
+    evicts = any(gone.how in ("Preempted", "Evicted") for gone in engine.world.history.gone.values())
+    yield from lacking_for_story(before, evicts=evicts)
 
 
 def caveats_of_end(engine: Engine) -> Iterator[Caveat]:

@@ -290,25 +290,29 @@ class TestNotServed:
 
 class TestVersion:
     @pytest.mark.parametrize(
-        ("version", "told"),
+        ("version", "rules", "told"),
         [
-            ({"major": "1", "minor": "36+"}, ()),
-            (
-                {"major": "1", "minor": "34"},
-                (
-                    "the cluster's API server is version 1.34: judged by the rules of 1.36, from which its scheduler"
-                    " may differ",
-                ),
-            ),
-            ({"major": "1", "minor": "37+"}, None),
+            ({"major": "1", "minor": "36+"}, "1.36", ()),
+            ({"major": "1", "minor": "34"}, "1.34", ()),
+            ({"major": "1", "minor": "30"}, "1.33", ("1.30",)),
+            ({"major": "1", "minor": "99"}, "1.37", ("1.99",)),
         ],
     )
-    def test_another_one_is_a_caveat(
-        self, api: FakeAPI, kubeconfig: WriteKubeconfig, version: dict[str, str], told: tuple[str, ...] | None
+    def test_the_rules_are_those_of_the_clusters_version_or_the_nearest(
+        self,
+        api: FakeAPI,
+        kubeconfig: WriteKubeconfig,
+        monkeypatch: pytest.MonkeyPatch,
+        version: dict[str, str],
+        rules: str,
+        told: tuple[str, ...],
     ) -> None:
+        monkeypatch.delenv("KWHATIF_KUBERNETES_VERSION")
         api.always["/version"] = answer(200, version)
-        found = caveats(kubeconfig)
-        assert found == told if told is not None else "version 1.37" in found[0]
+        report = kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()), CHECKOUT)
+        assert report.scheduler.version == rules
+        assert len(report.caveats) == len(told)
+        assert all(words in caveat for words, caveat in zip(told, report.caveats, strict=True))
 
     def test_one_that_may_not_be_known(self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes) -> None:
         api.always["/version"] = FORBIDDEN

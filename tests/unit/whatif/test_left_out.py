@@ -23,6 +23,7 @@ from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
 from kwhatif.model.workload import Service
 from kwhatif.report import Report, SourceRow
 from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.completeness import lacking_for_story
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 from tests.builders import budget, cluster, namespace, node, pod, selector
@@ -118,3 +119,20 @@ def test_what_was_read_more_than_an_hour_ago_is_old(age: int | None, is_old: boo
     report = report_of(session, pod("new").build())
     assert report.snapshot.taken_at == moment
     assert report.caveat_details == ((StaleSnapshot(taken_at=moment, age=age or 0),) if is_old else ())
+
+
+@pytest.mark.parametrize(
+    ("made", "evicts", "lacking"),
+    [
+        (dump(node("n1")), False, [NoPods]),
+        (dump(node("n1")), True, [NoPods, NoBudgets]),
+        (dump(node("n1"), pod("p").on("n1")), False, []),
+        (dump(node("n1"), pod("p").on("n1")), True, [NoBudgets]),
+        (dump(node("n1"), pod("p").on("n1"), budget("b", 1, selector(app="x"))), True, []),
+        (cluster(node("n1")), True, []),
+    ],
+)
+def test_a_simulation_lacks_pods_and_where_it_evicts_budgets(
+    made: Cluster, evicts: bool, lacking: list[type[Caveat]]
+) -> None:
+    assert [type(caveat) for caveat in lacking_for_story(made, evicts=evicts)] == lacking
