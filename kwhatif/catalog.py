@@ -56,6 +56,8 @@ class Entry(msgspec.Struct, frozen=True):
     gate: str = ""
     #: Whether the factory takes the feature gates that are on, as `gates`.
     gated: bool = False
+    #: The checks of its arguments, where they are not those of its name (`configuration/plugin_args.py`).
+    checks: str = ""
 
     def make(self, gates: Gates, *args: object) -> Plugin | None:
         """The plugin with these arguments, decoded; None: it decides nothing."""

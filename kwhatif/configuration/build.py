@@ -209,7 +209,7 @@ class _Builder:
         yield from found
         # QUIRK: (validation.go) the arguments of this one are only looked at by the plugin itself.
         if not found and (entry.name != _FIT or entry in self._used):
-            yield from argument_issues(entry.name, path, args, self._gates)
+            yield from argument_issues(entry.checks or entry.name, path, args, self._gates)
 
     def _arguments(self, entry: Entry) -> dict[str, Any]:
         """The plugin's arguments. What stands in another's place, and takes the same type of them, takes that one's."""

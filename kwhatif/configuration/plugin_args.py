@@ -28,13 +28,14 @@ from kwhatif.model.pod import NodeSelectorTerm, PreferredSchedulingTerm
 Args = Mapping[str, Any]
 
 _SECOND = 10**9
+_NO_RATIO = "must be specified when type is RequestedToCapacityRatio"
 _FILTER_GATES = frozenset({"DRASchedulerFilterTimeout"})
 _BINDING_NAMES = "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus"
 
 
-def argument_issues(plugin: str, path: str, args: Args, gates: Gates = BASE_GATES) -> Iterator[Issue]:
-    """What is wrong with the arguments of a built-in plugin."""
-    gated, check = _GATED_CHECKS.get(plugin), _CHECKS.get(plugin)
+def argument_issues(checks: str, path: str, args: Args, gates: Gates = BASE_GATES) -> Iterator[Issue]:
+    """What is wrong with the arguments of a built-in plugin; `checks` is its name, or that of an older variant."""
+    gated, check = _GATED_CHECKS.get(checks), _CHECKS.get(checks)
     if gated is not None:
         yield from gated(path, args, gates)
     elif check is not None:
@@ -111,6 +112,29 @@ def _shape(path: str, shape: Sequence[Args]) -> Iterator[Issue]:
 
 
 def _node_resources_fit(path: str, args: Args) -> Iterator[Issue]:
+    yield from _ignored(path, args)
+    if "scoringStrategy" in args:
+        strategy, here = args["scoringStrategy"], f"{path}.scoringStrategy"
+        yield from _scoring_strategy(here, strategy)
+        yield from _ratio(f"{here}.requestedToCapacityRatio", strategy)
+
+
+def _node_resources_fit_until_135(path: str, args: Args) -> Iterator[Issue]:
+    """Whatever the strategy, its shape is looked at, and may stand there."""
+    yield from _ignored(path, args)
+    if "scoringStrategy" in args:
+        strategy, here = args["scoringStrategy"], f"{path}.scoringStrategy"
+        yield from _scoring_strategy(here, strategy)
+        ratio = strategy.get("requestedToCapacityRatio")
+        if ratio is not None:
+            # QUIRK: (validation_pluginargs.go) the path leaves `requestedToCapacityRatio` out.
+            yield from _shape(f"{here}.shape", ratio.get("shape", []))
+        elif strategy.get("type") == "RequestedToCapacityRatio":
+            # Nothing checks this upstream: the scheduler crashes when it makes the plugin (`fit.go`).
+            yield required(f"{here}.requestedToCapacityRatio", _NO_RATIO)
+
+
+def _ignored(path: str, args: Args) -> Iterator[Issue]:
     for index, resource in enumerate(args.get("ignoredResources", [])):
         yield from label_name(f"{path}.ignoredResources[{index}]", resource)
     for index, group in enumerate(args.get("ignoredResourceGroups", [])):
@@ -118,8 +142,6 @@ def _node_resources_fit(path: str, args: Args) -> Iterator[Issue]:
         if "/" in group:
             yield invalid(here, group, "resource group name can't contain '/'")
         yield from label_name(here, group)
-    if "scoringStrategy" in args:
-        yield from _scoring_strategy(f"{path}.scoringStrategy", args["scoringStrategy"])
 
 
 def _scoring_strategy(path: str, strategy: Args) -> Iterator[Issue]:
@@ -133,13 +155,15 @@ def _scoring_strategy(path: str, strategy: Args) -> Iterator[Issue]:
         if not 0 <= weight <= 100:
             detail = f"resource weight of {resource.get('name', '')} not in valid range (0, 100]"
             yield invalid(f"{path}.resources[{index}].weight", weight, detail)
+
+
+def _ratio(path: str, strategy: Args) -> Iterator[Issue]:
     ratio = strategy.get("requestedToCapacityRatio")
-    path = f"{path}.requestedToCapacityRatio"
-    if kind != "RequestedToCapacityRatio":
+    if strategy.get("type", "") != "RequestedToCapacityRatio":
         if ratio is not None:
             yield forbidden(path, "must be nil when type is not RequestedToCapacityRatio")
     elif ratio is None:
-        yield required(path, "must be specified when type is RequestedToCapacityRatio")
+        yield required(path, _NO_RATIO)
     else:
         yield from _shape(f"{path}.shape", ratio.get("shape", []))
 
@@ -218,6 +242,7 @@ _CHECKS: Mapping[str, Callable[[str, Args], Iterator[Issue]]] = {
     "NodeAffinity": _node_affinity,
     "NodeResourcesBalancedAllocation": _balanced_allocation,
     "NodeResourcesFit": _node_resources_fit,
+    "NodeResourcesFitUntil135": _node_resources_fit_until_135,
     "PodTopologySpread": _pod_topology_spread,
 }
 #: Those that ask about feature gates.

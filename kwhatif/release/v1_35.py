@@ -43,6 +43,7 @@ RELEASE = _NEXT.neighbour(
     35,
     replaced=[
         replace(_NEXT.entry("NodeResourcesBalancedAllocation"), factory=BalanceItself),
+        replace(_NEXT.entry("NodeResourcesFit"), checks="NodeResourcesFitUntil135"),
         replace(_NEXT.entry("ImageLocality"), factory=ImageLocalityOfContainers),
         replace(_NEXT.entry("InterPodAffinity"), factory=InterPodAffinityUntil135),
         replace(_NEXT.entry("PodTopologySpread"), factory=PodTopologySpreadUntil135),

@@ -332,18 +332,57 @@ _OFF = "Forbidden: DRADeviceBindingConditions or DRAResourceClaimDeviceStatus fe
 def test_what_a_release_refuses_of_the_arguments_of_dynamic_resources(
     minor: int, args: dict[str, Any], gates: dict[str, bool], expected: list[tuple[str, str]]
 ) -> None:
-    release = find_release(minor).with_gates(gates)
-    data = {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "profiles": [{"pluginConfig": [{"name": "DynamicResources", "args": args}]}],
-    }
-    found = []
+    assert _refused(find_release(minor).with_gates(gates), "DynamicResources", args) == expected
+
+
+@pytest.mark.parametrize(
+    ("minor", "strategy", "expected"),
+    [
+        (35, {"type": "LeastAllocated", "requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 5}]}}, []),
+        (
+            35,
+            {"type": "LeastAllocated", "requestedToCapacityRatio": {"shape": []}},
+            [("scoringStrategy.shape", "Required value: at least one point must be specified")],
+        ),
+        (
+            33,
+            {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio": {"shape": []}},
+            [("scoringStrategy.shape", "Required value: at least one point must be specified")],
+        ),
+        (
+            35,
+            {"type": "RequestedToCapacityRatio"},
+            [
+                (
+                    "scoringStrategy.requestedToCapacityRatio",
+                    "Required value: must be specified when type is RequestedToCapacityRatio",
+                )
+            ],
+        ),
+        (
+            36,
+            {"type": "LeastAllocated", "requestedToCapacityRatio": {"shape": []}},
+            [
+                (
+                    "scoringStrategy.requestedToCapacityRatio",
+                    "Forbidden: must be nil when type is not RequestedToCapacityRatio",
+                )
+            ],
+        ),
+    ],
+)
+def test_until_1_35_a_shape_may_stand_beside_any_strategy(
+    minor: int, strategy: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    assert _refused(find_release(minor), "NodeResourcesFit", {"scoringStrategy": strategy}) == expected
+
+
+def _refused(release: Release, plugin: str, args: dict[str, Any]) -> list[tuple[str, str]]:
+    profile = {"pluginConfig": [{"name": plugin, "args": args}]}
+    data = {"apiVersion": API_VERSION, "kind": KIND, "profiles": [profile]}
     try:
         build_profiles(data, "config.yaml", release.entries, gates=release.gates)
     except InputError as refused:
-        found = [
-            (problem.field.removeprefix("profiles[0].pluginConfig[0].args."), problem.message)
-            for problem in refused.problems
-        ]
-    assert found == expected
+        prefix = "profiles[0].pluginConfig[0].args."
+        return [(problem.field.removeprefix(prefix), problem.message) for problem in refused.problems]
+    return []
