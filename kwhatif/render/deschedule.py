@@ -27,9 +27,9 @@ _STYLES: Mapping[Landing, str] = {
 _SIGNS = {"good": ("✔", GOOD), "doubtful": ("!", WARN), "bad": ("✘", BAD)}
 
 
-def deschedule(row: DescheduleRow, detail: Detail) -> Iterator[RenderableType]:
-    """The verdict, then a table for each strategy."""
-    quality, said = headline(row)
+def deschedule(row: DescheduleRow, detail: Detail, doubt: str) -> Iterator[RenderableType]:
+    """The verdict, with what it depends on, then a table for each strategy."""
+    quality, said = headline(row, doubt)
     sign, style = _SIGNS[quality]
     yield Text.assemble((sign, style), " ", text(said, style))
     if detail.quiet or row.skipped:

@@ -19,7 +19,7 @@ from kwhatif.descheduler.attempt import (
     UntoleratedTaint,
     Why,
 )
-from kwhatif.render.amounts import duration, plural, some
+from kwhatif.render.amounts import but, duration, plural, some
 from kwhatif.report import DescheduleRow, ReplacementRow
 
 Quality = Literal["good", "doubtful", "bad"]
@@ -35,8 +35,13 @@ REFUSALS: Mapping[RefusedBy, str] = {
 }
 
 
-def headline(row: DescheduleRow) -> tuple[Quality, str]:
-    """Whether the policy helps, in one line."""
+def headline(row: DescheduleRow, doubt: str) -> tuple[Quality, str]:
+    """Whether the policy helps, in one line, and what that depends on."""
+    quality, said = _verdict(row)
+    return ("doubtful" if quality == "good" and doubt else quality), but(said, doubt)
+
+
+def _verdict(row: DescheduleRow) -> tuple[Quality, str]:
     if row.skipped:
         return "doubtful", f"the descheduler does nothing: {row.skipped}"
     if not row.evicted:

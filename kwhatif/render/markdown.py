@@ -20,7 +20,7 @@ from kwhatif.render.markdown_story import story_parts
 from kwhatif.render.markdown_text import SIGNS, ZERO_WIDTH_SPACE, cell, code, limited, prose, rows_of
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
-from kwhatif.render.qualifiers import qualifier, story_qualifier
+from kwhatif.render.qualifiers import descheduling_qualifier, qualifier, story_qualifier
 from kwhatif.render.rejections import RejectedGroup, may_evict, rejected_groups
 from kwhatif.render.safe import safe
 from kwhatif.render.scenario_files import scenarios_parts
@@ -45,7 +45,7 @@ def to_markdown(report: Report) -> str:
     elif report.queue is not None:
         parts = queue_parts(report.queue)
     elif report.deschedule is not None:
-        parts = deschedule_parts(report.deschedule)
+        parts = deschedule_parts(report.deschedule, descheduling_qualifier(report))
     elif report.upgrade is not None:
         parts = upgrade_parts(report.upgrade)
     elif report.advise is not None and report.command == "advise":

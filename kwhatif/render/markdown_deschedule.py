@@ -19,9 +19,9 @@ from kwhatif.report import DescheduleRow
 _SIGNS: dict[Quality, str] = {"good": "✅", "doubtful": "⚠️", "bad": "❌"}
 
 
-def deschedule_parts(row: DescheduleRow) -> Iterator[str]:
-    """The verdict, the attempts, and the rules that spare pods."""
-    quality, said = headline(row)
+def deschedule_parts(row: DescheduleRow, doubt: str) -> Iterator[str]:
+    """The verdict with what it depends on, the attempts, and the rules that spare pods."""
+    quality, said = headline(row, doubt)
     yield f"### {_SIGNS[quality]} {prose(said)}"
     later = rounds_sentence(row)
     yield from ("", prose(later[:1].upper() + later[1:])) if later else ()

@@ -91,6 +91,12 @@ def story_qualifier(report: Report) -> str:
     return qualifier(report, lambda caveat: has_evictions or not isinstance(caveat, NoBudgets))
 
 
+def descheduling_qualifier(report: Report) -> str:
+    """What the verdict about a descheduler's cycle depends on; budgets matter only where it evicts somebody."""
+    evicts = report.deschedule is not None and bool(report.deschedule.evicted)
+    return qualifier(report, lambda caveat: evicts or not isinstance(caveat, NoBudgets))
+
+
 def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
     """Whether a caveat concerns the pod, and the sentence about it does not say so already."""
 

@@ -23,7 +23,7 @@ from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.nodes import feasible_table, rejected_table
 from kwhatif.render.outcomes import SIGNS, Part, parts_of, severity, verb
 from kwhatif.render.preemption import candidates_table, story
-from kwhatif.render.qualifiers import qualifier, shared, story_qualifier
+from kwhatif.render.qualifiers import descheduling_qualifier, qualifier, shared, story_qualifier
 from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
 from kwhatif.render.release import release_line
@@ -62,7 +62,7 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
     if report.queue is not None:
         return queue(report, report.queue, detail)
     if report.deschedule is not None:
-        return deschedule(report.deschedule, detail)
+        return deschedule(report.deschedule, detail, descheduling_qualifier(report))
     if report.upgrade is not None:
         return upgrade(report.upgrade, detail)
     if report.advise is not None and report.command == "advise":

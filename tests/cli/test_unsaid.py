@@ -145,7 +145,14 @@ class TestAge:
         assert (stale["age"], stale["missing"], stale["message"] in made["caveats"]) == (7200, False, True)
 
     @pytest.mark.parametrize(
-        "question", ["simulate small.yaml", "drain n1 --force", "outage n1 --fail-on none", "drain --each n1 --force"]
+        "question",
+        [
+            "simulate small.yaml",
+            "drain n1 --force",
+            "outage n1 --fail-on none",
+            "drain --each n1 --force",
+            "deschedule --strategy PodLifeTime --fail-on none",
+        ],
     )
     def test_where_much_happens(self, question: str, monkeypatch: pytest.MonkeyPatch) -> None:
         write(small=SMALL.replace("100m", "0"))
