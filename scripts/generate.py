@@ -22,6 +22,8 @@ from kwhatif.whatif.compare import comparison_schema_text
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n.*?<!-- end -->", re.DOTALL)
 FILE = re.compile(r"<!-- file: (?P<path>.+?) -->\n.*?<!-- end -->", re.DOTALL)
+#: What would change the output.
+SET_BY_USER = {"FORCE_COLOR", "KWHATIF_KUBERNETES_VERSION"}
 #: The moment at which the demo's dump was taken, so that ages stay what they were; 100 columns fit a web page.
 ENVIRONMENT = {"SOURCE_DATE_EPOCH": "1795245600", "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 
@@ -42,7 +44,7 @@ def output_of(command: str) -> str:
     argv = shlex.split(command)
     assert argv[0] == "kwhatif", command
     program = [sys.executable, "-c", "from kwhatif.cli import main; main()"]
-    environment = {key: value for key, value in os.environ.items() if key != "FORCE_COLOR"} | ENVIRONMENT
+    environment = {key: value for key, value in os.environ.items() if key not in SET_BY_USER} | ENVIRONMENT
     done = subprocess.run(program + argv[1:], capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
     if done.returncode in (ExitCode.USAGE, ExitCode.BUG):
         sys.exit(f"{command} failed: {done.stderr}")
