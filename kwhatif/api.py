@@ -227,7 +227,7 @@ def _session(
 ) -> Session:
     nodes = collected.cluster.all(Node).values()
     asked = ask_release(source.release, collected.server_version, nodes, live=collected.live)
-    collected.cluster.minor, collected.cluster.gates = asked.release.minor, asked.release.gates
+    asked.release.follow(collected.cluster)
     scheduler = source.scheduler(asked.release)
     profiles = scheduler.profiles if scheduler else source.profiles(asked.release)
     loaded = _admitted(collected, progress, strict=strict)

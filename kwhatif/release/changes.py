@@ -30,6 +30,7 @@ _RULES = (
     Change(
         37, "DefaultPreemption", "order of victims that have not started", "defaultpreemption/default_preemption.go"
     ),
+    Change(37, "NodeResourcesFit", "pods that are resized count another way", "noderesources/fit.go"),
     Change(
         36,
         "NodeResourcesBalancedAllocation",
