@@ -63,13 +63,20 @@ def headline(comparison: Comparison) -> str:
         comparison.after.story is not None and not comparison.after.is_judged
     ) or comparison.after.deschedule is not None:
         differ = len(comparison.difference.ends)
-        return (
-            f"With these edits, {plural(differ, 'thing ends', 'things end') if differ else 'nothing ends'} differently"
-        )
+        ends = f"{plural(differ, 'thing ends', 'things end') if differ else 'nothing ends'} differently"
+        return f"With these edits, {'; '.join(filter(None, [_evictions(comparison), ends]))}"
     if not said:
         same = "the answer is the same" if total == 1 else f"the answers for all {total:,} pods are the same"
         return f"With these edits, {verdict or same}"
     return f"With these edits, of {plural(total, 'pod')} {'; '.join([', '.join(said), *filter(None, [verdict])])}"
+
+
+def _evictions(comparison: Comparison) -> str:
+    """How many pods a descheduler evicts; "" where that is the same, or none is asked about."""
+    was, now = (row and len(row.evicted) for row in (comparison.before.deschedule, comparison.after.deschedule))
+    if was == now:
+        return ""
+    return f"{plural(now or 0, 'pod')} {'is' if now == 1 else 'are'} evicted, {was:,} without them"
 
 
 def _flips(comparison: Comparison, kind: Difference) -> str:
