@@ -480,8 +480,7 @@ def deschedule(
         ValueError: both policy and strategy are given, or neither; the strategy or the time is none.
     """
     _check(session, (policy or strategy,), "deschedule")
-    from kwhatif.descheduler.build import STRATEGIES, strategy_policy
-    from kwhatif.model.nearest import nearest
+    from kwhatif.descheduler.build import strategy_policy
     from kwhatif.sources.descheduler_policy import DeschedulerPolicyFile, read_descheduler_policy
     from kwhatif.whatif.deschedule import DescheduleQuestion, ask_deschedule, moment_of
 
@@ -489,12 +488,8 @@ def deschedule(
         raise ValueError("either a policy or a strategy is needed")
     if policy is not None:
         file = read_descheduler_policy(named_input(policy, "policy"), session.cluster, stdin=sys.stdin.buffer)
-    elif strategy is not None and strategy in STRATEGIES:
-        file = DeschedulerPolicyFile(f"strategy {strategy}", strategy_policy(strategy), [])
     else:
-        near = nearest(str(strategy), STRATEGIES)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"there is no strategy {strategy!r}, only {', '.join(STRATEGIES)}{hint}")
+        file = DeschedulerPolicyFile(f"strategy {strategy}", strategy_policy(str(strategy)), [])
     moment, caveats = moment_of(session, at, (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ"))
     question = DescheduleQuestion(
         policy=file.policy, name=file.name, at=moment, rounds=rounds, caveats=(*file.caveats, *caveats)

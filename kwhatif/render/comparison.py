@@ -45,7 +45,6 @@ def comparison_tables(comparison: Comparison, *, quiet: bool = False) -> Iterato
         yield made
     if ends:
         made = table("WHAT", "WITHOUT", "WITH")
-        made.columns[0].min_width = min(max(len(end.subject) for end in ends[:MOST_ROWS]), 24) + 2
         for end in ends[:MOST_ROWS]:
             made.add_row(text(end.subject, STRONG), text(end.before or "-"), text(end.after or "-"))
         yield made
@@ -68,9 +67,8 @@ def headline(comparison: Comparison) -> str:
         return _capacity_headline(comparison, after.capacity)
     if (after.story is not None and not after.is_judged) or after.deschedule is not None:
         differ = len(comparison.difference.ends)
-        return (
-            f"With these edits, {plural(differ, 'thing ends', 'things end') if differ else 'nothing ends'} differently"
-        )
+        ends = f"{plural(differ, 'thing ends', 'things end') if differ else 'nothing ends'} differently"
+        return f"With these edits, {'; '.join(filter(None, [_evictions(comparison), ends]))}"
     if not said:
         same = "the answer is the same" if total == 1 else f"the answers for all {total:,} pods are the same"
         return f"With these edits, {verdict or same}"
@@ -99,6 +97,14 @@ def _capacity_number(row: CapacityRow) -> str:
     if added is not None:
         return f"{added.limit if added.nodes is None else added.nodes:,}"
     return fit_number(row.best) if row.best else ""
+
+
+def _evictions(comparison: Comparison) -> str:
+    """How many pods a descheduler evicts; "" where that is the same, or none is asked about."""
+    was, now = (row and len(row.evicted) for row in (comparison.before.deschedule, comparison.after.deschedule))
+    if was == now:
+        return ""
+    return f"{plural(now or 0, 'pod')} {'is' if now == 1 else 'are'} evicted, {was:,} without them"
 
 
 def _flips(comparison: Comparison, kind: Difference) -> str:

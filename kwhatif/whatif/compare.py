@@ -10,7 +10,16 @@ import msgspec
 
 from kwhatif.capacity_rows import CapacityRow, FitRow
 from kwhatif.model.meta import FrozenMeta
-from kwhatif.report import API_VERSION, Decision, FindingRow, Outcome, Report
+from kwhatif.report import (
+    API_VERSION,
+    Course,
+    Decision,
+    DescheduleRow,
+    FindingRow,
+    Outcome,
+    ReplacementRow,
+    Report,
+)
 
 T = TypeVar("T")
 Difference = Literal["flipped", "victims", "moved", "new", "gone"]
@@ -142,10 +151,36 @@ def _ends(report: Report) -> Iterator[tuple[str, str]]:
             yield f"PodDisruptionBudget {budget.budget}", f"{budget.lowest} allowed at the least"
         for command in story.commands:
             yield command.command, {True: "done", False: "failed", None: "not done"}[command.ok]
-    for evicted in report.deschedule.evicted if report.deschedule else ():
-        yield f"Pod {evicted.pod}", "evicted"
+    if report.deschedule is not None:
+        yield from _ends_of_cycles(report.deschedule)
     if report.capacity is not None:
         yield from _counts(report.capacity)
+
+
+_LATER: Mapping[Course, str] = {"Settles": "settle", "Endless": "never settle", "Open": "are not known to settle"}
+
+
+def _ends_of_cycles(row: DescheduleRow) -> Iterator[tuple[str, str]]:
+    """What becomes of each pod that a descheduler wants to evict, and whether that ends."""
+    yield "later runs", _LATER[row.course]
+    for evicted in row.evicted:
+        landed = evicted.replacement
+        yield f"Pod {evicted.pod}", "evicted" if landed is None else f"evicted, {_landed(landed)}"
+    for refused in row.refused:
+        yield f"Pod {refused.pod}", f"stays ({refused.by})"
+
+
+def _landed(row: ReplacementRow) -> str:
+    match row.landing:
+        case "Elsewhere":
+            return f"lands on {row.node}"
+        case "SameNode":
+            return f"lands on {row.node} again"
+        case "Preempts":
+            return f"fits on {row.node} by evicting others"
+        case "Pending":
+            return "stays pending"
+    return "is not replaced"
 
 
 def _counts(row: CapacityRow) -> Iterator[tuple[str, str]]:
