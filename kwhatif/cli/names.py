@@ -33,7 +33,7 @@ def complete_node(ctx: typer.Context, incomplete: str) -> list[str]:
 def complete_object(ctx: typer.Context, incomplete: str) -> list[str]:
     """Objects of the cluster that pods are made of, as `deploy/shop/web`; the shell itself completes files."""
     from kwhatif.model.kinds import BY_WORD
-    from kwhatif.sources.kinds import POD_KINDS
+    from kwhatif.sources.decoding.kinds import POD_KINDS
 
     word, slash, _ = incomplete.partition("/")
     given = ctx.params.get("manifests") or ()
