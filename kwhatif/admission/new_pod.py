@@ -16,11 +16,11 @@ from kwhatif.admission.changes import changes_between
 from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied, forbidden
-from kwhatif.admission.dropped import without_disabled
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
 from kwhatif.admission.namespaces import check_namespace
 from kwhatif.admission.outcome import Admitted, Step, run_steps
+from kwhatif.admission.pod_level import complete_pod_level, without_disabled, without_pod_level
 from kwhatif.admission.priority import PriorityClasses, admit_priority, resolve_priority
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.runtime_class import apply_runtime_class, check_overhead
@@ -72,14 +72,18 @@ def stored_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
     priority would not be known.
     """
     classes = cluster.derived(_priority_classes, PriorityClass)
-    pod = _default(pod, cluster)
+    pod = _complete(_default(pod, cluster), cluster)
     if classes.lacks(pod):
         return forbidden(pod, f"no PriorityClass with name {pod.spec.priority_class_name} was found")
     return resolve_priority(merge_label_keys(pod), classes)
 
 
 def _default(pod: Pod, cluster: Cluster) -> Pod:
-    return default_object(without_disabled(pod, cluster.gates))
+    return without_pod_level(without_disabled(pod, cluster.gates), cluster.gates, default_object)
+
+
+def _complete(pod: Pod, cluster: Cluster) -> Pod:
+    return complete_pod_level(pod, cluster.gates)
 
 
 def _in_namespace(pod: Pod, cluster: Cluster) -> Pod | Denied:
@@ -106,6 +110,7 @@ _STEPS: tuple[Step[Pod], ...] = (
     Step("Priority", _prioritize),
     Step("DefaultTolerationSeconds", _tolerate),
     Step("RuntimeClass", apply_runtime_class),
+    Step("PodLevelResources", _complete),
 )
 
 

@@ -77,7 +77,7 @@ class State:
         for pod in self.cluster.all(Pod).values():
             if is_terminal(pod):
                 continue
-            info = PodInfo(pod)
+            info = PodInfo(pod, self.cluster.resizes)
             pods[info.key] = info
             node_name = pod.spec.node_name
             if not node_name:
@@ -269,7 +269,7 @@ class State:
 
     def _upsert_pod(self, pod: Pod, touched: Touched) -> None:
         self._own_built()
-        info = PodInfo(pod)
+        info = PodInfo(pod, self.cluster.resizes)
         key, node_name = info.key, pod.spec.node_name
         before = self._pods.get(key)
         stays = before is not None and before.pod.spec.node_name == node_name and not is_terminal(pod)

@@ -80,7 +80,10 @@ class _Upgrade:
     def __init__(self, before: Session, after: Session) -> None:
         self._sessions = (before, after)
         self._versions = (before.scheduler.version, after.scheduler.version)
-        self._rules = tuple(map(_rule_row, changes(*map(_minor, self._versions))))
+        differ = tuple(changes(*map(_minor, self._versions)))
+        if not _count_otherwise(before, after):
+            differ = tuple(change for change in differ if not change.of_resizes)
+        self._rules = tuple(map(_rule_row, differ))
         self._caveats: dict[Caveat, None] = {}
         self._decisions: list[Decision] = []
         self._most = most_pods(after.cluster)
@@ -263,6 +266,12 @@ _GATE_PLUGINS = {
 def _is_of(rule: UpgradeRuleRow, plugins: Sequence[str]) -> bool:
     of = (rule.plugin,) if rule.plugin else _GATE_PLUGINS.get(rule.gate, ("DynamicResources",))
     return not set(of).isdisjoint(plugins)
+
+
+def _count_otherwise(before: Session, after: Session) -> bool:
+    """Whether any pod requests something else under the one release than under the other."""
+    pods = after.snapshot.pods
+    return any(info.resources != pods[key].resources for key, info in before.snapshot.pods.items() if key in pods)
 
 
 def _minor(version: str) -> int:

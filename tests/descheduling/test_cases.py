@@ -13,7 +13,7 @@ import pytest
 
 from kwhatif.descheduler.attempt import Attempt, Cycle
 from kwhatif.descheduler.validate import aggregate
-from kwhatif.sources.dump import collect_dump
+from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.saving.save import saved_objects
 from tests.descheduling.play import play
 

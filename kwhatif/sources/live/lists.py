@@ -11,10 +11,10 @@ import msgspec
 
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.kinds import Resource
+from kwhatif.sources.decoding.resources import ESSENTIAL
+from kwhatif.sources.decoding.templates import WITH_TEMPLATE, keep_templates
 from kwhatif.sources.live.failures import refusal, unreadable
 from kwhatif.sources.live.request import Client, Refused
-from kwhatif.sources.resources import ESSENTIAL
-from kwhatif.sources.templates import WITH_TEMPLATE, keep_templates
 
 Entry = TypeVar("Entry")
 
