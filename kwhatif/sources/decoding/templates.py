@@ -13,19 +13,14 @@ from msgspec.structs import force_setattr
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import TemplateText
 from kwhatif.model.workload import (
+    WORKLOADS,
     CronJob,
-    DaemonSet,
-    Deployment,
     Job,
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
 )
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.text.documents import Buffer
 from kwhatif.workloads.applied_template import template_of
 
-WITH_TEMPLATE = (CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet)
 _NOTHING = msgspec.Raw(b"null")
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -86,7 +81,7 @@ _MANAGED = msgspec.json.Decoder(_ManagedTree)
 
 def keep_templates(objects: Sequence[Any], json: Buffer) -> None:
     """Keep the text of the templates of workloads among the objects of a JSON list."""
-    if not any(isinstance(obj, WITH_TEMPLATE) for obj in objects):
+    if not any(isinstance(obj, WORKLOADS) for obj in objects):
         return
     try:
         found = _WORKLOADS.decode(json)
@@ -98,14 +93,14 @@ def keep_templates(objects: Sequence[Any], json: Buffer) -> None:
 
 def keep_template(obj: Any, json: Buffer) -> None:
     """The same for one object."""
-    if isinstance(obj, WITH_TEMPLATE):
+    if isinstance(obj, WORKLOADS):
         with suppress(*FAILURES):
             _keep(obj, _WORKLOAD.decode(json))
 
 
 def _keep(obj: Any, read: _Workload) -> None:
     """Keep the text; Jobs that a CronJob makes are nobody's to apply."""
-    if not isinstance(obj, WITH_TEMPLATE) or (isinstance(obj, Job) and controller_of(obj.metadata)):
+    if not isinstance(obj, WORKLOADS) or (isinstance(obj, Job) and controller_of(obj.metadata)):
         return
     template = template_of(obj)
     if template is not None:
@@ -118,7 +113,7 @@ def _keep(obj: Any, read: _Workload) -> None:
 def forget_templates(objects: Sequence[Any]) -> None:
     """Nothing is known of fields that the model does not have."""
     for obj in objects:
-        template = template_of(obj) if isinstance(obj, WITH_TEMPLATE) else None
+        template = template_of(obj) if isinstance(obj, WORKLOADS) else None
         if template is not None and template.text is not None:
             force_setattr(template, "text", None)
 

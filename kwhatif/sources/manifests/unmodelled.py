@@ -16,13 +16,12 @@ from kwhatif.model.caveat import (
     UnjudgedKind,
 )
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.model.workload import SCALABLE
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.manifests.outline import Outline
 from kwhatif.whatif.applied import Applied
 
 _AUTOSCALER = "HorizontalPodAutoscaler"
-_SCALED = (Deployment, StatefulSet, ReplicaSet, ReplicationController)
 _SERVICE_ACCOUNT = "ServiceAccount"
 _TAINT_RULE = "DeviceTaintRule"
 #: Made by the API server in every namespace.
@@ -97,7 +96,7 @@ def in_cluster(caveats: Iterable[Caveat], applied: Iterable[Applied], cluster: C
     names = [name for name in dict.fromkeys(each.source.object for each in applied) if name not in scaled]
     if cluster.is_whole:
         # Live clusters and saved snapshots: autoscalers were not asked for.
-        present = {f"{kind.__name__} {key}" for kind in _SCALED for key in cluster.all(kind)}
+        present = {f"{kind.__name__} {key}" for kind in SCALABLE for key in cluster.all(kind)}
         if targets := tuple(name for name in names if name in present):
             yield AutoscalersNotRead(targets=targets)
     for name in names:
