@@ -30,6 +30,7 @@ from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.matching.selector_text import parse_selector
 from kwhatif.model.caveat import Caveat, FieldIgnored, PolicyIsEmpty
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.nearest import nearest
 from kwhatif.model.policy import PriorityClass
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
@@ -89,9 +90,13 @@ def strategy_policy(strategy: str) -> Policy:
     Where the descheduler has no default for what a strategy cannot go without, the values are those of its README.
 
     Raises:
-        KeyError: there is no such strategy.
+        ValueError: there is no such strategy.
     """
-    args = STRATEGIES[strategy]
+    args = STRATEGIES.get(strategy)
+    if args is None:
+        near = nearest(strategy, STRATEGIES)
+        meant = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(STRATEGIES)}"
+        raise ValueError(f"there is no strategy {strategy!r}: {meant}")
     profile = Profile(
         name="default",
         deschedule=(strategy,) if strategy in DESCHEDULE else (),
@@ -133,9 +138,9 @@ class _Reading:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def _failed(self, message: str, field: str = "") -> InputError:
+    def _failed(self, message: str, field: str = "", hint: str = "") -> InputError:
         return _refusal(
-            self._name, f"failed decoding descheduler's policy config {_quoted(self._name)}: {message}", field
+            self._name, f"failed decoding descheduler's policy config {_quoted(self._name)}: {message}", field, hint
         )
 
     def config(self, data: Mapping[str, Any]) -> tuple[written.PolicyConfig | None, list[Caveat]]:
@@ -156,6 +161,7 @@ class _Reading:
             raise self._failed(
                 f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"',
                 "kind" if version == API_VERSION else "apiVersion",
+                f"a policy begins with apiVersion: {API_VERSION}, kind: {KIND}",
             )
         decoded = go_decode(data, written.PolicyConfig)
         if decoded.value is None:

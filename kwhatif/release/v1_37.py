@@ -44,7 +44,9 @@ def _in_order() -> Release:
     """NodeName comes before NodeUnschedulable, so that it narrows the nodes first (`default_plugins.go`)."""
     others = [entry for entry in _CHANGED.entries if entry.name != "NodeName"]
     place = next(index for index, entry in enumerate(others) if entry.name == "NodeUnschedulable")
-    return Release(37, (*others[:place], _CHANGED.entry("NodeName"), *others[place:]), default_gates(37))
+    return Release(
+        37, (*others[:place], _CHANGED.entry("NodeName"), *others[place:]), default_gates(37), sums_first=True
+    )
 
 
 RELEASE = _in_order()

@@ -92,8 +92,8 @@ from kwhatif.model.caveat import (
 from kwhatif.policy.words import listed
 from kwhatif.render.amounts import duration, plural, some
 from kwhatif.report import FindingRow, Report
-from kwhatif.sources.resources import by_group
-from kwhatif.sources.unbuilt import BUILD
+from kwhatif.sources.decoding.resources import by_group
+from kwhatif.sources.text.unbuilt import BUILD
 from kwhatif.whatif.inventory import Inventory
 
 _DANGLING = {
@@ -191,7 +191,10 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case BudgetComputed() | BudgetNotComputed():
             return _budget(caveat)
         case NoImages():
-            return "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken"
+            return (
+                "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and"
+                " RemoveDuplicates takes all pods of one owner for duplicates"
+            )
         case ImagesNotCompared():
             return (
                 "the input holds no images: a workload of which nothing but the image changes counts as unchanged"

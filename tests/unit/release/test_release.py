@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from kwhatif.admission.dropped import without_disabled
+from kwhatif.admission.new_pod import complete_pod
+from kwhatif.admission.pod_level import complete_pod_level, without_disabled
 from kwhatif.configuration import build_profiles
 from kwhatif.configuration.schema import API_VERSION, KIND
 from kwhatif.errors import InputError
@@ -19,7 +21,8 @@ from kwhatif.framework.status import Code, Status
 from kwhatif.gates import KNOWN, default_gates
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta
-from kwhatif.model.pod import ResourceRequirements
+from kwhatif.model.pod import Container, Pod, ResourceRequirements
+from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.model.storage import (
     CSIDriver,
     CSIDriverSpec,
@@ -34,8 +37,9 @@ from kwhatif.model.storage import (
 from kwhatif.model.volume import ImageVolume
 from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
 from kwhatif.release.changes import changes
-from kwhatif.sources.release import gates_of
+from kwhatif.sources.scheduler.release import gates_of
 from kwhatif.state.state import State
+from kwhatif.whatif.session import Session
 from tests.builders import PodBuilder, affinity_term, node, pod, snapshot
 from tests.devices import asking, claim, device, device_class, request, slice_
 
@@ -184,6 +188,53 @@ def test_without_their_gate_pods_have_no_resources_of_their_own() -> None:
     assert without_disabled(large, default_gates(34)) is large
     small = pod().build()
     assert without_disabled(small, default_gates(33)) is small
+
+
+LIMITS = LimitRangeSpec(limits=(LimitRangeItem(type="Container", default_request={"cpu": "500m"}),))
+
+
+@pytest.mark.parametrize(
+    ("minor", "requests"),
+    [(36, {"cpu": "2"}), (37, {"cpu": "500m"})],
+    ids=["before admission plugins", "after them"],
+)
+def test_since_1_37_resources_of_the_pod_are_filled_in_after_admission_plugins(
+    minor: int, requests: dict[str, str]
+) -> None:
+    cluster = Cluster([LimitRange(metadata=ObjectMeta(name="small", namespace="default"), spec=LIMITS)])
+    find_release(minor).follow(cluster)
+    asked = pod().spec(resources=ResourceRequirements(limits={"cpu": "2"})).build()
+    admitted = complete_pod(asked, cluster)
+    assert isinstance(admitted, Pod)
+    assert admitted.spec.resources == ResourceRequirements(requests=requests, limits={"cpu": "2"})
+
+
+def test_since_1_37_a_pod_is_limited_as_its_containers_are() -> None:
+    first, second = ({"cpu": "3", "memory": "1Gi"}, {"cpu": "1"})
+    containers = [
+        Container(name=name, resources=ResourceRequirements(limits=limits))
+        for name, limits in (("a", first), ("b", second))
+    ]
+    asked = pod().spec(containers=tuple(containers))
+    made = asked.spec(resources=ResourceRequirements(requests={"cpu": "9", "memory": "2Gi"})).build()
+    assert complete_pod_level(made, default_gates(36)) is made
+    assert complete_pod_level(made, default_gates(37)).spec.resources == ResourceRequirements(
+        requests={"cpu": "9", "memory": "2Gi"}, limits={"cpu": "9"}
+    )
+    low = replace(made, spec=replace(made.spec, resources=ResourceRequirements(requests={"cpu": "1"})))
+    assert complete_pod_level(low, default_gates(37)).spec.resources == ResourceRequirements(
+        requests={"cpu": "1"}, limits={"cpu": "4"}
+    )
+
+
+@pytest.mark.parametrize(("minor", "cpu"), [(34, 2000), (35, 2000), (36, 3000), (37, 3000)])
+def test_what_a_pod_was_granted_counts_where_the_gate_is_on(minor: int, cpu: int) -> None:
+    asked = ResourceRequirements(requests={"cpu": "2"})
+    granted = ResourceRequirements(requests={"cpu": "3"})
+    resized = pod().spec(resources=asked).status(resources=granted, allocated_resources={"cpu": "3"}).on("n")
+    session = Session(Cluster([node("n").build(), resized.build()]))
+    assert session.for_release(find_release(minor)).snapshot.nodes[0].cpu == cpu
+    assert session.snapshot.nodes[0].cpu == 3000
 
 
 def message(minor: int, candidate: PodBuilder, *objects: Any) -> str:
