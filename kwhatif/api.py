@@ -30,13 +30,13 @@ from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.render.caveats import sentences, worded
 from kwhatif.render.story import with_words
 from kwhatif.report import Report
-from kwhatif.sources.applied import Asked, as_row, parse_template_paths, read_applied
-from kwhatif.sources.collected import Collected, LoadedCluster
-from kwhatif.sources.given import Source, named_input, named_inputs, text
-from kwhatif.sources.named import require_namespace
-from kwhatif.sources.progress import Progress, Teller
-from kwhatif.sources.release import ReleaseOptions, ask_release
-from kwhatif.sources.strict import Validation, parse_validation
+from kwhatif.sources.decoding.strict import Validation, parse_validation
+from kwhatif.sources.dumps.collected import Collected, LoadedCluster
+from kwhatif.sources.dumps.progress import Progress, Teller
+from kwhatif.sources.manifests.applied import Asked, as_row, parse_template_paths, read_applied
+from kwhatif.sources.manifests.given import Source, named_input, named_inputs, text
+from kwhatif.sources.manifests.named import require_namespace
+from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release
 from kwhatif.whatif.aftermath import aftermath as aftermath_of
 from kwhatif.whatif.compare import compare
 from kwhatif.whatif.judge import Question, judge
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from kwhatif.framework.profile import Profile
     from kwhatif.policy.rules import Fragile
     from kwhatif.release import Release
-    from kwhatif.sources.plugins import PluginSource
-    from kwhatif.sources.scheduler import Scheduler, SchedulerConfig
+    from kwhatif.sources.scheduler.plugins import PluginSource
+    from kwhatif.sources.scheduler.profiles import Scheduler, SchedulerConfig
     from kwhatif.workloads.rolling.update import Rollout
 
 __all__ = [
@@ -108,7 +108,7 @@ def load(
     """
     if not sources:
         raise TypeError("load() needs a dump; kwhatif.load_live() reads the live cluster")
-    from kwhatif.sources.dump import collect_dump
+    from kwhatif.sources.dumps.dump import collect_dump
 
     source = _scheduler_source(scheduler)
     stored = None if source.originals is None else source.originals.stored
@@ -188,7 +188,7 @@ def _scheduler_source(options: SchedulerOptions) -> _SchedulerSource:
     config, plugins = options.get("scheduler_config"), options.get("plugins") or ()
     if config is None and not plugins:
         return _SchedulerSource(release, None, originals)
-    from kwhatif.sources.scheduler import read_scheduler_config
+    from kwhatif.sources.scheduler.profiles import read_scheduler_config
 
     path = None if config is None else str(config)
     return _SchedulerSource(release, read_scheduler_config(path, plugins, stdin=sys.stdin.buffer), originals)
@@ -289,7 +289,7 @@ def edited_by(
         raise TypeError(
             f"edited() takes a cluster first, as kwhatif.load(...) returns it; this is of type {type(session).__name__}"
         )
-    from kwhatif.sources.edits import read_edit_files, read_edits
+    from kwhatif.sources.manifests.edits import read_edit_files, read_edits
     from kwhatif.whatif.edited import edit_session
 
     where, stdin = namespace or session.namespace, sys.stdin.buffer
@@ -444,7 +444,7 @@ def pending(session: Session, *pods: str, namespace: str | None = None, explain:
         InputError: a pod is not there, or not pending; there is no such namespace.
     """
     _check(session, pods, "pending")
-    from kwhatif.sources.named import pending_keys
+    from kwhatif.sources.manifests.named import pending_keys
     from kwhatif.whatif.pending.question import ask_queue
     from kwhatif.whatif.pending.trying import QueueQuestion
 

@@ -33,17 +33,7 @@ from kwhatif.model.storage import (
     StorageClass,
     VolumeAttachment,
 )
-from kwhatif.model.workload import (
-    CronJob,
-    DaemonSet,
-    Deployment,
-    Job,
-    Namespace,
-    ReplicaSet,
-    ReplicationController,
-    Service,
-    StatefulSet,
-)
+from kwhatif.model.workload import WORKLOADS, Namespace, Service
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.state.history import Touched
@@ -52,8 +42,7 @@ from kwhatif.state.state import State
 
 #: Kinds that a batch keeps up with, and those that no rule of the scheduler reads, or the signature has.
 _FOLLOWED = frozenset((Pod, PodDisruptionBudget))
-_HARMLESS = _FOLLOWED | {Node, PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service}
-_HARMLESS |= {CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet}
+_HARMLESS = _FOLLOWED | {Node, PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service, *WORKLOADS}
 #: Kinds that matter only to pods with volumes.
 _OF_VOLUMES = frozenset((PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment))
 

@@ -73,7 +73,7 @@ def deschedule(
     from datetime import UTC, datetime
 
     import kwhatif
-    from kwhatif.sources.files import STDIN
+    from kwhatif.sources.text.files import STDIN
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     if (policy is None) == (strategy is None):

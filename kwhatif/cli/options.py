@@ -129,7 +129,7 @@ NoAdmission = Annotated[
 
 
 def _validation(text: str) -> str:
-    from kwhatif.sources.strict import parse_validation
+    from kwhatif.sources.decoding.strict import parse_validation
 
     try:
         return parse_validation(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, TypeVar, cast
 
@@ -20,7 +20,7 @@ from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
 from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.model.workload import POD_CONTROLLERS
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import Event, Gone, History
@@ -109,7 +109,7 @@ class World:
         """The pods whose controller is not there."""
         pods = self.state.cluster.all(Pod)
         for (kind_name, namespace, name), keys in self._owned.pods_by_owner():
-            kind = _CONTROLLERS.get(kind_name)
+            kind = POD_CONTROLLERS.get(kind_name)
             found = None if kind is None else self.state.cluster.get(kind, f"{namespace}/{name}")
             uid = "" if found is None else found.metadata.uid
             yield from (
@@ -192,7 +192,7 @@ class World:
     def _one_too_many(self, obj: Any) -> Denied | None:
         """More pods than could ever find a node are not made: what they would do is known from the others."""
         owner = controller_of(obj.metadata) if isinstance(obj, Pod) else None
-        kind = _CONTROLLERS.get(owner.kind) if owner is not None else None
+        kind = POD_CONTROLLERS.get(owner.kind) if owner is not None else None
         if owner is None or kind is None:
             return None
         workload = self.state.cluster.get(kind, f"{obj.metadata.namespace}/{owner.name}")
@@ -291,10 +291,6 @@ class World:
         self.history.lose(Gone(key_of(pod), uid, owner, uid in self._initial, node, how, by, self.now))
 
 
-#: Kinds that control pods. Of other kinds nothing is known.
-_CONTROLLERS: Mapping[str, type[Any]] = {
-    kind.__name__: kind for kind in (DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet)
-}
 _VERBS = {
     "Preempted": "preempted",
     "Evicted": "evicted",

@@ -12,7 +12,7 @@ from kwhatif.descheduler.policy import KIND, Policy
 from kwhatif.errors import InputError
 from kwhatif.model.caveat import Caveat, FieldIgnored
 from kwhatif.model.cluster import Cluster
-from kwhatif.sources.scheduler_config import read_config
+from kwhatif.sources.scheduler.config import read_config
 
 
 class DeschedulerPolicyFile(NamedTuple):

@@ -19,13 +19,7 @@ from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import (
-    CronJob,
-    DaemonSet,
-    Deployment,
-    Job,
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
+    WORKLOADS,
 )
 from kwhatif.release.changes import Change, changes
 from kwhatif.report import (
@@ -49,7 +43,6 @@ from kwhatif.whatif.rows import decision_about, decision_about_result, owner_and
 from kwhatif.whatif.session import Session
 from kwhatif.workloads.many import most_pods
 
-_KINDS = (CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet)
 #: Whose pods belong to no workload that starts them anew: mirror pods of static ones.
 _NODE = "Node"
 
@@ -181,7 +174,7 @@ class _Upgrade:
 def started_anew(cluster: Cluster) -> Iterator[_Anew]:
     """Every workload that makes pods by itself, by kind and name; then pods whose controller is not in the input."""
     covered: set[tuple[str, str]] = set()
-    for kind in _KINDS:
+    for kind in WORKLOADS:
         for key in sorted(cluster.all(kind)):
             obj = cluster.all(kind)[key]
             covered.add((kind.__name__, key))
@@ -202,7 +195,7 @@ def started_anew(cluster: Cluster) -> Iterator[_Anew]:
 def _has_known_controller(obj: KubernetesObject, cluster: Cluster) -> bool:
     """Whether another workload makes it: a Deployment's ReplicaSet, a CronJob's Job."""
     owner = controller_of(obj.metadata)
-    kinds = {kind.__name__: kind for kind in _KINDS}
+    kinds = {kind.__name__: kind for kind in WORKLOADS}
     if owner is None or owner.kind not in kinds:
         return False
     return f"{obj.metadata.namespace}/{owner.name}" in cluster.all(kinds[owner.kind])

@@ -12,8 +12,8 @@ from kwhatif.descheduler.cycle import run_cycle
 from kwhatif.descheduler.world import World
 from kwhatif.errors import InputError
 from kwhatif.model.meta import parse_time
-from kwhatif.sources.dump import read_cluster
-from kwhatif.sources.scheduler_config import read_config
+from kwhatif.sources.dumps.dump import read_cluster
+from kwhatif.sources.scheduler.config import read_config
 from kwhatif.state.state import State
 
 

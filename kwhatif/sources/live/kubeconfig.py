@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.sources.files import as_utf8, read_bytes
-from kwhatif.sources.inflate import Unreadable
+from kwhatif.sources.text.files import as_utf8, read_bytes
+from kwhatif.sources.text.inflate import Unreadable
 
 _SECTIONS = ("clusters", "contexts", "users")
 

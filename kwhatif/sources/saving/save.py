@@ -16,8 +16,8 @@ from kwhatif.model.meta import Model, ObjectMeta
 from kwhatif.model.pod import Pod
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.model.scheduling_events import SchedulingEvents
-from kwhatif.sources.collected import Collected
-from kwhatif.sources.resources import RESOURCES
+from kwhatif.sources.decoding.resources import RESOURCES
+from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.saving.anonymize import Anonymizer
 from kwhatif.sources.saving.atomic import replacing
 from kwhatif.sources.saving.formats import format_of

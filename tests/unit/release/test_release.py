@@ -37,7 +37,7 @@ from kwhatif.model.storage import (
 from kwhatif.model.volume import ImageVolume
 from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
 from kwhatif.release.changes import changes
-from kwhatif.sources.release import gates_of
+from kwhatif.sources.scheduler.release import gates_of
 from kwhatif.state.state import State
 from kwhatif.whatif.session import Session
 from tests.builders import PodBuilder, affinity_term, node, pod, snapshot

@@ -9,7 +9,7 @@ import pytest
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.workload import Deployment, StatefulSet
-from kwhatif.sources.named import find_named, parse_reference, require_namespace
+from kwhatif.sources.manifests.named import find_named, parse_reference, require_namespace
 from kwhatif.whatif.applied import Applied
 from tests.builders import cluster, namespace, node, pod
 
