@@ -142,7 +142,7 @@ class BudgetNotComputed(_Caveat, tag="budget-not-computed", kw_only=True):
 
 
 class NoImages(_Caveat, tag="no-images", kw_only=True):
-    """A snapshot was saved without images: nodes are not scored by them, and changed images are not seen."""
+    """A snapshot was saved without images: nodes are not scored by them, and other images are not seen."""
 
     missing: bool = True
     warns: ClassVar[bool | None] = False

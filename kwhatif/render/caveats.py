@@ -191,7 +191,10 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case BudgetComputed() | BudgetNotComputed():
             return _budget(caveat)
         case NoImages():
-            return "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken"
+            return (
+                "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and"
+                " RemoveDuplicates takes all pods of one owner for duplicates"
+            )
         case ImagesNotCompared():
             return (
                 "the input holds no images: a workload of which nothing but the image changes counts as unchanged"

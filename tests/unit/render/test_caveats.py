@@ -141,7 +141,10 @@ SENTENCES: dict[Caveat, str] = {
     BudgetComputed(budget="shop/web", allowed=1, expected=3, healthy=3, desired=2): (
         f"{BUDGET} 1 of 3 pods may be disrupted (3 are healthy, 2 must be)"
     ),
-    NoImages(): ("the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken"),
+    NoImages(): (
+        "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and"
+        " RemoveDuplicates takes all pods of one owner for duplicates"
+    ),
     ImagesNotCompared(): (
         "the input holds no images: a workload of which nothing but the image changes counts as unchanged (save"
         " snapshots with --images)"
