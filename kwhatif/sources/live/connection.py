@@ -12,17 +12,13 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import urllib3
+from kubernetes.client import Configuration
+from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
 from kwhatif._version import __version__
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.sources.live.headers import Header, impersonation, sendable
 from kwhatif.sources.live.kubeconfig import Kubeconfig, find_kubeconfig
-from kwhatif.sources.live.official import (
-    ConfigException,
-    Configuration,
-    load_incluster_config,
-    load_kube_config,
-)
 from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.pool import make_pool
 
