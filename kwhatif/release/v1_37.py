@@ -36,7 +36,7 @@ _CHANGED = _BEFORE.neighbour(
         replace(_BEFORE.entry("NodeName"), factory=NodeNameSince137, points=(Point.PRE_FILTER, Point.FILTER)),
         replace(_BEFORE.entry("ImageLocality"), factory=ImageLocalityOfAll),
         replace(_BEFORE.entry("InterPodAffinity"), factory=InterPodAffinitySince137),
-        replace(_BEFORE.entry("DynamicResources"), factory=DynamicResourcesSince137),
+        replace(_BEFORE.entry("DynamicResources"), factory=DynamicResourcesSince137, without_gate=None),
         replace(_BEFORE.entry("DefaultPreemption"), factory=DefaultPreemptionSince137),
     ],
 )

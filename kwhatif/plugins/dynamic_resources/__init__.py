@@ -118,6 +118,41 @@ class DynamicResources:
         return Preference(compiled)
 
 
+class DynamicResourcesDisabled:
+    """The plugin up to 1.36 where its gate is off, and a configuration enables it by name."""
+
+    name: ClassVar[str] = "DynamicResources"
+
+    def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
+        """Nothing to wait for."""
+        del pod, snapshot
+        return SUCCESS
+
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
+        """Nothing to look at."""
+        del pod, snapshot
+        return SKIP
+
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
+        """Filter accepts every node."""
+        del pod, snapshot
+        return SUCCESS
+
+    def post_filter(self, cycle: Cycle) -> PostFilterResult:
+        """That it does nothing."""
+        del cycle
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, ("plugin disabled",)))
+
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> Status:
+        """Every node is as good as the others."""
+        del pod, snapshot, nodes
+        return SKIP
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """It rejects no pod."""
+        return ()
+
+
 def _problem(claim: ResourceClaim, cluster: Cluster, gates: Gates) -> Status | None:
     for request in claim.spec.devices.requests:
         if request.exactly is None and request.first_available and "DRAPrioritizedList" not in gates:
