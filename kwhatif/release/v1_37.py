@@ -21,7 +21,13 @@ _BEFORE = find_release(36)
 
 
 def _allocator_rules(_gates: Gates) -> AllocatorRules:
-    return AllocatorRules(counts_request_by_request=True, names_devices=True)
+    return AllocatorRules(
+        counts_request_by_request=True,
+        names_devices=True,
+        counters_everywhere=False,
+        keeps_books=True,
+        all_by_size=True,
+    )
 
 
 class DynamicResourcesSince137(DynamicResources):
