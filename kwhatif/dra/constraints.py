@@ -84,7 +84,8 @@ class DistinctAttribute(_AttributeConstraint):
     """All devices have the attribute, each with a value of its own.
 
     QUIRK: (constraint.go) up to 1.36 one value is remembered per request, that of its last device; when that device is
-    given back the request's earlier ones are forgotten too. Up to 1.34 values of two devices are never the same (`by_device`).
+    given back the request's earlier ones are forgotten too. Up to 1.34 values of two devices are never the same
+    (`by_device`).
     """
 
     def __init__(

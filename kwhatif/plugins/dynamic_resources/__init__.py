@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from kwhatif.dra.devices import BINDING_GATES
 from kwhatif.framework.cycle import Cycle
+from kwhatif.framework.events import ActionType
 from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.incremental import PostFilterKind
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult
@@ -54,6 +55,8 @@ class DynamicResources:
 
     #: What the release does in a way of its own.
     rules: ClassVar[ClaimRules] = RULES
+    #: Which changes of nodes and of claims may help.
+    events: ClassVar[tuple[ActionType, ActionType]] = (hints.NODE, hints.CLAIM)
 
     def __init__(self, args: DynamicResourcesArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
         self.args = args = args or DynamicResourcesArgs()
@@ -107,7 +110,7 @@ class DynamicResources:
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """See `hints`."""
-        return hints.events_to_register()
+        return hints.events_to_register(*self.events)
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """SKIP unless there is a choice between alternatives; upstream scores every node 0 then."""
