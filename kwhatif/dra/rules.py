@@ -27,6 +27,14 @@ class AllocatorRules(NamedTuple):
     names_devices: bool = False
     #: Without the gate for partitions, slices with counters are not looked at.
     leaves_counters_out: bool = True
+    #: A pool is what of it is for the node, and devices are also taken from one that is not complete.
+    pools_by_node: bool = False
+    #: A request for capacity that is refused names the alternative.
+    names_alternative: bool = True
+    #: `distinctAttribute` compares where values are stored: none but those of one device are the same.
+    distinct_by_device: bool = False
+    #: After the first of all devices for an alternative, the search goes on with the first alternative.
+    forgets_alternative: bool = False
 
 
 RulesOf = Callable[[Gates], AllocatorRules]

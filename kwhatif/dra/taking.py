@@ -12,6 +12,7 @@ from kwhatif.dra.counters import AvailableCounters, ConsumedCounters
 from kwhatif.dra.devices import DeviceId, PoolDevice
 from kwhatif.dra.pools import Pool
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request
+from kwhatif.dra.rules import AllocatorRules
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.tolerations import first_untolerated
 
@@ -37,11 +38,12 @@ class Taking:
         allocated: AllocatedDevices,
         available: AvailableCounters,
         gates: Gates = BASE_GATES,
+        rules: AllocatorRules = AllocatorRules(),  # noqa: B008 - it never changes
     ) -> None:
         self._counts_capacity = "DRAConsumableCapacity" in gates
         self._allocated = allocated
         self._counters = ConsumedCounters(available)
-        self._constraints = [make_constraints(claim.constraints) for claim in claims]
+        self._constraints = [make_constraints(claim.constraints, rules) for claim in claims]
         #: Which claims have taken the device as a whole.
         self._whole: dict[DeviceId, set[int]] = {}
         #: What the shares consume that are taken; a device of which there are any is in here.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from kwhatif.plugins.inter_pod_affinity import InterPodAffinityUntil133
 from kwhatif.plugins.node_resources_fit import NodeResourcesFitUntil133
 from kwhatif.plugins.taint_toleration import TaintTolerationByName
 from kwhatif.plugins.volume_restrictions import VolumeRestrictionsUntil133
@@ -18,6 +19,7 @@ RELEASE = _NEXT.neighbour(
         replace(_NEXT.entry("DynamicResources"), args=None),
         replace(_NEXT.entry("TaintToleration"), factory=TaintTolerationByName),
         replace(_NEXT.entry("NodeResourcesFit"), factory=NodeResourcesFitUntil133),
+        replace(_NEXT.entry("InterPodAffinity"), factory=InterPodAffinityUntil133),
         replace(_NEXT.entry("VolumeRestrictions"), factory=VolumeRestrictionsUntil133),
     ],
 )

@@ -13,6 +13,7 @@ from kwhatif.plugins.default_preemption import DefaultPreemptionSince137
 from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.dynamic_resources.claims import ClaimRules
 from kwhatif.plugins.image_locality import ImageLocalityOfAll
+from kwhatif.plugins.inter_pod_affinity import InterPodAffinitySince137
 from kwhatif.plugins.node_name import NodeNameSince137
 from kwhatif.release.release import Release, find_release
 
@@ -34,6 +35,7 @@ _CHANGED = _BEFORE.neighbour(
     replaced=[
         replace(_BEFORE.entry("NodeName"), factory=NodeNameSince137, points=(Point.PRE_FILTER, Point.FILTER)),
         replace(_BEFORE.entry("ImageLocality"), factory=ImageLocalityOfAll),
+        replace(_BEFORE.entry("InterPodAffinity"), factory=InterPodAffinitySince137),
         replace(_BEFORE.entry("DynamicResources"), factory=DynamicResourcesSince137),
         replace(_BEFORE.entry("DefaultPreemption"), factory=DefaultPreemptionSince137),
     ],
