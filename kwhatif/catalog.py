@@ -70,7 +70,7 @@ class Entry(msgspec.Struct, frozen=True):
         return self.factory(*args, gates=gates) if self.gated else self.factory(*args)
 
     def under(self, gates: Gates) -> Entry:
-        """The entry where these gates are on: without its gate it is no part of the default profile."""
+        """The entry where these gates are on: without its gate it is not part of the default profile."""
         return replace(self, default=False) if self.gate and self.gate not in gates else self
 
 

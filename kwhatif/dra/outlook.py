@@ -1,7 +1,7 @@
 """Seeing that a search will fail, without searching.
 
 Upstream tries every combination of devices before it gives up. Where nothing but the number of devices decides, the
-end can be told from their number. The answer is the same; only that kube-scheduler may not live to give it within its
+end is known from their number. The answer is the same; only that kube-scheduler may not live to give it within its
 `filterTimeout`.
 """
 

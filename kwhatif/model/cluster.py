@@ -117,7 +117,7 @@ class Cluster:
         self._generations[kind] = next_generation()
 
     def remove(self, obj: KubernetesObject) -> None:
-        """Remove the object of that kind and key; an absent one is no error."""
+        """Remove the object of that kind and key; an absent one is not an error."""
         self._pop(type(obj), key_of(obj))
 
     def _pop(self, kind: type, key: str) -> KubernetesObject | None:
