@@ -63,7 +63,7 @@ def content_of(template: PodTemplateSpec | None) -> object:
 def same_template(known: PodTemplateSpec | None, new: PodTemplateSpec | None) -> bool:
     """Whether the cluster's template says what the new one says, in fields that are not in the model, too.
 
-    Where those are not known of both, a mark tells a new template from that of the cluster (`content_of`). The API
+    Where those are not known of both, a mark distinguishes a new template from the cluster's (`content_of`). The API
     server stores no container without an image: where there are none, a snapshot has left them out; that they are still
     the same is assumed, unless there is a mark.
     """
