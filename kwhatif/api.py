@@ -98,7 +98,7 @@ def load(
     Args:
         sources: what to read, see `kwhatif.Source`; "-" is standard input.
         strict: fail where information is missing, instead of a caveat in the report.
-        progress: is told how far each file is, in bytes and objects.
+        progress: hears how far each file is, in bytes and objects.
         now: the moment to compare the age of the dump with, instead of now.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 
@@ -139,13 +139,13 @@ def load_live(
         as_groups: groups of `as_user`.
         request_timeout: how long one request may take, such as "30s"; "0" for as long as it likes.
         strict: fail where information is missing, instead of a caveat in the report.
-        progress: is told how far each list is.
+        progress: hears how far each list is.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 
     Raises:
         InputError: the kubeconfig is wrong, or what is asked for is not in it.
         ClusterUnreadable: the cluster could not be read; the message says what to do.
-        ValueError: `request_timeout` is no duration.
+        ValueError: `request_timeout` is not a duration.
     """
     from kwhatif.sources.live import LiveOptions, read_live
 
@@ -571,7 +571,7 @@ def gate(
         rollout: how updates are judged: by whether they come to their end, step by step; by their end state only
             ("final"); or while old pods are still there ("surge").
         strict: fail where information is missing, unless the policy says otherwise.
-        today: tells which exceptions of the policy have expired.
+        today: decides which exceptions of the policy have expired.
         fixes: look for the smallest fix of so many workloads that do not fit, as `advise` does.
         options: how the manifests are read, see `Manifests`.
 

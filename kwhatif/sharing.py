@@ -42,7 +42,7 @@ def save_snapshot(
         anonymize: give everything that has a name another one; decisions stay the same.
         strict: fail where information is missing.
         taken_at: the moment to note, instead of now, where dumps do not show when they were taken.
-        progress: is told how far each list is.
+        progress: hears how far each list is.
         live: which cluster, see `kwhatif.load_live`.
 
     Raises:

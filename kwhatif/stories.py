@@ -79,9 +79,9 @@ def simulate(
     if manifests:
         steps.append(_applied(named_inputs(manifests, "manifest"), where, validation))
     if scenario is not None:
-        told = read_scenario(scenario, parameters, namespace=where, stdin=stdin)
-        parameters = told.parameters
-        steps += told.steps
+        file = read_scenario(scenario, parameters, namespace=where, stdin=stdin)
+        parameters = file.parameters
+        steps += file.steps
     read = read_edits(then, namespace=where, stdin=stdin, option="--then")
     problems += read.problems
     if problems:

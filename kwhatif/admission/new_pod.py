@@ -26,8 +26,9 @@ from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.runtime_class import apply_runtime_class, check_overhead
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PriorityClass
+from kwhatif.model.pod import Pod, PodSpec
+from kwhatif.model.policy import LimitRange, PriorityClass, RuntimeClass
+from kwhatif.model.workload import Namespace
 
 
 def admit_pod(pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
@@ -57,6 +58,28 @@ def admit_replicas(
         named = _named(merged, name)
         refusal = refusal or usage.charge(named)
         yield Admitted(named, changes) if refusal is None else refusal
+
+
+class ReplicaAdmission:
+    """Admits pods one by one, most of which differ from the one before in nothing but their names."""
+
+    def __init__(self) -> None:
+        #: The last pod's spec, what else it was like and what it was judged by, and what it became.
+        self._last: tuple[PodSpec, tuple[object, ...], Pod] | None = None
+
+    def admit(self, pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Pod | Denied:
+        """See `admit_pod`."""
+        meta, last = pod.metadata, self._last
+        like = replace(meta, name="", uid=""), pod.status, *map(cluster.generation, _READ)
+        if last is None or last[0] is not pod.spec or last[1] != like:
+            admitted = admit_pod(pod, cluster, usage)
+            if isinstance(admitted, Denied):
+                return admitted
+            self._last = pod.spec, like, admitted.object
+            return admitted.object
+        known = last[2]
+        named = replace(known, metadata=replace(known.metadata, name=meta.name, uid=meta.uid))
+        return usage.charge(named) or named
 
 
 def complete_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
@@ -103,6 +126,8 @@ def _tolerate(pod: Pod, cluster: Cluster) -> Pod:
     return add_default_tolerations(pod)
 
 
+#: The kinds that the steps, and what follows them, look at; quotas aside.
+_READ = (LimitRange, Namespace, PriorityClass, RuntimeClass)
 _STEPS: tuple[Step[Pod], ...] = (
     Step("Defaults", _default),
     Step("NamespaceLifecycle", _in_namespace),

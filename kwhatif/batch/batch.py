@@ -137,10 +137,10 @@ class Batch:
 
     def _build(self) -> None:
         """Rank what the first attempt found, unless the state has changed since: then that is done while keeping up."""
-        if self.generation != self._cycle.snapshot.generation or self._failure is not None:
+        if self.generation != self._cycle.snapshot.generation:
             return
         self._rank_candidates()
-        if self._feasible is None and self._scores is not None:
+        if self._failure is None and self._feasible is None and self._scores is not None:
             self._feasible = FeasibleNodes(self._cycle, self._scores, ())
 
     def _rank_candidates(self) -> None:
@@ -159,7 +159,7 @@ class Batch:
         if self._failure is not None:
             if not touched.nodes and not any(kind is PodDisruptionBudget for kind, _ in touched.objects):
                 return True
-            if self._found is None:
+            if self._found is None and self._candidates is None:
                 return not touched.nodes
             self._failure = None
         self._rank_candidates()

@@ -171,7 +171,7 @@ class Where(NamedTuple):
             yield tell
 
     def live(self) -> LiveArguments:
-        """What the library is told about a live cluster."""
+        """What the library needs to know about a live cluster."""
         return {
             "kubeconfig": self.kubeconfig,
             "context": self.context,
@@ -233,7 +233,7 @@ class Source(NamedTuple):
         `namespace` is that of objects which edits name without one.
 
         Raises:
-            UsageError: this is no cluster, and one of the manifests is: the two are swapped.
+            UsageError: this is not a cluster, and one of the manifests is: the two are swapped.
             InputError: an edit is wrong.
         """
         with no_garbage_collection():

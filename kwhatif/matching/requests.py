@@ -29,7 +29,7 @@ Nanos = dict[str, int]
 
 
 class Resources(NamedTuple):
-    """Amounts of the resources that the scheduler tells apart: milli-CPU, bytes, bytes, and scalars by name."""
+    """Amounts of the resources that the scheduler distinguishes: milli-CPU, bytes, bytes, and scalars by name."""
 
     cpu: int = 0
     memory: int = 0

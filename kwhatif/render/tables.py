@@ -97,7 +97,7 @@ def _gate(report: Report, detail: Detail) -> Iterator[RenderableType]:
 
 
 def _judged(report: Report, detail: Detail) -> Iterator[RenderableType]:
-    """Workload by workload, then the pods that are no workload's: the worst first, pending pods in queue order."""
+    """Workload by workload, then the pods that belong to none: the worst first, pending pods in queue order."""
     parts = parts_of(report)
     if not parts:
         yield _nothing(report)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied, resource_of
 from kwhatif.admission.new_claim import admit_claim
-from kwhatif.admission.new_pod import admit_pod
+from kwhatif.admission.new_pod import ReplicaAdmission
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.model.cluster import KubernetesObject, key_of
@@ -55,6 +55,7 @@ class World:
         self.silent: dict[str, float] = {}
         self._owned = Owned(state.cluster)
         self._usage = QuotaUsage(state.cluster)
+        self._replicas = ReplicaAdmission()
         self._memory: Drawers[tuple[str, str], dict[str, Any]] = Drawers(dict.copy)
         self._initial = {pod.metadata.uid or key for key, pod in state.cluster.all(Pod).items()}
         self._made = 0
@@ -181,8 +182,8 @@ class World:
             return admitted
         self._made += 1
         meta = admitted.metadata
-        uid = uid_of(type(obj).__name__, meta.namespace, f"{meta.name}#{self._made}")
-        obj = replace(admitted, metadata=replace(meta, uid=meta.uid or uid, creation_timestamp=self.stamp(self.now)))
+        uid = meta.uid or uid_of(type(obj).__name__, meta.namespace, f"{meta.name}#{self._made}")
+        obj = replace(admitted, metadata=replace(meta, uid=uid, creation_timestamp=self.stamp(self.now)))
         if isinstance(obj, Pod):
             obj = replace(obj, status=replace(obj.status, phase="Pending"))
             self.churn += 1
@@ -210,8 +211,7 @@ class World:
         """The object as the API server stores it, or `Denied`."""
         cluster = self.state.cluster
         if isinstance(obj, Pod):
-            admitted = admit_pod(obj, cluster, self._usage)
-            return admitted if isinstance(admitted, Denied) else admitted.object
+            return self._replicas.admit(obj, cluster, self._usage)
         if isinstance(obj, PersistentVolumeClaim):
             taken = admit_claim(obj, cluster, self._usage)
             return taken if isinstance(taken, Denied) else taken.object

@@ -299,7 +299,8 @@ class State:
             self._renominate(before, after, touched)
             return
         touched.nodes.add(node_name)
-        self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
+        if node_name not in self._places or not self._own(node_name).exchange(before, after):
+            self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
         index = self._built.index
         if index is not None:
             index.remove(before, node_name)

@@ -83,14 +83,16 @@ class Replacements(Played):
                 world.write(write, ACTOR, None)
 
     def _rows(self, evicted: Iterable[Pod], happened: _Happened) -> Iterator[ReplacementRow]:
+        uids = {made.metadata.uid for made in self._made}
+        ties = {uid: find() for uid, find in self.engine.scheduler.ties.items() if uid in uids}
         for pod in evicted:
             made = happened.next_for(pod)
             if made is None:
                 yield ReplacementRow(landing="None", message=self._why_not(pod, happened))
             else:
-                yield self._row(pod, made, happened)
+                yield self._row(pod, made, happened, ties.get(made.metadata.uid, ()))
 
-    def _row(self, pod: Pod, made: Pod, happened: _Happened) -> ReplacementRow:
+    def _row(self, pod: Pod, made: Pod, happened: _Happened, ties: tuple[str, ...]) -> ReplacementRow:
         world, key, uid = self.engine.world, key_of(made), made.metadata.uid
         victims = happened.victims(key)
         node = self._bound.get(uid)
@@ -107,7 +109,7 @@ class Replacements(Played):
             landing=landing,  # type: ignore[arg-type] # one of the literals
             pod=key,
             node=node,
-            ties=self.engine.scheduler.ties.get(uid, ()) if node is not None else (),
+            ties=ties if node is not None and len(ties) > 1 else (),
             message=message,
             victims=victims,
         )

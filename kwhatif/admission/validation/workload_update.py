@@ -23,7 +23,7 @@ _OTHER_FIELDS = (
 
 
 def validate_workload_update(new: Workload, known: Workload, qualified: str) -> Denied | None:
-    """The API server's refusal of a change. That a Job's template cannot change, `update_job` tells."""
+    """The API server's refusal of a change. That a Job's template cannot change, `update_job` says."""
     errors = FieldErrors()
     if isinstance(new, DaemonSet) and isinstance(known, DaemonSet):
         _validate_selector(new.spec.selector, known.spec.selector, errors)

@@ -70,7 +70,7 @@ def _decode_entries(json: Buffer, entry: _Entry) -> Sequence[Any]:
     """The entries of a list as objects, or all of them raw if not every one can be decoded as it stands.
 
     Raises:
-        One of `FAILURES`: not even raw; `json` is no list.
+        One of `FAILURES`: not even raw; `json` is not a list.
     """
     if entry.is_read():
         try:
@@ -122,7 +122,7 @@ class ObjectDecoder:
         """The objects of a list that was taken apart, piece by piece while they are hot.
 
         Raises:
-            NotPiecesError: the pieces are no lists. What was counted and told so far is forgotten.
+            NotPiecesError: the pieces are not lists. What was counted and reported so far is forgotten.
         """
         entry = _entry_of(listing.api_version, listing.kind)
         before = self.skipped.copy(), self.outdated.copy(), len(self._problems)
@@ -135,8 +135,8 @@ class ObjectDecoder:
                     yield batch._replace(read=piece.end)
                 start += len(entries)
         except NotPiecesError:
-            self.skipped, self.outdated, told = before
-            self._problems.forget_after(told)
+            self.skipped, self.outdated, problems = before
+            self._problems.forget_after(problems)
             raise
 
     def accept(self, entries: Sequence[KubernetesObject], api_version: str, place: Place) -> Batch:

@@ -22,7 +22,7 @@ NOT_SET = "every Kubernetes object has an apiVersion and a kind"
 
 
 class Head(msgspec.Struct, rename="camel"):
-    """What tells one object from another; of any type, since nothing is known yet."""
+    """What distinguishes one object from another; of any type, since nothing is known yet."""
 
     api_version: Any = None
     kind: Any = None
@@ -51,7 +51,7 @@ def read_head(json: Buffer, report: Report) -> Head | None:
 
 
 def is_object(head: Head, report: Report) -> bool:
-    """Whether the value says what it is; tells what is missing. From here on the report names the object."""
+    """Whether the value says what it is; reports what is missing. From here on the report names the object."""
     metadata = head.metadata if isinstance(head.metadata, dict) else {}
     names = [metadata.get("namespace"), metadata.get("name") or metadata.get("generateName")]
     full_name = "/".join(name for name in names if name and isinstance(name, str))
@@ -86,7 +86,7 @@ def read_leniently(json: Buffer, type_: type[Model], head: Head, report: Report)
             return None
         value |= {"apiVersion": head.api_version, "kind": head.kind}
         return msgspec.convert(value, type_)
-    except msgspec.ValidationError:  # all else is told by the reader
+    except msgspec.ValidationError:  # all else is reported by the reader
         report.add("a number is out of range")
     except FAILURES as failure:
         tell_failure(failure, json, report)

@@ -78,7 +78,7 @@ KINDS: Mapping[str, Kind] = {resource.kind: _kind(resource) for resource in RESO
     )
 }
 
-#: All types as one union, told apart by their `kind`.
+#: All types as one union, distinguished by their `kind`.
 AnyObject: Any = reduce(or_, (kind.type for kind in KINDS.values()))
 
 #: Kinds of which pods are made.

@@ -2,7 +2,7 @@
 
 The typed decoder is strict, fast, and stops at the first thing it dislikes. Where it does, the value comes here: what
 Go accepts is put into the form that the decoder wants (`null` is "not set" anywhere, `3.0` is an integer), and
-everything that Go refuses is told, each with its path.
+everything that Go refuses is reported, each with its path.
 """
 
 from __future__ import annotations

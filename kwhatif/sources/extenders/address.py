@@ -20,7 +20,7 @@ def split(url: str) -> SplitResult:
     """The URL's parts.
 
     Raises:
-        ExtenderError: it is no URL, or of another scheme than http and https.
+        ExtenderError: it is not a URL, or of another scheme than http and https.
     """
     shown = redacted(url)
     try:

@@ -110,7 +110,7 @@ def _convert(value: object, type_: type[T]) -> T:
 
 
 def _parse(text: bytes, empty: object) -> Any:
-    """The first JSON value, `empty` for null; what cannot be parsed is told in Go's words."""
+    """The first JSON value, `empty` for null; what cannot be parsed is reported in Go's words."""
     answer = text.decode("utf-8", "replace").lstrip(" \t\r\n")
     if not answer:
         raise ExtenderError("EOF")

@@ -60,7 +60,7 @@ def _data_or_file(data: bytes, path: str, field: str) -> bytes:
 def _load_client_certificate(context: ssl.SSLContext, tls: ExtenderTLSConfig) -> None:
     certificate = _data_or_file(tls.cert_data, tls.cert_file, "certFile")
     key = _data_or_file(tls.key_data, tls.key_file, "keyFile")
-    if not (certificate and key):  # one alone is no identity
+    if not (certificate and key):  # one alone is not an identity
         return
     with _private_file(certificate) as certificate_path, _private_file(key) as key_path:
         try:

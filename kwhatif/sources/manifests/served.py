@@ -36,7 +36,7 @@ class ServerCheck:
         self._caveats: list[Caveat] = []
         #: (`apiVersion`, kind) -> how many objects of a version that the API server serves only if asked to.
         self._unstable: Counter[tuple[str, str]] = Counter()
-        #: Values of a wrong type, to be told after what decoding says about the same document.
+        #: Values of a wrong type, to be reported after what decoding says about the same document.
         self._mistyped: list[tuple[Outline, Finding]] = []
 
     def serves(self, outline: Outline) -> bool:

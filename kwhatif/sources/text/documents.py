@@ -57,7 +57,7 @@ def documents(source: str, text: bytes, problems: Problems, *, is_json: bool = F
     try:
         found.extend(_json_documents(source, text))
     except _JSONProblem as wrong:
-        # Like kubectl: after two JSON values this is no YAML in braces.
+        # Like kubectl: after two JSON values this is not YAML in braces.
         is_yaml = not is_json and len(found) < 2 and len(text) <= _MAX_FLOW_YAML
         found = list(_yaml_documents(source, text, in_yaml)) if is_yaml else []
         if in_yaml or not found:

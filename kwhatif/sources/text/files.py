@@ -155,7 +155,7 @@ def as_utf8(data: bytes) -> bytes:
     """The text without its byte order mark; PowerShell redirects in UTF-16.
 
     Raises:
-        Unreadable: it is no text; the message says where.
+        Unreadable: it is not text; the message says where.
     """
     if data.startswith(_UTF16):
         try:

@@ -15,7 +15,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _XZ = b"\xfd7zXZ\0"
 #: Three letters would be too little to go by: the digits of pi follow, or of its square root where nothing is in it.
 _BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
-#: As many bytes as tell how something is compressed.
+#: As many bytes as are needed to see how something is compressed.
 MAGIC = 10
 _GZIP_WINDOW = 31
 _CHUNK = 1 << 20

@@ -48,7 +48,7 @@ class Piece(NamedTuple):
 class Listing(NamedTuple):
     """A list of objects: what it says of itself, and its entries, one piece after the other.
 
-    Iterating over `pieces` raises `NotPiecesError` where one is no list.
+    Iterating over `pieces` raises `NotPiecesError` where one is not a list.
     """
 
     api_version: str
@@ -155,7 +155,7 @@ _NOWHERE = re.compile(rb"(?!)")
 def _between(text: bytes, head: re.Match[bytes]) -> re.Pattern[bytes]:
     """Where to cut: behind the closing brace, and before the opening one.
 
-    Entries are told by their indentation, or on one line by what they begin with.
+    Entries are found by their indentation, or on one line by what they begin with.
     """
     if b"\n" in head[1]:
         return re.compile(rb"(?<=\})," + head[1] + rb"(?=\{)")

@@ -1,4 +1,4 @@
-"""Collecting what is wrong, so that one run tells everything."""
+"""Collecting what is wrong, so that one run reports everything."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Problems:
         self._found.extend(problems)
 
     def at(self, place: Place, name: str = "") -> Report:
-        """Where to tell what is wrong with one object."""
+        """Where to report what is wrong with one object."""
         return Report(self._found, place, name)
 
     def raise_if_any(self) -> None:

@@ -2,7 +2,7 @@
 
 One line after the other in block style, with scalars that fit on their line. An entry of any other form (a block of
 text, a folded line, a list in brackets) is handed to the full parser alone; and where even the frame is unusual
-(aliases, keys that are no words, what is no valid YAML), the whole text is, by way of `NotSimpleError`. So this module
+(aliases, keys that are not words, invalid YAML), the whole text is, by way of `NotSimpleError`. So this module
 decides nothing: its results are those of `yaml_text`, and tests hold it to that.
 """
 

@@ -61,7 +61,7 @@ def tagged(text: str, tag: str) -> Scalar:
     """The value of a scalar with an explicit tag.
 
     Raises:
-        ValueError: the text is no such value.
+        ValueError: the text is not such a value.
     """
     name = tag.removeprefix(_TAG) if tag.startswith(_TAG) else ""
     if name == "binary":

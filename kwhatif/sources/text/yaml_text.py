@@ -83,7 +83,7 @@ class _Frame:
         self.anchor = anchor
         self.nodes = nodes
         self.chars = chars
-        #: The key whose value comes next; `waiting` tells whether there is one. None means `<<`.
+        #: The key whose value comes next; `waiting` says whether there is one. None means `<<`.
         self.key: str | None = None
         self.waiting = False
         #: Keys of a map that are there only because of `<<`.

@@ -82,10 +82,10 @@ class _Said:
 
 
 def _are_good(check: Check, found: Iterable[object]) -> bool:
-    told: list[str] = []
+    problems: list[str] = []
     for value in found:
-        check(value, (), lambda message, _: told.append(message))
-    return not told
+        check(value, (), lambda message, _: problems.append(message))
+    return not problems
 
 
 def _selectors(spec: PodSpec) -> Iterator[LabelSelector]:

@@ -62,7 +62,7 @@ def node_selector(selector: NodeSelector, path: FieldPath, tell: Tell) -> None:
 
 
 def preferred_term(term: PreferredSchedulingTerm, path: FieldPath, tell: Tell) -> None:
-    """Preferred node affinity: here values may be no label values (the API server lets them pass)."""
+    """Preferred node affinity: here values need not be label values (the API server lets them pass)."""
     _weight(term.weight, path, tell)
     _node_term(term.preference, (*path, "preference"), tell)
 

@@ -18,7 +18,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 #: A rule that is preferred instead of required counts as much as one can.
 WEIGHT = 100
 
-#: What each kind of change costs, roughly: how sure one can be that nobody minds. The least comes first.
+#: What each kind of change costs, roughly: how sure one can be that it harms nobody. The least comes first.
 COSTS: dict[AdviceKind, int] = {
     "wait": 10,
     "job-done": 30,

@@ -32,9 +32,9 @@ def read_file(
         collected.caveats += kwokctl.caveats(text)
         tell_absent(collected, "a kwokctl export", found | kwokctl.EXPORTED)
     else:
-        told = len(problems)
+        before = len(problems)
         yield from read_text(name, text, decoder, problems)
-        if len(problems) > told and _LOGS in text:
+        if len(problems) > before and _LOGS in text:
             problems.add(
                 name, "has logs between its lists", "kubectl cluster-info dump writes files with --output-directory"
             )

@@ -1,4 +1,4 @@
-"""Exports of kwokctl: a YAML document per object, with every time told from the moment of the export on.
+"""Exports of kwokctl: a YAML document per object, with every time relative to the moment of the export.
 
 `pkg/kwokctl/recording/time.go`: a time stands there as `$(time-offset-nanosecond -7200000000000)`. When that moment
 was, the export does not say; which of two times is the earlier one, it does.

@@ -32,7 +32,7 @@ def open_tree(path: str) -> Tree | None:
 
 
 def open_archive(packed: Packed, name: str) -> Tree | None:
-    """The tree that these bytes are; None if they are no archive.
+    """The tree that these bytes are; None if they are not an archive.
 
     Raises:
         OSError: they cannot be read.

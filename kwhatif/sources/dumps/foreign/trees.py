@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class File(NamedTuple):
-    """An entry of a tree that is no folder."""
+    """An entry of a tree that is not a folder."""
 
     path: str
     #: Why its content cannot be had; "" if it can.
@@ -88,7 +88,7 @@ def _raise(failure: OSError) -> None:
 
 
 def unfit(mode: int) -> str:
-    """Why something with that mode is no file to read; "" if it is one."""
+    """Why something with that mode is not a file to read; "" if it is one."""
     return LINK if stat.S_ISLNK(mode) else "" if stat.S_ISREG(mode) else NO_FILE
 
 
