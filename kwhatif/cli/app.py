@@ -38,6 +38,8 @@ from kwhatif.render.safe import safe
 MAX_PROBLEMS = 20
 #: So much of a text that is taken for a path is quoted.
 _MAX_QUOTED = 60
+#: As it is before plugins of one's own get something else in its place.
+_end = os._exit
 
 app = typer.Typer(
     name="kwhatif",
@@ -96,7 +98,7 @@ def console() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # closed, or nobody reads it any more
             stream.flush()
-    os._exit(code)
+    _end(code)
 
 
 def _run() -> int:
