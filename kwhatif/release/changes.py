@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.gates import default_gates
 from kwhatif.model.pod import Pod
+from kwhatif.model.volume import LocalVolume, Volume
 
 #: Whether a change can be about a pod that fits somewhere.
 Concerns = Callable[[Pod], bool]
@@ -28,8 +30,12 @@ def _with_devices(pod: Pod) -> bool:
     return bool(pod.spec.resource_claims) or any("/" in name for each in containers for name in each.resources.requests)
 
 
+#: Of volumes like these no rule asks more: what is on the node, and (as far as it is read) files of objects.
+_ON_NODE = (Volume(), Volume(empty_dir=LocalVolume()), Volume(host_path=LocalVolume()))
+
+
 def _with_volumes(pod: Pod) -> bool:
-    return bool(pod.spec.volumes)
+    return any(replace(volume, name="") not in _ON_NODE for volume in pod.spec.volumes)
 
 
 def _with_resources(pod: Pod) -> bool:
