@@ -19,8 +19,8 @@ from kwhatif.report import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRo
 _MOST_ROWS = 100
 
 
-def upgrade(row: UpgradeRow, detail: Detail, doubt: str) -> Iterator[RenderableType]:
-    """The line that sums it up, and what that depends on; what is decided otherwise, and the rules that differ."""
+def upgrade(row: UpgradeRow, detail: Detail, doubt: str = "") -> Iterator[RenderableType]:
+    """The line that sums it up and says what it depends on, what is decided otherwise, and the rules that differ."""
     rows = ordered(row)
     yield text(but(headline(row), doubt), WARN if rows or doubt else GOOD)
     if detail.quiet:
