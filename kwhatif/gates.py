@@ -31,6 +31,7 @@ _ON_SINCE = {
     "PodLevelResources": 34,
     "PodLevelResourcesFixDefaulting": 37,
     "StorageCapacityScoring": 37,
+    "VolumeAttributesClass": 34,
     "VolumeLimitScaling": 37,
 }
 

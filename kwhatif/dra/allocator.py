@@ -55,7 +55,7 @@ class Allocator:
         self._rules = rules
         self._allocated = allocated_devices(cluster, gates)
         self._gates = gates
-        self._available = AvailableCounters(self._allocated)
+        self._available = AvailableCounters(self._allocated, rules)
         self._tries = tries
 
     def allocate(
@@ -142,7 +142,7 @@ def _all_devices(request: Request, node: SelectedNode, pools: Sequence[Pool], ta
                 f" is currently {state}"
             )
         for device in pool.devices:
-            if request.selects(device, node) and taking.has_room(request, device):
+            if request.selects(device, node) and taking.is_among_all(request, device):
                 yield pool, device
 
 

@@ -30,7 +30,10 @@ def make_constraints(constraints: tuple[DeviceConstraint, ...], rules: Allocator
         MatchAttribute(constraint.requests, constraint.match_attribute)
         if constraint.match_attribute is not None
         else DistinctAttribute(
-            constraint.requests, constraint.distinct_attribute or "", by_device=rules.distinct_by_device
+            constraint.requests,
+            constraint.distinct_attribute or "",
+            by_device=rules.distinct_by_device,
+            keeps_all=rules.keeps_books,
         )
         for constraint in constraints
     ]
@@ -80,14 +83,18 @@ class MatchAttribute(_AttributeConstraint):
 class DistinctAttribute(_AttributeConstraint):
     """All devices have the attribute, each with a value of its own.
 
-    QUIRK: (constraint.go) one value is remembered per request, that of its last device; when that device is given back
-    the request's earlier ones are forgotten too. Up to 1.34 values of two devices are never the same (`by_device`).
+    QUIRK: (constraint.go) up to 1.36 one value is remembered per request, that of its last device; when that device is
+    given back the request's earlier ones are forgotten too. Up to 1.34 values of two devices are never the same
+    (`by_device`).
     """
 
-    def __init__(self, requests: tuple[str, ...], attribute: str, *, by_device: bool = False) -> None:
+    def __init__(
+        self, requests: tuple[str, ...], attribute: str, *, by_device: bool = False, keeps_all: bool = False
+    ) -> None:
         super().__init__(requests, attribute)
         self._by_device = by_device
-        self._values: dict[str, TypedValue | None] = {}
+        self._keeps_all = keeps_all
+        self._values: dict[str | int, TypedValue | None] = {}
 
     def add(self, request: Request, device: PoolDevice) -> bool:
         """Take the device into account if its value is new."""
@@ -101,7 +108,7 @@ class DistinctAttribute(_AttributeConstraint):
             value = "device", str(device.id)
         if self._devices and self._values and (value is None or value in self._values.values()):
             return False
-        self._values[request.parent or request.name] = value
+        self._values[self._key(request)] = value
         self._devices += 1
         return True
 
@@ -109,8 +116,11 @@ class DistinctAttribute(_AttributeConstraint):
         """The device is not taken after all."""
         del device
         if self._concerns(request):
-            self._values.pop(request.parent or request.name, None)
             self._devices -= 1
+            self._values.pop(self._key(request), None)
+
+    def _key(self, request: Request) -> str | int:
+        return self._devices if self._keeps_all else request.parent or request.name
 
 
 def find_attribute(device: PoolDevice, name: str) -> DeviceAttribute | None:

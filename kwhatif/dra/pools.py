@@ -43,7 +43,7 @@ class Inventory:
     """All slices of a cluster, and what they come to on each node."""
 
     def __init__(self, cluster: Cluster, gates: Gates, rules: AllocatorRules) -> None:
-        self._by_node = rules.pools_by_node
+        self._by_node, self._counters_everywhere = rules.pools_by_node, rules.counters_everywhere
         self._local: dict[str, list[Slice]] = {}
         self._common: list[Slice] = []
         self._by_pool: dict[PoolId, list[Slice]] = {}
@@ -55,7 +55,7 @@ class Inventory:
             )
             home = self._local.setdefault(made.node_name, []) if made.node_name else self._common
             if not left_out:
-                (self._common if made.counter_sets else home).append(made)
+                (self._common if made.counter_sets and rules.counters_everywhere else home).append(made)
             self._by_pool.setdefault((made.driver, made.pool), []).append(made)
 
     def slices(self, node: SelectedNode) -> Iterable[Slice]:
@@ -72,7 +72,7 @@ class Inventory:
     def _gather(self, node: SelectedNode) -> list[Pool]:
         groups: dict[PoolId, list[Slice]] = {}
         for candidate in self.slices(node):
-            if candidate.concerns(node):
+            if (candidate.counter_sets and self._counters_everywhere) or candidate.concerns(node):
                 _add(groups.setdefault((candidate.driver, candidate.pool), []), candidate)
         pools = (self._pool(pool_id, group) for pool_id, group in groups.items())
         return sorted((pool for pool in pools if pool is not None), key=_order)
@@ -125,9 +125,9 @@ def _order(pool: Pool) -> tuple[bool, str, str]:
 def _build(pool_id: PoolId, slices: Sequence[Slice], elsewhere: Sequence[Slice]) -> Pool:
     in_order = sorted(slices, key=lambda one: one.name)
     devices = tuple(device for one in in_order if not one.counter_sets for device in one.devices)
-    sets = [shared for one in in_order for shared in one.counter_sets]
+    sets = [shared for one in (*in_order, *elsewhere) for shared in one.counter_sets]
     counter_sets = dict(sets)
-    others = tuple(device for one in elsewhere for device in one.devices)
+    others = tuple(device for one in elsewhere if not one.counter_sets for device in one.devices)
     problem = (
         _duplicate("device name", (device.model.name for device in devices))
         or _duplicate("counter set name", (name for name, _ in sets))

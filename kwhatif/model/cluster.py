@@ -88,6 +88,8 @@ class Cluster:
         self.gates: Gates = BASE_GATES
         #: What of a pod's status counts there while it is resized.
         self.resizes: ResizeRules = BASE_RESIZES
+        #: Whether the scheduler remembers nominations of pods that PreEnqueue holds back.
+        self.nominates_gated = False
         #: What Events say of pods that wait, by key.
         self.scheduling_events: Mapping[str, SchedulingEvents] = {}
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
@@ -203,6 +205,7 @@ class Cluster:
         other.taken_at = self.taken_at
         other.is_whole = self.is_whole
         other.minor, other.gates, other.resizes = self.minor, self.gates, self.resizes
+        other.nominates_gated = self.nominates_gated
         other.scheduling_events = self.scheduling_events
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:

@@ -29,6 +29,8 @@ class Release(msgspec.Struct, frozen=True):
     gates: frozenset[str]
     #: How a pod counts while it is resized (`ResizeRules.sums_first`).
     sums_first: bool = False
+    #: Whether nominations count of pods that are not queued (`scheduling_queue.go`).
+    nominates_gated: bool = False
 
     @property
     def version(self) -> str:
@@ -43,6 +45,7 @@ class Release(msgspec.Struct, frozen=True):
     def follow(self, cluster: Cluster) -> None:
         """Let a cluster be one of this release."""
         cluster.minor, cluster.gates, cluster.resizes = self.minor, self.gates, self.resizes
+        cluster.nominates_gated = self.nominates_gated
 
     def default_profile(self) -> Profile:
         """The profile that its kube-scheduler runs without a configuration."""

@@ -64,7 +64,7 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
     if report.deschedule is not None:
         return deschedule(report.deschedule, detail, descheduling_qualifier(report))
     if report.upgrade is not None:
-        return upgrade(report.upgrade, detail)
+        return upgrade(report.upgrade, detail, qualifier(report))
     if report.advise is not None and report.command == "advise":
         return advise(report, report.advise, detail)
     if report.capacity is not None:

@@ -36,7 +36,8 @@ def _counted_otherwise(state: State) -> Iterator[Upsert]:
     gates, resizes = state.cluster.gates, state.cluster.resizes
     for info in list(state.pods.values()):
         pod = without_disabled(info.pod, gates)
-        if pod is not info.pod or pod_resources(pod, resizes) != info.resources:
+        nominated = pod.status.nominated_node_name and not pod.spec.node_name  # for `keep_queued` to look at again
+        if pod is not info.pod or nominated or pod_resources(pod, resizes) != info.resources:
             yield Upsert(pod)
 
 

@@ -15,7 +15,7 @@ from kwhatif.policy.words import ANNOTATION
 from kwhatif.report import ProblemRow, SourceRow
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.strict import Validation
-from kwhatif.sources.manifests.named import find_named, parse_reference
+from kwhatif.sources.manifests.named import find_named, parse_reference, unknown_kind
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.unmodelled import in_cluster
 from kwhatif.sources.text.origin import Manifest
@@ -63,7 +63,9 @@ def read_applied(  # noqa: PLR0913 - all that says how manifests are read
     found = [find_named(each, cluster) for each in references.values() if each is not None]
     applied = [each for each in found if isinstance(each, Applied)]
     problems = [each for each in found if isinstance(each, Problem)]
-    files = [path for path in paths if references[path] is None]
+    unknown = {path: unknown_kind(path) for path in paths if references[path] is None}
+    problems += filter(None, unknown.values())
+    files = [path for path, wrong in unknown.items() if wrong is None]
     if not files and not applied:
         raise InputError(problems)
     if not files:

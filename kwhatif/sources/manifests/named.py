@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from glob import has_magic
 from typing import NamedTuple
 
 from kwhatif.errors import InputError, Problem
@@ -14,8 +15,11 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import Namespace
 from kwhatif.report import SourceRow
 from kwhatif.sources.decoding.kinds import POD_KINDS
-from kwhatif.sources.text.files import Given
+from kwhatif.sources.text.files import SUFFIXES, Given
 from kwhatif.whatif.applied import Applied
+
+#: What can be asked for by name.
+_WITH_PODS = [RESOURCES[kind] for kind in POD_KINDS if kind in RESOURCES]
 
 
 class Reference(NamedTuple):
@@ -43,6 +47,20 @@ def parse_reference(text: str, default_namespace: str) -> Reference | None:
         return None
     namespace, name = rest if len(rest) == 2 else (default_namespace, *rest)
     return Reference(text, resource, namespace, name)
+
+
+def unknown_kind(text: str) -> Problem | None:
+    """What is wrong with a name such as `depl/shop/web`; None for what may be the path of a file."""
+    word, *rest = text.split("/")
+    if isinstance(text, Given) or word.lower() in BY_WORD or len(rest) not in (1, 2) or not all((word, *rest)):
+        return None
+    if has_magic(text) or text.endswith(SUFFIXES) or os.path.exists(word):  # noqa: PTH110 - see above
+        return None
+    near = nearest(word, [word for word, resource in BY_WORD.items() if resource in _WITH_PODS])
+    if not near:
+        return None
+    message = f"there is no such file, and {word!r} is not a kind: {', '.join(each.kind for each in _WITH_PODS)}"
+    return Problem(text, message, hint=f"did you mean {'/'.join((near[0], *rest))}?")
 
 
 def find_named(reference: Reference, cluster: Cluster) -> Applied | Problem:
