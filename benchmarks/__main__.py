@@ -27,6 +27,7 @@ BENCHMARKS = (
     "capacity",
     "queue",
     "simulation",
+    "descheduling",
     "sweep",
     "live",
 )
