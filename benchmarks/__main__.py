@@ -28,6 +28,7 @@ BENCHMARKS = (
     "advice",
     "queue",
     "simulation",
+    "descheduling",
     "sweep",
     "live",
 )
