@@ -15,7 +15,7 @@ from kwhatif.model.pod import Pod, is_ready
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 
-_PERCENT = re.compile(r"([+-]?\d+)%")
+_PERCENT = re.compile(r"([+-]?\d{1,18})%")
 
 Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet
 

@@ -8,7 +8,7 @@ import msgspec
 
 from kwhatif.model.meta import Model
 from kwhatif.sources.documents import Buffer
-from kwhatif.sources.lenient import json_name, reader
+from kwhatif.sources.lenient import OUT_OF_RANGE, json_name, reader
 from kwhatif.sources.paths import FieldPath
 from kwhatif.sources.problems import Report
 from kwhatif.sources.unbuilt import hint_for_file
@@ -77,7 +77,7 @@ def read_leniently(json: Buffer, type_: type[Model], head: Head, report: Report)
 
     def tell(message: str, path: FieldPath, hint: str) -> None:
         nonlocal wrong
-        wrong = True
+        wrong = wrong or not message.startswith(OUT_OF_RANGE)
         report.add(message, path, hint)
 
     try:
