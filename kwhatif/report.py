@@ -118,7 +118,8 @@ class RejectedRow(_Row):
 class ObstacleRow(_Row):
     """One thing that keeps nodes away; the evidence is that of `node`, the one which comes closest.
 
-    `evictable`: evicting pods of lower priority would free enough, were it not for the other obstacles.
+    `evictable`: evicting pods of lower priority would free enough, were it not for the other obstacles. `differs`: the
+    pods that are counted are elsewhere for other nodes, as in other zones.
     """
 
     plugin: str
@@ -127,6 +128,7 @@ class ObstacleRow(_Row):
     node: str
     evidence: Evidence | None = None
     evictable: bool = False
+    differs: bool = False
 
 
 class MissRow(_Row):

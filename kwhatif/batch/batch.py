@@ -33,17 +33,7 @@ from kwhatif.model.storage import (
     StorageClass,
     VolumeAttachment,
 )
-from kwhatif.model.workload import (
-    CronJob,
-    DaemonSet,
-    Deployment,
-    Job,
-    Namespace,
-    ReplicaSet,
-    ReplicationController,
-    Service,
-    StatefulSet,
-)
+from kwhatif.model.workload import WORKLOADS, Namespace, Service
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.state.history import Touched
@@ -52,8 +42,7 @@ from kwhatif.state.state import State
 
 #: Kinds that a batch keeps up with, and those that no rule of the scheduler reads, or the signature has.
 _FOLLOWED = frozenset((Pod, PodDisruptionBudget))
-_HARMLESS = _FOLLOWED | {Node, PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service}
-_HARMLESS |= {CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet}
+_HARMLESS = _FOLLOWED | {Node, PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service, *WORKLOADS}
 #: Kinds that matter only to pods with volumes.
 _OF_VOLUMES = frozenset((PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment))
 
@@ -148,10 +137,10 @@ class Batch:
 
     def _build(self) -> None:
         """Rank what the first attempt found, unless the state has changed since: then that is done while keeping up."""
-        if self.generation != self._cycle.snapshot.generation or self._failure is not None:
+        if self.generation != self._cycle.snapshot.generation:
             return
         self._rank_candidates()
-        if self._feasible is None and self._scores is not None:
+        if self._failure is None and self._feasible is None and self._scores is not None:
             self._feasible = FeasibleNodes(self._cycle, self._scores, ())
 
     def _rank_candidates(self) -> None:
@@ -170,7 +159,7 @@ class Batch:
         if self._failure is not None:
             if not touched.nodes and not any(kind is PodDisruptionBudget for kind, _ in touched.objects):
                 return True
-            if self._found is None:
+            if self._found is None and self._candidates is None:
                 return not touched.nodes
             self._failure = None
         self._rank_candidates()

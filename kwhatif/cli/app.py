@@ -120,7 +120,7 @@ def _run() -> int:
 
 
 def _not_a_path(failure: TypeError) -> ExitCode:
-    from kwhatif.sources.given import NotAPath
+    from kwhatif.sources.manifests.given import NotAPath
 
     if not isinstance(failure, NotAPath):
         return _unexpected(failure)

@@ -170,8 +170,8 @@ def check_not_swapped(dumps: Sequence[str], manifests: Sequence[str], session: S
     snapshot = session.snapshot
     if snapshot.nodes or len(snapshot.pods) > len(snapshot.pending):
         return
-    from kwhatif.sources.files import find_inputs, read_inputs
-    from kwhatif.sources.problems import Problems
+    from kwhatif.sources.text.files import find_inputs, read_inputs
+    from kwhatif.sources.text.problems import Problems
 
     readable = [path for path in manifests if path != "-"]
     inputs = find_inputs(readable, io.BytesIO(), Problems())

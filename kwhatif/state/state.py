@@ -77,7 +77,7 @@ class State:
         for pod in self.cluster.all(Pod).values():
             if is_terminal(pod):
                 continue
-            info = PodInfo(pod)
+            info = PodInfo(pod, self.cluster.resizes)
             pods[info.key] = info
             node_name = pod.spec.node_name
             if not node_name:
@@ -269,7 +269,7 @@ class State:
 
     def _upsert_pod(self, pod: Pod, touched: Touched) -> None:
         self._own_built()
-        info = PodInfo(pod)
+        info = PodInfo(pod, self.cluster.resizes)
         key, node_name = info.key, pod.spec.node_name
         before = self._pods.get(key)
         stays = before is not None and before.pod.spec.node_name == node_name and not is_terminal(pod)
@@ -299,7 +299,8 @@ class State:
             self._renominate(before, after, touched)
             return
         touched.nodes.add(node_name)
-        self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
+        if node_name not in self._places or not self._own(node_name).exchange(before, after):
+            self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
         index = self._built.index
         if index is not None:
             index.remove(before, node_name)

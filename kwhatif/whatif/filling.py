@@ -229,7 +229,7 @@ class Filling:
         return None
 
     def _goes_on(self, evicts: bool, result: ScheduleResult) -> bool:  # noqa: FBT001 - for partial
-        """Whether the pod gets a node; evicting those that are counted is no way: they would not fit together."""
+        """Whether the pod gets a node; evicting those that are counted does not help: they would not fit together."""
         if result.outcome == "Preempts":
             return evicts and self._own.isdisjoint(victim.pod.key for victim in result.victims)
         return result.outcome == "Placed"

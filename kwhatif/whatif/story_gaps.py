@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.budget_pods import pods_selected_by
@@ -27,12 +27,11 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.model.workload import (
+    POD_CONTROLLERS,
     CronJob,
     DaemonSet,
     Job,
     Namespace,
-    ReplicaSet,
-    ReplicationController,
     StatefulSet,
 )
 from kwhatif.simulation.clock import SECOND
@@ -130,8 +129,7 @@ def _is_settled(pod: Pod) -> bool:
 
 
 def _adopters(cluster: Cluster) -> Iterator[_Adopter]:
-    kinds: tuple[type[Any], ...] = (ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job)
-    for kind in kinds:
+    for kind in POD_CONTROLLERS.values():
         for workload in cluster.all(kind).values():
             given = workload.spec.selector
             if isinstance(given, dict):

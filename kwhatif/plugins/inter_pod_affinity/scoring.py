@@ -13,7 +13,7 @@ from kwhatif.framework.status import SkipUntil, Status
 from kwhatif.matching.affinity import AffinityTerms, WeightedTerms
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
-from kwhatif.plugins.inter_pod_affinity.incoming import accepts_namespace
+from kwhatif.plugins.inter_pod_affinity.incoming import AcceptsNamespace, accepts_namespace
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -98,7 +98,10 @@ class AffinityScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScore
 class Preferences:
     """What one pod prefers about others, and others about it."""
 
-    def __init__(self, pod: PodInfo, cluster: Cluster, hard_weight: int) -> None:
+    def __init__(
+        self, pod: PodInfo, cluster: Cluster, hard_weight: int, accepts: AcceptsNamespace = accepts_namespace
+    ) -> None:
+        self._accepts = accepts
         self._pod = pod
         self._cluster = cluster
         self._namespace_labels = cluster.namespace_labels(pod.namespace)
@@ -124,7 +127,7 @@ class Preferences:
 
     def about(self, namespace: str) -> WeightedTerms:
         """The pod's own terms that speak of pods of that namespace."""
-        return tuple(weighted for weighted in self.weighted if accepts_namespace(weighted[1], namespace, self._cluster))
+        return tuple(weighted for weighted in self.weighted if self._accepts(weighted[1], namespace, self._cluster))
 
     def with_pod(self, other: PodInfo) -> Iterator[tuple[str, int]]:
         """Topology key and weight of all terms between the pod and that other one."""
@@ -135,10 +138,12 @@ class Preferences:
                 yield term.topology_key, weight
 
 
-def compile_scorer(pod: PodInfo, snapshot: State, hard_weight: int) -> AffinityScorer | Status:
+def compile_scorer(
+    pod: PodInfo, snapshot: State, hard_weight: int, accepts: AcceptsNamespace
+) -> AffinityScorer | Status:
     """Sum up all preferences of the pod about others and of others about it; a SKIP when there are none."""
     scores: Scores = {}
-    preferences = Preferences(pod, snapshot.cluster, hard_weight)
+    preferences = Preferences(pod, snapshot.cluster, hard_weight, accepts)
     for terms, pods in snapshot.index.terms_about(pod.namespace):
         for key, weight in preferences.by_their_terms(terms):
             _add(scores, key, weight, pods, snapshot)

@@ -15,7 +15,7 @@ Spec = dict[str, Any]
 #: What a change makes of it, in place.
 Revise = Callable[[Spec], None]
 
-#: What each kind of change costs, roughly: how sure one can be that nobody minds. The least comes first.
+#: What each kind of change costs, roughly: how sure one can be that it harms nobody. The least comes first.
 COSTS: dict[AdviceKind, int] = {
     "wait": 10,
     "node-ready": 20,

@@ -69,3 +69,37 @@ def test_several_numbers_before_the_title_of_a_row_keep_their_names():
         "    stopped by: 9 Insufficient cpu",
         "",
     ]
+
+
+TIMES = ("2026-11-21 15:09:00Z", "◂2026-11-21 12:48:00Z")
+
+
+def candidates(width: int, times: tuple[str, ...]) -> list[str]:
+    """A table of candidates, of which all have the same number of victims."""
+    numbers = ("VICTIMS", "EARLIEST START")
+    made = table("NODE", *numbers, right=numbers, droppable=numbers)
+    for number, time in enumerate(times):
+        made.add_row(text(f"node-{number}"), text(2), text(time))
+    if len(times) > 1:
+        made.add_row(text("… 11 more (-o wide)"))
+    console = Console(file=io.StringIO(), width=width)
+    console.print(made)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def test_where_there_is_no_room_columns_of_one_value_go_before_times_are_broken() -> None:
+    assert all(any(time in line for line in candidates(60, TIMES)) for time in TIMES)
+    shown = candidates(36, TIMES)
+    assert "VICTIMS" not in "".join(shown)
+    assert all(any(time in line for line in shown) for time in TIMES)
+    assert any(line.endswith("(-o wide)") for line in shown)
+
+
+def test_at_last_times_are_broken_but_a_single_row_becomes_lines() -> None:
+    assert not any(TIMES[0] in line for line in candidates(28, TIMES))
+    assert candidates(32, TIMES[:1])[1:-1] == [
+        "node-0",
+        "    victims: 2",
+        "    earliest start: 2026-11-21",
+        "    15:09:00Z",
+    ]
