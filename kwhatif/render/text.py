@@ -77,15 +77,17 @@ class _Fitted(Table):
         return [_longest((header, *column.cells), split) for header, column in zip(headers, self.columns, strict=True)]
 
     def _smaller(self) -> _Fitted | None:
-        """The table without numbers that are the same in all rows, and so explain no order; None if there are none."""
-        kept = [
+        """The table without the last of the numbers that are the same in all rows; None if there is none."""
+        same = [
             column
             for column in self.columns
-            if column.header not in self.droppable or len(set(filter(None, map(str, column.cells)))) > 1
+            if column.header in self.droppable and len(set(filter(None, map(str, column.cells)))) == 1
         ]
-        if self.row_count == 1 or len(kept) == len(self.columns):
+        if self.row_count == 1 or not same:
             return None
+        kept = [column for column in self.columns if column is not same[-1]]
         made = _Fitted(box=box.SIMPLE_HEAD, pad_edge=False)
+        made.droppable = self.droppable
         for column in kept:
             made.add_column(column.header, justify=column.justify, overflow="fold")
         for row in zip(*(column.cells for column in kept), strict=True):
@@ -128,8 +130,8 @@ def _share(room: int, wanted: Sequence[int]) -> list[int]:
 
 
 _HINT = " (-o wide)"
-#: What is broken only where there is no other way: a time, and what it is marked with; a hint.
-_PIECE = re.compile(r"◂?\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ|\(-o wide\)|\S+")
+#: What is broken only where there is no other way: a time, and what it is marked with; a bound; a percentage; a hint.
+_PIECE = re.compile(r"◂?\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ|at most \S+|\w+ \d+ %\S*|\(-o wide\)|\S+")
 
 
 def _pieces(content: str) -> list[str]:

@@ -106,6 +106,11 @@ class World:
         """Whether the pod was there at the start."""
         return (pod.metadata.uid or key_of(pod)) in self._initial
 
+    def bare_pods(self) -> Iterator[Pod]:
+        """The pods that name no controller."""
+        pods = self.state.cluster.all(Pod)
+        return (pods[key] for key in self._owned.bare_pods())
+
     def pods_without_controller(self) -> Iterator[Pod]:
         """The pods whose controller is not there."""
         pods = self.state.cluster.all(Pod)

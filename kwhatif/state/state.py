@@ -56,6 +56,7 @@ class State:
         #: Where the nodes are in `nodes`, by name.
         self._places: dict[str, int] = {node.name: place for place, node in enumerate(self.nodes)}
         self._by_name: dict[str, NodeInfo] | None = None
+        self._of_shape: Mapping[int, NodeInfo] | None = None
         #: Whether `nodes`, and the tree and places, are this state's alone.
         self._owns_nodes = self._owns_tree = True
         self._pods: Overlay[str, PodInfo] = Overlay()
@@ -99,6 +100,18 @@ class State:
         if found is None:
             found = self._by_name = {node.name: node for node in self.nodes}
         return found
+
+    @property
+    def of_shape(self) -> Mapping[int, NodeInfo]:
+        """A node of each shape, as good as any other; its pods may be out of date."""
+        if self._of_shape is None:
+            self._of_shape = {node.shape: node for node in reversed(self.nodes)}
+        return self._of_shape
+
+    @property
+    def places(self) -> Mapping[str, int]:
+        """Where the nodes are in `nodes`, by name."""
+        return self._places
 
     def node(self, name: str) -> NodeInfo | None:
         """The node of that name; for more than a few, `by_name` is faster."""
@@ -168,6 +181,7 @@ class State:
         other._tree, other._shapes = self._tree, self._shapes
         other._images = self._images.fork()
         other.nodes, other._places, other._by_name = self.nodes, self._places, None
+        other._of_shape = self._of_shape
         other._pods, other._pending, other._strays = self._pods.fork(), self._pending.fork(), self._strays.fork()
         other._nominated = self._nominated
         return other
@@ -426,6 +440,7 @@ class State:
             self._built.index.nodes = nodes
 
     def _own_tree(self) -> None:
+        self._of_shape = None
         if not self._owns_tree:
             self._tree, self._owns_tree = self._tree.copy(), True
             self._places = self._places.copy()
@@ -485,7 +500,7 @@ class State:
 
     def __getstate__(self) -> dict[str, object]:
         """What can be found again is not taken along."""
-        return self.__dict__ | {"_by_name": None, "_history": None}
+        return self.__dict__ | {"_by_name": None, "_history": None, "_of_shape": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

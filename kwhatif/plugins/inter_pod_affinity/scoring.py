@@ -16,6 +16,7 @@ from kwhatif.model.node import Node
 from kwhatif.plugins.inter_pod_affinity.incoming import AcceptsNamespace, accepts_namespace
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.shapes import NodesByLabel, nodes_by_label
 from kwhatif.state.state import State
 
 #: Sums of weights by topology key and value.
@@ -25,11 +26,12 @@ Scores = dict[str, dict[str, int]]
 class AffinityScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScorer):
     """The preferences between one pod and all others, as sums of weights per topology domain."""
 
-    def __init__(self, scores: Scores, preferences: Preferences, unfixed: frozenset[str]) -> None:
+    def __init__(self, scores: Scores, preferences: Preferences, unfixed: frozenset[str], nodes: NodesByLabel) -> None:
         self._scores = tuple(scores.items())
         self._by_key = scores
         self._preferences = preferences
         self._unfixed = unfixed
+        self._nodes = nodes
 
     def score(self, node: NodeInfo) -> int:
         """The weights in all domains of the node."""
@@ -43,8 +45,9 @@ class AffinityScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScore
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
         """Those in domains that count, as far as a shape does not fix which these are."""
-        sums = [(key, scores) for key, scores in self._scores if key in self._unfixed]
-        return {node.name for node in nodes for key, scores in sums if node.labels.get(key) in scores}
+        del nodes
+        sums = [(self._nodes.of(key), scores) for key, scores in self._scores if key in self._unfixed]
+        return {name for names, scores in sums for value in scores for name in names.get(value, ())}
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         """Scale from the least to the most; nobody gets anything when all are equal."""
@@ -155,7 +158,7 @@ def compile_scorer(
                     _add(scores, term.topology_key, weight, group.pods, snapshot)
     if not scores:
         return SkipUntil(concerns=lambda other: any(preferences.with_pod(other)))
-    return AffinityScorer(scores, preferences, snapshot.shapes.unfixed)
+    return AffinityScorer(scores, preferences, snapshot.shapes.unfixed, nodes_by_label(snapshot.cluster))
 
 
 def _add(scores: Scores, key: str, weight: int, pods: Mapping[str, int], snapshot: State) -> None:

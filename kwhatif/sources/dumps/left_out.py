@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from operator import attrgetter
 
 from kwhatif.model.caveat import AdmissionNotAsked, Caveat, DevicesNotModelled, NoDates
 from kwhatif.model.cluster import Cluster
@@ -21,6 +22,8 @@ _ADMISSION = (
     "ValidatingAdmissionPolicy",
 )
 _TAINT_RULE = "DeviceTaintRule"
+#: There are a hundred thousand pods.
+_MADE = attrgetter("metadata.creation_timestamp")
 
 
 def taken_at(cluster: Cluster, caveats: list[Caveat], last_seen: str = "") -> str | None:
@@ -35,13 +38,14 @@ def taken_at(cluster: Cluster, caveats: list[Caveat], last_seen: str = "") -> st
     saved = [snapshot.taken_at for snapshot in cluster.all(SavedSnapshot).values()]
     if saved:
         return min(filter(_is_time, saved), default=None)  # of several the oldest
-    nodes = cluster.all(Node).values()
+    nodes, pods = cluster.all(Node).values(), cluster.all(Pod).values()
     reports = [condition.last_heartbeat_time for node in nodes for condition in node.status.conditions]
     if not any(reports):
-        conditions = (condition for pod in cluster.all(Pod).values() for condition in pod.status.conditions)
-        return _newest({last_seen, *(condition.last_transition_time for condition in conditions)})
-    made = [obj.metadata.creation_timestamp for objects in (nodes, cluster.all(Pod).values()) for obj in objects]
-    return _newest({*reports, *made})
+        changed: set[str | None] = {last_seen}
+        for pod in pods:
+            changed.update([condition.last_transition_time for condition in pod.status.conditions])
+        return _newest(changed)
+    return _newest({*reports, *map(_MADE, nodes), *map(_MADE, pods)})
 
 
 def _newest(texts: set[str | None]) -> str | None:

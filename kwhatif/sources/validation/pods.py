@@ -33,7 +33,8 @@ class _Said:
 
     def __init__(self) -> None:
         self._amounts: set[QuantityText] = set()
-        self._times: list[str] = []
+        #: Conditions of a pod mostly change in the same second.
+        self._times: set[str | None] = {None}
         self._labels: set[tuple[str, str]] = set()
 
     def by(self, pod: Pod) -> bool:
@@ -49,11 +50,8 @@ class _Said:
                 if selector.match_expressions:
                     return False
                 self._labels.update(selector.match_labels.items())
-        if meta.creation_timestamp is not None:
-            self._times.append(meta.creation_timestamp)
-        if status.start_time is not None:
-            self._times.append(status.start_time)
-        self._times += [row.last_transition_time for row in status.conditions if row.last_transition_time is not None]
+        self._times.update((meta.creation_timestamp, status.start_time))
+        self._times.update([row.last_transition_time for row in status.conditions])
         self._note(spec, status)
         return meta.name != ""
 
@@ -76,7 +74,7 @@ class _Said:
         """Whether nothing of it is wrong."""
         return (
             _are_good(values.quantity, self._amounts - values.good_quantities)
-            and (not self._times or values.are_times(self._times))
+            and values.are_times([time for time in self._times if time is not None])
             and _are_good(selectors.labels, (dict([label]) for label in self._labels - selectors.good_labels))
         )
 

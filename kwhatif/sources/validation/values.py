@@ -47,6 +47,8 @@ def time(text: str, path: FieldPath, tell: Tell) -> None:
 
 def are_times(texts: Sequence[str]) -> bool:
     """Whether all of them are; few clocks are the same, so all are looked at in one go."""
+    if not texts:
+        return True
     dates = {text[:_DATE_LENGTH] for text in texts}
     if not (dates <= good_dates or all(map(_is_date, dates))):
         return False
