@@ -163,7 +163,8 @@ class Filling:
             for info in self._state.pending.values()
             if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in session.profiles
         ]
-        sleeping = () if by_name else list(asleep(ours, session.profiles, session.snapshot, self._cluster, applied))
+        found = () if by_name else asleep(ours, session.profiles, session.snapshot, self._cluster, applied)
+        sleeping = [info for info, _ in found]
         if sleeping:
             self.caveats[PendingAsleep(pods=tuple(info.key for info in in_queue_order(sleeping, events)))] = None
         keys = {info.key for info in sleeping}
