@@ -11,7 +11,7 @@ def decode_json(path: Path) -> None:
     """msgspec decoding the bytes into the types that hold only what scheduling needs, and nothing else."""
     import msgspec
 
-    from kwhatif.sources.kinds import AnyObject
+    from kwhatif.sources.decoding.kinds import AnyObject
 
     gc.disable()
     items = msgspec.defstruct("Items", [("items", tuple[AnyObject, ...])])

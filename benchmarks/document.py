@@ -25,7 +25,7 @@ def document(introduction: str, sections: Sequence[Section]) -> str:
 
 
 def machine() -> str:
-    """What the run depends on, and nothing that tells whose machine it is."""
+    """What the run depends on, and nothing about whose machine it is."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return f"{cores} cores, {platform.machine()}, {platform.python_implementation()} {platform.python_version()}"
 

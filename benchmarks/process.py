@@ -31,7 +31,7 @@ BARE_TIMES = times(2.5)
 PEAK = at_most(1.3)
 #: What noise may add where nothing else should.
 NOISE = 1.1
-#: Less than this cannot be told apart, in seconds.
+#: Less than this cannot be measured, in seconds.
 TICK = 0.01
 #: A multiple of linear growth that caches explain; quadratic would be 10.
 GROWTH = 2

@@ -10,7 +10,7 @@ from benchmarks.context import Context
 from benchmarks.dump import Shape
 from benchmarks.rows import Row, at_least
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.sources.dump import read_cluster
+from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sweep.processes import available_cores, play, play_here
 from kwhatif.sweep.scenario import Outages, Player, Scenario, together
 from kwhatif.whatif.outage import outage

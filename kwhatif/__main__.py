@@ -1,5 +1,5 @@
 """`python -m kwhatif`."""
 
-from kwhatif.cli import main
+from kwhatif.cli import console
 
-main()
+console()

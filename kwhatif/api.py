@@ -30,13 +30,13 @@ from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.render.caveats import sentences, worded
 from kwhatif.render.story import with_words
 from kwhatif.report import Report
-from kwhatif.sources.applied import Asked, as_row, parse_template_paths, read_applied
-from kwhatif.sources.collected import Collected, LoadedCluster
-from kwhatif.sources.given import Source, named_input, named_inputs, text
-from kwhatif.sources.named import require_namespace
-from kwhatif.sources.progress import Progress, Teller
-from kwhatif.sources.release import ReleaseOptions, ask_release
-from kwhatif.sources.strict import Validation, parse_validation
+from kwhatif.sources.decoding.strict import Validation, parse_validation
+from kwhatif.sources.dumps.collected import Collected, LoadedCluster
+from kwhatif.sources.dumps.progress import Progress, Teller
+from kwhatif.sources.manifests.applied import Asked, as_row, parse_template_paths, read_applied
+from kwhatif.sources.manifests.given import Source, named_input, named_inputs, text
+from kwhatif.sources.manifests.named import require_namespace
+from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release
 from kwhatif.whatif.aftermath import aftermath as aftermath_of
 from kwhatif.whatif.compare import compare
 from kwhatif.whatif.judge import Question, judge
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from kwhatif.framework.profile import Profile
     from kwhatif.policy.rules import Fragile
     from kwhatif.release import Release
-    from kwhatif.sources.plugins import PluginSource
-    from kwhatif.sources.scheduler import Scheduler, SchedulerConfig
+    from kwhatif.sources.scheduler.plugins import PluginSource
+    from kwhatif.sources.scheduler.profiles import Scheduler, SchedulerConfig
     from kwhatif.workloads.rolling.update import Rollout
 
 __all__ = [
@@ -98,7 +98,7 @@ def load(
     Args:
         sources: what to read, see `kwhatif.Source`; "-" is standard input.
         strict: fail where information is missing, instead of a caveat in the report.
-        progress: is told how far each file is, in bytes and objects.
+        progress: hears how far each file is, in bytes and objects.
         now: the moment to compare the age of the dump with, instead of now.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 
@@ -108,7 +108,7 @@ def load(
     """
     if not sources:
         raise TypeError("load() needs a dump; kwhatif.load_live() reads the live cluster")
-    from kwhatif.sources.dump import collect_dump
+    from kwhatif.sources.dumps.dump import collect_dump
 
     source = _scheduler_source(scheduler)
     stored = None if source.originals is None else source.originals.stored
@@ -139,13 +139,13 @@ def load_live(
         as_groups: groups of `as_user`.
         request_timeout: how long one request may take, such as "30s"; "0" for as long as it likes.
         strict: fail where information is missing, instead of a caveat in the report.
-        progress: is told how far each list is.
+        progress: hears how far each list is.
         scheduler: which scheduler is asked, see `SchedulerOptions`.
 
     Raises:
         InputError: the kubeconfig is wrong, or what is asked for is not in it.
         ClusterUnreadable: the cluster could not be read; the message says what to do.
-        ValueError: `request_timeout` is no duration.
+        ValueError: `request_timeout` is not a duration.
     """
     from kwhatif.sources.live import LiveOptions, read_live
 
@@ -188,7 +188,7 @@ def _scheduler_source(options: SchedulerOptions) -> _SchedulerSource:
     config, plugins = options.get("scheduler_config"), options.get("plugins") or ()
     if config is None and not plugins:
         return _SchedulerSource(release, None, originals)
-    from kwhatif.sources.scheduler import read_scheduler_config
+    from kwhatif.sources.scheduler.profiles import read_scheduler_config
 
     path = None if config is None else str(config)
     return _SchedulerSource(release, read_scheduler_config(path, plugins, stdin=sys.stdin.buffer), originals)
@@ -227,7 +227,7 @@ def _session(
 ) -> Session:
     nodes = collected.cluster.all(Node).values()
     asked = ask_release(source.release, collected.server_version, nodes, live=collected.live)
-    collected.cluster.minor, collected.cluster.gates = asked.release.minor, asked.release.gates
+    asked.release.follow(collected.cluster)
     scheduler = source.scheduler(asked.release)
     profiles = scheduler.profiles if scheduler else source.profiles(asked.release)
     loaded = _admitted(collected, progress, strict=strict)
@@ -289,7 +289,7 @@ def edited_by(
         raise TypeError(
             f"edited() takes a cluster first, as kwhatif.load(...) returns it; this is of type {type(session).__name__}"
         )
-    from kwhatif.sources.edits import read_edit_files, read_edits
+    from kwhatif.sources.manifests.edits import read_edit_files, read_edits
     from kwhatif.whatif.edited import edit_session
 
     where, stdin = namespace or session.namespace, sys.stdin.buffer
@@ -444,7 +444,7 @@ def pending(session: Session, *pods: str, namespace: str | None = None, explain:
         InputError: a pod is not there, or not pending; there is no such namespace.
     """
     _check(session, pods, "pending")
-    from kwhatif.sources.named import pending_keys
+    from kwhatif.sources.manifests.named import pending_keys
     from kwhatif.whatif.pending.question import ask_queue
     from kwhatif.whatif.pending.trying import QueueQuestion
 
@@ -480,8 +480,7 @@ def deschedule(
         ValueError: both policy and strategy are given, or neither; the strategy or the time is none.
     """
     _check(session, (policy or strategy,), "deschedule")
-    from kwhatif.descheduler.build import STRATEGIES, strategy_policy
-    from kwhatif.model.nearest import nearest
+    from kwhatif.descheduler.build import strategy_policy
     from kwhatif.sources.descheduler_policy import DeschedulerPolicyFile, read_descheduler_policy
     from kwhatif.whatif.deschedule import DescheduleQuestion, ask_deschedule, moment_of
 
@@ -489,12 +488,8 @@ def deschedule(
         raise ValueError("either a policy or a strategy is needed")
     if policy is not None:
         file = read_descheduler_policy(named_input(policy, "policy"), session.cluster, stdin=sys.stdin.buffer)
-    elif strategy is not None and strategy in STRATEGIES:
-        file = DeschedulerPolicyFile(f"strategy {strategy}", strategy_policy(strategy), [])
     else:
-        near = nearest(str(strategy), STRATEGIES)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"there is no strategy {strategy!r}, only {', '.join(STRATEGIES)}{hint}")
+        file = DeschedulerPolicyFile(f"strategy {strategy}", strategy_policy(str(strategy)), [])
     moment, caveats = moment_of(session, at, (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ"))
     question = DescheduleQuestion(
         policy=file.policy, name=file.name, at=moment, rounds=rounds, caveats=(*file.caveats, *caveats)
@@ -576,7 +571,7 @@ def gate(
         rollout: how updates are judged: by whether they come to their end, step by step; by their end state only
             ("final"); or while old pods are still there ("surge").
         strict: fail where information is missing, unless the policy says otherwise.
-        today: tells which exceptions of the policy have expired.
+        today: decides which exceptions of the policy have expired.
         fixes: look for the smallest fix of so many workloads that do not fit, as `advise` does.
         options: how the manifests are read, see `Manifests`.
 

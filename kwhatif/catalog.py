@@ -11,7 +11,7 @@ from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Point, Profile
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
-from kwhatif.plugins.dynamic_resources import DynamicResources, DynamicResourcesArgs
+from kwhatif.plugins.dynamic_resources import DynamicResources, DynamicResourcesArgs, DynamicResourcesDisabled
 from kwhatif.plugins.image_locality import ImageLocality
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from kwhatif.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
@@ -56,17 +56,21 @@ class Entry(msgspec.Struct, frozen=True):
     gate: str = ""
     #: Whether the factory takes the feature gates that are on, as `gates`.
     gated: bool = False
+    #: What stands for it without its gate where a configuration enables it; None: nothing.
+    without_gate: Callable[[], Plugin] | None = None
     #: The checks of its arguments, where they are not those of its name (`configuration/plugin_args.py`).
     checks: str = ""
 
     def make(self, gates: Gates, *args: object) -> Plugin | None:
         """The plugin with these arguments, decoded; None: it decides nothing."""
-        if self.factory is None or (self.gate and self.gate not in gates):
+        if self.gate and self.gate not in gates:
+            return self.without_gate() if self.without_gate is not None else None
+        if self.factory is None:
             return None
         return self.factory(*args, gates=gates) if self.gated else self.factory(*args)
 
     def under(self, gates: Gates) -> Entry:
-        """The entry where these gates are on: without its gate it is no part of the default profile."""
+        """The entry where these gates are on: without its gate it is not part of the default profile."""
         return replace(self, default=False) if self.gate and self.gate not in gates else self
 
 
@@ -95,6 +99,7 @@ ENTRIES: tuple[Entry, ...] = (
         DynamicResourcesArgs,
         weight=2,
         gate="DynamicResourceAllocation",
+        without_gate=DynamicResourcesDisabled,
         gated=True,
     ),
     Entry("DefaultPreemption", (P.PRE_ENQUEUE, P.POST_FILTER), DefaultPreemption, DefaultPreemptionArgs),

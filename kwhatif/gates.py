@@ -6,6 +6,7 @@ The defaults stand in `pkg/features/kube_features.go`; `schema/feature-gates.jso
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 #: Names of the feature gates that are on.
 Gates = AbstractSet[str]
@@ -24,9 +25,13 @@ _ON_SINCE = {
     "DRAResourceClaimDeviceStatus": 33,
     "DRASchedulerFilterTimeout": 34,
     "DynamicResourceAllocation": 34,
+    "InPlacePodLevelResourcesVerticalScaling": 36,
+    "InPlacePodVerticalScaling": 33,
     "NodeDeclaredFeatures": 36,
     "PodLevelResources": 34,
+    "PodLevelResourcesFixDefaulting": 37,
     "StorageCapacityScoring": 37,
+    "VolumeAttributesClass": 34,
     "VolumeLimitScaling": 37,
 }
 
@@ -40,3 +45,26 @@ def default_gates(minor: int) -> frozenset[str]:
 
 
 BASE_GATES = default_gates(BASE)
+
+
+class ResizeRules(NamedTuple):
+    """What of a pod's status counts beside its spec while it is resized in place (`PodResourcesOptions`)."""
+
+    #: What its containers have been granted (gate `InPlacePodVerticalScaling`).
+    containers: bool = True
+    #: What the pod as a whole has been granted (gate `InPlacePodLevelResourcesVerticalScaling`).
+    pod: bool = True
+    #: Since 1.37: the largest of three sums over all containers, before that the sum of what is largest for each.
+    sums_first: bool = False
+
+
+BASE_RESIZES = ResizeRules()
+#: The spec alone counts.
+SPEC_ALONE = ResizeRules(containers=False, pod=False)
+
+
+def resize_rules(gates: Gates, *, sums_first: bool = False) -> ResizeRules:
+    """What counts under these gates."""
+    containers = "InPlacePodVerticalScaling" in gates
+    pod = containers and "InPlacePodLevelResourcesVerticalScaling" in gates
+    return ResizeRules(containers=containers, pod=pod, sums_first=sums_first)

@@ -17,8 +17,8 @@ from kwhatif.render.caveats import worded
 from kwhatif.render.story import with_words
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.sources.release import ReleaseOptions, ask_release, parse_version
-from kwhatif.sources.scenario import parse_parameter
+from kwhatif.sources.manifests.scenario import parse_parameter
+from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, parse_version
 from kwhatif.sources.sweeps import SweepFile
 from kwhatif.stories import Times
 from kwhatif.sweep.processes import play

@@ -118,7 +118,8 @@ class RejectedRow(_Row):
 class ObstacleRow(_Row):
     """One thing that keeps nodes away; the evidence is that of `node`, the one which comes closest.
 
-    `evictable`: evicting pods of lower priority would free enough, were it not for the other obstacles.
+    `evictable`: evicting pods of lower priority would free enough, were it not for the other obstacles. `differs`: the
+    pods that are counted are elsewhere for other nodes, as in other zones.
     """
 
     plugin: str
@@ -127,6 +128,7 @@ class ObstacleRow(_Row):
     node: str
     evidence: Evidence | None = None
     evictable: bool = False
+    differs: bool = False
 
 
 class MissRow(_Row):
@@ -702,6 +704,7 @@ AdviceKind = Literal[
     "create-namespace",
     "raise-quota",
     "wait",
+    "job-done",
     "node-ready",
     "claim-bound",
 ]
@@ -716,11 +719,10 @@ class PatchRow(_Row):
     value: Any = None
 
 
-class AdvisedChangeRow(_Row, kw_only=True):
-    """One change of an advice: a patch of `object`, or edits of the cluster as `--if` and `--edits` take them.
+class Advised(_Row, kw_only=True):
+    """What somebody could change: `target` is what is changed in the cluster, as `namespace/name` where it has one.
 
-    `target` is what is changed in the cluster, `about` the resource, taint, label or topology key, `count` how many
-    nodes or pods.
+    `about` is the resource, taint, label or topology key, `count` how many nodes or pods.
     """
 
     kind: AdviceKind
@@ -730,6 +732,11 @@ class AdvisedChangeRow(_Row, kw_only=True):
     before: str = ""
     after: str = ""
     count: int = 0
+
+
+class AdvisedChangeRow(Advised, kw_only=True):
+    """One change of an advice: a patch of `object`, or edits of the cluster as `--if` and `--edits` take them."""
+
     #: `Deployment shop/web`; null for changes of the cluster.
     object: str | None = None
     #: Whether that object is in the cluster, where kubectl can patch it; else, the file if nothing but it is there.
@@ -767,10 +774,28 @@ class LeftRow(_Row, kw_only=True):
     evidence: Evidence | None = None
 
 
+class GoingRow(_Row, kw_only=True):
+    """Pods that could make room on a node: those that the scheduler evicts, or others that cost less.
+
+    `priority` is the highest of theirs, `violates` the budgets that allow none of them to go; `cost` counts as in
+    `AdviceRow`.
+    """
+
+    by: Literal["scheduler", "hand"]
+    pods: tuple[str, ...]
+    node: str
+    #: Where the controller's new pod fits, if there is one.
+    lands: str | None = None
+    priority: int
+    violates: tuple[str, ...] = ()
+    cost: int
+
+
 class AdvisedRow(_Row, kw_only=True):
     """What would help one workload, or one pod: `pod` is the first that does not fit, or evicts others.
 
     `tried` is how many sets of changes were asked about. Without advice, `left` is what keeps the pod away in the end.
+    `going`: the scheduler's victims, then the pods that cost less if chosen by hand; empty where there are none.
     """
 
     workload: str
@@ -782,6 +807,7 @@ class AdvisedRow(_Row, kw_only=True):
     victims: tuple[str, ...] = ()
     advice: tuple[AdviceRow, ...] = ()
     left: tuple[LeftRow, ...] = ()
+    going: tuple[GoingRow, ...] = ()
     tried: int = 0
 
 

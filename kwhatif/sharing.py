@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Unpack
 
 from kwhatif.api import require_complete
 from kwhatif.render.caveats import inventory_worded
-from kwhatif.sources.collected import Collected
-from kwhatif.sources.dump import collect_dump
-from kwhatif.sources.given import Source, named_inputs
-from kwhatif.sources.left_out import taken_at as dump_taken_at
+from kwhatif.sources.dumps.collected import Collected
+from kwhatif.sources.dumps.dump import collect_dump
+from kwhatif.sources.dumps.left_out import taken_at as dump_taken_at
+from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.saving import save
 from kwhatif.whatif.inventory import Inventory, inventory
 
 if TYPE_CHECKING:
+    from kwhatif.sources.dumps.progress import Progress
     from kwhatif.sources.live.options import LiveArguments
-    from kwhatif.sources.progress import Progress
 
 PathLike = str | Path
 
@@ -42,7 +42,7 @@ def save_snapshot(
         anonymize: give everything that has a name another one; decisions stay the same.
         strict: fail where information is missing.
         taken_at: the moment to note, instead of now, where dumps do not show when they were taken.
-        progress: is told how far each list is.
+        progress: hears how far each list is.
         live: which cluster, see `kwhatif.load_live`.
 
     Raises:

@@ -16,10 +16,10 @@ from kwhatif.model.cluster import key_of
 from kwhatif.model.workload import DaemonSet
 from kwhatif.render.caveats import worded
 from kwhatif.report import Report
-from kwhatif.sources.applied import parse_template_paths, read_applied
-from kwhatif.sources.files import Given
-from kwhatif.sources.given import Source, named_inputs
-from kwhatif.sources.strict import parse_validation
+from kwhatif.sources.decoding.strict import parse_validation
+from kwhatif.sources.manifests.applied import parse_template_paths, read_applied
+from kwhatif.sources.manifests.given import Source, named_inputs
+from kwhatif.sources.text.files import Given
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.capacity import CapacityQuestion, ask_capacity
 from kwhatif.whatif.filling import Part

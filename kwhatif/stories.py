@@ -15,11 +15,11 @@ from kwhatif.render.caveats import worded
 from kwhatif.render.story import with_words
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.sources.edits import read_edits
-from kwhatif.sources.given import Source, named_inputs
-from kwhatif.sources.manifests import read_manifest_set
-from kwhatif.sources.scenario import parse_parameter, read_scenario
-from kwhatif.sources.strict import Validation
+from kwhatif.sources.decoding.strict import Validation
+from kwhatif.sources.manifests.edits import read_edits
+from kwhatif.sources.manifests.given import Source, named_inputs
+from kwhatif.sources.manifests.read import read_manifest_set
+from kwhatif.sources.manifests.scenario import parse_parameter, read_scenario
 from kwhatif.whatif.edited import Given
 from kwhatif.whatif.runs import Runs
 from kwhatif.whatif.session import Session
@@ -79,9 +79,9 @@ def simulate(
     if manifests:
         steps.append(_applied(named_inputs(manifests, "manifest"), where, validation))
     if scenario is not None:
-        told = read_scenario(scenario, parameters, namespace=where, stdin=stdin)
-        parameters = told.parameters
-        steps += told.steps
+        file = read_scenario(scenario, parameters, namespace=where, stdin=stdin)
+        parameters = file.parameters
+        steps += file.steps
     read = read_edits(then, namespace=where, stdin=stdin, option="--then")
     problems += read.problems
     if problems:

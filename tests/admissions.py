@@ -16,14 +16,13 @@ from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.new_pod import admit_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.admission.validation.workload import Workload
 from kwhatif.model.amount import amounts
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.pod import Pod, PodSpec, ResourceRequirements
 from kwhatif.model.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from kwhatif.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec, StorageClass
-from kwhatif.model.workload import Namespace
+from kwhatif.model.workload import Namespace, Workload
 
 Case = dict[str, Any]
 Setup = Pod | PersistentVolumeClaim | LimitRange | PriorityClass | ResourceQuota | RuntimeClass | StorageClass

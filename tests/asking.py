@@ -9,7 +9,7 @@ from pathlib import Path
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.model.pod import Pod
 from kwhatif.report import Report, SourceRow
-from kwhatif.sources.applied import read_applied
+from kwhatif.sources.manifests.applied import read_applied
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session

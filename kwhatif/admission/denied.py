@@ -23,11 +23,11 @@ def forbidden(obj: KubernetesObject, reason: str) -> Denied:
 
 def resource_of(obj: KubernetesObject) -> str:
     """Plural and group, as refusals by admission name them: `deployments.apps`."""
-    known = RESOURCES[type(obj)]  # type: ignore[index]
+    known = RESOURCES[type(obj)]
     return f"{known.plural}.{known.group}" if known.group else known.plural
 
 
 def kind_of(obj: KubernetesObject) -> str:
     """Kind and group, as refusals by validation name them: `Deployment.apps`."""
-    known = RESOURCES[type(obj)]  # type: ignore[index]
+    known = RESOURCES[type(obj)]
     return f"{known.kind}.{known.group}" if known.group else known.kind

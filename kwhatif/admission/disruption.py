@@ -13,19 +13,12 @@ from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import OwnerReference, controller_of
 from kwhatif.model.pod import Pod, is_ready
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.model.workload import SCALABLE, ReplicaSet, Scalable
 
 _PERCENT = re.compile(r"([+-]?\d+)%")
 
-Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet
-
 #: Kinds with a scale that can be read; custom ones may have one, but a dump does not say so.
-_SCALABLE: Mapping[str, type[Scalable]] = {
-    "Deployment": Deployment,
-    "ReplicaSet": ReplicaSet,
-    "ReplicationController": ReplicationController,
-    "StatefulSet": StatefulSet,
-}
+_SCALABLE: Mapping[str, type[Scalable]] = {kind.__name__: kind for kind in SCALABLE}
 _GROUPS = ("", "apps", "extensions")
 #: Kind and group -> resource, of the API server's own kinds without a scale.
 _UNSCALABLE: Mapping[tuple[str, str], str] = {

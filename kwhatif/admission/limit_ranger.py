@@ -146,41 +146,41 @@ def _comparable(*quantities: int) -> tuple[int, ...]:
 
 
 def _min(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts) -> str | None:
-    told = f"minimum {name} usage per {kind} is {bound}"
+    said = f"minimum {name} usage per {kind} is {bound}"
     request, limit, least = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if name not in requests:
-        return f"{told}.  No request is specified"
+        return f"{said}.  No request is specified"
     if request < least:
-        return f"{told}, but request is {requests[name]}"
-    return f"{told}, but limit is {limits[name]}" if name in limits and limit < least else None
+        return f"{said}, but request is {requests[name]}"
+    return f"{said}, but limit is {limits[name]}" if name in limits and limit < least else None
 
 
 def _max(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts) -> str | None:
-    told = f"maximum {name} usage per {kind} is {bound}"
+    said = f"maximum {name} usage per {kind} is {bound}"
     request, limit, most = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if name not in limits:
-        return f"{told}.  No limit is specified"
+        return f"{said}.  No limit is specified"
     if limit > most:
-        return f"{told}, but limit is {limits[name]}"
-    return f"{told}, but request is {requests[name]}" if name in requests and request > most else None
+        return f"{said}, but limit is {limits[name]}"
+    return f"{said}, but request is {requests[name]}" if name in requests and request > most else None
 
 
 def _max_request(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts) -> str | None:
     del limits
-    told = f"maximum {name} usage per {kind} is {bound}"
+    said = f"maximum {name} usage per {kind} is {bound}"
     if name not in requests:
-        return f"{told}.  No request is specified"
+        return f"{said}.  No request is specified"
     request, most = _comparable(requests[name], bound)
-    return f"{told}, but request is {requests[name]}" if request > most else None
+    return f"{said}, but request is {requests[name]}" if request > most else None
 
 
 def _ratio(name: str, kind: str, bound: Amount, requests: Amounts, limits: Amounts) -> str | None:
-    told = f"{name} max limit to request ratio per {kind} is {bound}"
+    said = f"{name} max limit to request ratio per {kind} is {bound}"
     request, limit, _ = _comparable(requests.get(name, 0), limits.get(name, 0), bound)
     if not request:
-        return f"{told}, but no request is specified or request is 0"
+        return f"{said}, but no request is specified or request is 0"
     if not limit:
-        return f"{told}, but no limit is specified or limit is 0"
+        return f"{said}, but no limit is specified or limit is 0"
     # In floating point, as upstream has it, with its rounding.
     ratio = limit / request
-    return f"{told}, but provided ratio is {ratio:f}" if ratio * 1000 > milli_value(bound) else None
+    return f"{said}, but provided ratio is {ratio:f}" if ratio * 1000 > milli_value(bound) else None

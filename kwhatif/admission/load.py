@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.disruption import SyncFailed, budget_status
-from kwhatif.admission.dropped import without_disabled
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.pod_defaults import says_everything
+from kwhatif.admission.pod_level import complete_pod_level, without_disabled, without_pod_level
 from kwhatif.admission.priority import PriorityClasses, resolve_priority
 from kwhatif.model.caveat import BudgetComputed, BudgetNotComputed, Caveat, UnknownPriorityClass
 from kwhatif.model.cluster import Cluster, key_of
@@ -29,10 +29,13 @@ def admit(cluster: Cluster) -> list[Caveat]:
         _update(cluster, kind, default_object)
     classes = PriorityClasses(cluster.all(PriorityClass).values())
     unknown: dict[str, str] = {}
+    gates = cluster.gates
 
     def stored(pod: Pod) -> Pod:
-        pod = without_disabled(pod, cluster.gates)
-        pod = merge_label_keys(pod if says_everything(pod) else default_object(pod))
+        pod = without_disabled(pod, gates)
+        if not says_everything(pod):
+            pod = complete_pod_level(without_pod_level(pod, gates, default_object), gates)
+        pod = merge_label_keys(pod)
         if pod.spec.priority is not None and pod.spec.preemption_policy:
             return pod
         if classes.lacks(pod):

@@ -16,18 +16,19 @@ from kwhatif.admission.changes import changes_between
 from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied, forbidden
-from kwhatif.admission.dropped import without_disabled
 from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
 from kwhatif.admission.namespaces import check_namespace
 from kwhatif.admission.outcome import Admitted, Step, run_steps
+from kwhatif.admission.pod_level import complete_pod_level, without_disabled, without_pod_level
 from kwhatif.admission.priority import PriorityClasses, admit_priority, resolve_priority
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.admission.runtime_class import apply_runtime_class, check_overhead
 from kwhatif.admission.validation.pod import validate_pod
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import PriorityClass
+from kwhatif.model.pod import Pod, PodSpec
+from kwhatif.model.policy import LimitRange, PriorityClass, RuntimeClass
+from kwhatif.model.workload import Namespace
 
 
 def admit_pod(pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
@@ -59,6 +60,27 @@ def admit_replicas(
         yield Admitted(named, changes) if refusal is None else refusal
 
 
+class ReplicaAdmission:
+    """Admits pods one by one, most of which differ from the one before in nothing but their names."""
+
+    def __init__(self) -> None:
+        #: The last pod's spec, what else it was like and what it was judged by, and what it became.
+        self._last: tuple[PodSpec, tuple[object, ...], Admitted[Pod]] | None = None
+
+    def admit(self, pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
+        """See `admit_pod`."""
+        meta, last = pod.metadata, self._last
+        like = replace(meta, name="", uid=""), pod.status, *map(cluster.generation, _READ)
+        if last is None or last[0] is not pod.spec or last[1] != like:
+            admitted = admit_pod(pod, cluster, usage)
+            if not isinstance(admitted, Denied):
+                self._last = pod.spec, like, admitted
+            return admitted
+        known = last[2].object
+        named = replace(known, metadata=replace(known.metadata, name=meta.name, uid=meta.uid))
+        return usage.charge(named) or replace(last[2], object=named)
+
+
 def complete_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
     """The pod with all that admission adds, whether or not it would be let in then."""
     prepared = run_steps(_STEPS, pod, cluster)
@@ -72,14 +94,18 @@ def stored_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:
     priority would not be known.
     """
     classes = cluster.derived(_priority_classes, PriorityClass)
-    pod = _default(pod, cluster)
+    pod = _complete(_default(pod, cluster), cluster)
     if classes.lacks(pod):
         return forbidden(pod, f"no PriorityClass with name {pod.spec.priority_class_name} was found")
     return resolve_priority(merge_label_keys(pod), classes)
 
 
 def _default(pod: Pod, cluster: Cluster) -> Pod:
-    return default_object(without_disabled(pod, cluster.gates))
+    return without_pod_level(without_disabled(pod, cluster.gates), cluster.gates, default_object)
+
+
+def _complete(pod: Pod, cluster: Cluster) -> Pod:
+    return complete_pod_level(pod, cluster.gates)
 
 
 def _in_namespace(pod: Pod, cluster: Cluster) -> Pod | Denied:
@@ -99,6 +125,8 @@ def _tolerate(pod: Pod, cluster: Cluster) -> Pod:
     return add_default_tolerations(pod)
 
 
+#: The kinds that the steps, and what follows them, look at; quotas aside.
+_READ = (LimitRange, Namespace, PriorityClass, RuntimeClass)
 _STEPS: tuple[Step[Pod], ...] = (
     Step("Defaults", _default),
     Step("NamespaceLifecycle", _in_namespace),
@@ -106,6 +134,7 @@ _STEPS: tuple[Step[Pod], ...] = (
     Step("Priority", _prioritize),
     Step("DefaultTolerationSeconds", _tolerate),
     Step("RuntimeClass", apply_runtime_class),
+    Step("PodLevelResources", _complete),
 )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied, kind_of
 from kwhatif.admission.namespaces import check_namespace
-from kwhatif.admission.validation.workload import Workload, validate_workload
+from kwhatif.admission.validation.workload import validate_workload
 from kwhatif.admission.validation.workload_update import validate_workload_update
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.workload import Workload
 
 
 def check_workload(workload: Workload, cluster: Cluster) -> Denied | None:

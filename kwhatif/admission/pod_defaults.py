@@ -6,14 +6,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from kwhatif.admission.pod_level import default_pod_level
 from kwhatif.admission.same import each
-from kwhatif.matching.amounts import limited, requested
-from kwhatif.matching.requests import (
-    CPU,
-    HUGEPAGES_PREFIX,
-    MEMORY,
-    is_pod_level_resource,
-)
 from kwhatif.model.disks import RBD
 from kwhatif.model.pod import Container, ContainerPort, Pod, PodSpec, PodTemplateSpec, ResourceRequirements
 from kwhatif.model.storage import PersistentVolumeClaimSpec
@@ -27,7 +21,7 @@ def default_pod(pod: Pod) -> Pod:
     before = pod.spec
     spec = _default_parts(before)
     if spec.resources is not None:
-        spec = _default_pod_level(spec, spec.resources)
+        spec = default_pod_level(spec, spec.resources)
     if not spec.scheduler_name:
         spec = replace(spec, scheduler_name=DEFAULT_SCHEDULER_NAME)
     if not spec.restart_policy:
@@ -143,29 +137,3 @@ def default_rbd(rbd: RBD) -> RBD:
 def default_claim_spec(spec: PersistentVolumeClaimSpec) -> PersistentVolumeClaimSpec:
     """A claim is for a file system unless it says otherwise."""
     return spec if spec.volume_mode else replace(spec, volume_mode="Filesystem")
-
-
-# --- resources of the pod as a whole -----------------------------------------------------------------
-
-
-def _default_pod_level(spec: PodSpec, resources: ResourceRequirements) -> PodSpec:
-    """`defaultHugePagePodLimits`, then `defaultPodRequests`; containers must have their defaults already."""
-    if not (resources.limits or resources.requests):
-        return spec
-    limits = dict(resources.limits)
-    for name, amount in limited(spec).items():
-        if name.startswith(HUGEPAGES_PREFIX) and name not in resources.requests:
-            limits.setdefault(name, str(amount))
-    if not limits:
-        return spec
-    requests = dict(resources.requests)
-    together = requested(spec)
-    for name in (CPU, MEMORY):
-        if name in together:
-            requests.setdefault(name, str(together[name]))
-    for name, limit in limits.items():
-        if is_pod_level_resource(name):
-            requests.setdefault(name, limit)
-    if limits == resources.limits and requests == resources.requests:
-        return spec
-    return replace(spec, resources=replace(resources, limits=limits, requests=requests))

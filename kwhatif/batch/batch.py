@@ -33,27 +33,17 @@ from kwhatif.model.storage import (
     StorageClass,
     VolumeAttachment,
 )
-from kwhatif.model.workload import (
-    CronJob,
-    DaemonSet,
-    Deployment,
-    Job,
-    Namespace,
-    ReplicaSet,
-    ReplicationController,
-    Service,
-    StatefulSet,
-)
+from kwhatif.model.workload import WORKLOADS, Namespace, Service
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.state.history import Touched
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.shapes import nodes_by_label
 from kwhatif.state.state import State
 
 #: Kinds that a batch keeps up with, and those that no rule of the scheduler reads, or the signature has.
 _FOLLOWED = frozenset((Pod, PodDisruptionBudget))
-_HARMLESS = _FOLLOWED | {Node, PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service}
-_HARMLESS |= {CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet}
+_HARMLESS = _FOLLOWED | {Node, PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service, *WORKLOADS}
 #: Kinds that matter only to pods with volumes.
 _OF_VOLUMES = frozenset((PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment))
 
@@ -85,8 +75,6 @@ class Batch:
         plugins = self._cycle.profile.plugins
         harmless = _HARMLESS if self._cycle.pod.pod.spec.volumes else _HARMLESS | _OF_VOLUMES
         self._harmless = _FOLLOWED if any(isinstance(plugin, GuardedPlugin) for plugin in plugins) else harmless
-        #: Node names by label, for near-unique labels.
-        self._domains: dict[str, dict[str, list[str]]] = {}
         #: Whether it cannot keep up any more.
         self.is_over = False
 
@@ -148,10 +136,10 @@ class Batch:
 
     def _build(self) -> None:
         """Rank what the first attempt found, unless the state has changed since: then that is done while keeping up."""
-        if self.generation != self._cycle.snapshot.generation or self._failure is not None:
+        if self.generation != self._cycle.snapshot.generation:
             return
         self._rank_candidates()
-        if self._feasible is None and self._scores is not None:
+        if self._failure is None and self._feasible is None and self._scores is not None:
             self._feasible = FeasibleNodes(self._cycle, self._scores, ())
 
     def _rank_candidates(self) -> None:
@@ -170,7 +158,7 @@ class Batch:
         if self._failure is not None:
             if not touched.nodes and not any(kind is PodDisruptionBudget for kind, _ in touched.objects):
                 return True
-            if self._found is None:
+            if self._found is None and self._candidates is None:
                 return not touched.nodes
             self._failure = None
         self._rank_candidates()
@@ -211,7 +199,7 @@ class Batch:
                 if domains is None:
                     return None
                 for key, value in domains:
-                    names.update(self._nodes_with(key, value))
+                    names.update(nodes_by_label(state.cluster).of(key).get(value, ()))
         return names
 
     def _followers(self) -> Iterator[NodeFilter | NodeScorer]:
@@ -236,18 +224,10 @@ class Batch:
     def _score(self, feasible: Iterable[str]) -> None:
         """Where pods evict more than they need, others find room."""
         self._cycle.feasible = [node_of(self._cycle.snapshot, name) for name in feasible]
+        self._cycle.verdicts = {}  # of the first attempt, long ago
         self._scores = score_nodes(self._cycle)
         if not _keep_up_by_class(self._scores):
             raise CycleError("the scores cannot be kept up")
-
-    def _nodes_with(self, key: str, value: str) -> list[str]:
-        by_value = self._domains.get(key)
-        if by_value is None:
-            by_value = self._domains[key] = {}
-            for node in self._cycle.snapshot.nodes:
-                if key in node.labels:
-                    by_value.setdefault(node.labels[key], []).append(node.name)
-        return by_value.get(value, [])
 
 
 def _is_mild(before: Node, after: Node) -> bool:

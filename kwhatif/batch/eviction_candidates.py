@@ -205,7 +205,9 @@ class EvictionCandidates:
                 self._assign(node_of(self._cycle.snapshot, name))
                 self._class_of[name].invalidate(name)
         for budget in budgets:
-            self._invalidate_guarded(budget, min(before.allowed[budget], self._budgets.allowed[budget]))
+            was, now = before.allowed[budget], self._budgets.allowed[budget]
+            if was != now:
+                self._invalidate_guarded(budget, min(was, now))
         shared = self._shared
         for each in list(self._classes.values()):
             if not each.names:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from functools import partial
 from itertools import repeat
 from typing import NamedTuple
 
 from kwhatif.batch.ranked_nodes import RankedNodes, all_ties
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.filters import NamedFilter
-from kwhatif.framework.incremental import Incremental, node_class
+from kwhatif.framework.incremental import Incremental, asked_by_shape, node_class
 from kwhatif.framework.plugin import NodeScorer, Reads
 from kwhatif.framework.scoring import Scores, weighted
 from kwhatif.framework.status import Code
@@ -98,7 +99,11 @@ class FeasibleNodes:
         self._fill(scores)
         self.refresh(moved)
         if self._has_shared:
-            self.refresh([node.name for node in cycle.snapshot.nodes if node.name not in self._positions])
+            # Where a filter that looks at nothing else has objected, the others do not matter.
+            local = {name for name, _ in self._filters(local=True)}
+            kept_out = {name for name, verdict in cycle.verdicts.items() if verdict.plugin in local}.difference(moved)
+            placed = kept_out.union(self._positions)
+            self.refresh([node.name for node in cycle.snapshot.nodes if node.name not in placed])
 
     def _use(self, cycle: Cycle, scores: Scores) -> None:
         self._cycle = cycle
@@ -170,7 +175,8 @@ class FeasibleNodes:
         if self._cycle.snapshot.nominated:
             classes.append([node.name if self._cycle.nominated_on(node) else "" for node in nodes])
         for name, scorer, _ in self._graded:
-            classes.append([node_class(scorer, node) for node in nodes] if scorer.reads is Reads.CLUSTER else raw[name])
+            by_class = scorer.reads is Reads.CLUSTER
+            classes.append(asked_by_shape(scorer, partial(node_class, scorer), nodes) if by_class else raw[name])
         plain = [weighted(name, scorer, raw[name], nodes, weight) for name, scorer, weight in self._plain]
         groups: Iterable[Hashable] = zip(*classes, strict=True) if classes else repeat(())
         return zip(groups, zip(*plain, strict=True) if plain else repeat((), len(nodes)), strict=False)

@@ -99,7 +99,7 @@ def _select(checked: Checked, node: Node) -> Node | None:
     select = node.select_expr
     found = checked.type_of(select.operand)
     if found in DOMAINS:
-        # QUIRK: has() of a missing domain is true, only `in` tells.
+        # QUIRK: has() of a missing domain is true, only `in` shows it.
         return constant(value=True) if select.test_only else _domain(select.operand, constant(select.field))
     if select.test_only and found in {"any", "dyn"}:
         return call("_&&_", _is_type(select.operand, "map"), node)

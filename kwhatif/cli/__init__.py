@@ -1,5 +1,5 @@
 """The command line: thin, one module per command. Answers go to stdout, everything else to stderr."""
 
-from kwhatif.cli.app import main
+from kwhatif.cli.app import console, main
 
-__all__ = ["main"]
+__all__ = ["console", "main"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.names import complete_node, complete_object
 from kwhatif.cli.options import (
     Color,
     ColorOption,
@@ -33,6 +34,7 @@ Counted = Annotated[
         metavar="[MANIFEST]...",
         help="What to count: files, or workloads of the cluster as in like deploy/NAMESPACE/NAME."
         " Of several, a set has one pod of each; 2*FILE: two. Without any, the most common kinds of pods.",
+        autocompletion=complete_object,
     ),
 ]
 Max = Annotated[
@@ -52,7 +54,12 @@ WithPreemption = Annotated[
 ]
 AddNodesLike = Annotated[
     str | None,
-    typer.Option("--add-nodes-like", metavar="NODE", help="Find how many nodes like this one the target needs."),
+    typer.Option(
+        "--add-nodes-like",
+        metavar="NODE",
+        help="Find how many nodes like this one the target needs.",
+        autocompletion=complete_node,
+    ),
 ]
 FailOn = Annotated[
     str,
@@ -108,8 +115,6 @@ def capacity(
         raise typer.BadParameter(
             "name what to count: a file, or a workload as deploy/NAMESPACE/NAME", param_hint="MANIFEST"
         )
-    if cluster.compare:
-        raise typer.BadParameter("run this without and with the edits instead", param_hint="--compare")
 
     def ask(session: Session, names: Sequence[str]) -> Report:
         with template_paths():

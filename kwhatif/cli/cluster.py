@@ -22,8 +22,8 @@ from kwhatif.garbage import MANY, no_garbage_collection
 if TYPE_CHECKING:
     from kwhatif.api import SchedulerOptions
     from kwhatif.report import Report
+    from kwhatif.sources.dumps.progress import Progress
     from kwhatif.sources.live.options import LiveArguments
-    from kwhatif.sources.progress import Progress
     from kwhatif.whatif.session import Session
 
 
@@ -36,7 +36,7 @@ def complete_version(incomplete: str) -> list[str]:
 
 def complete_gate(ctx: typer.Context, incomplete: str) -> list[str]:
     """The gates of the release that are not locked."""
-    from kwhatif.sources.release import completed_gates
+    from kwhatif.sources.scheduler.release import completed_gates
 
     return completed_gates(ctx.params.get("kubernetes_version"), incomplete)
 
@@ -171,7 +171,7 @@ class Where(NamedTuple):
             yield tell
 
     def live(self) -> LiveArguments:
-        """What the library is told about a live cluster."""
+        """What the library needs to know about a live cluster."""
         return {
             "kubeconfig": self.kubeconfig,
             "context": self.context,
@@ -233,7 +233,7 @@ class Source(NamedTuple):
         `namespace` is that of objects which edits name without one.
 
         Raises:
-            UsageError: this is no cluster, and one of the manifests is: the two are swapped.
+            UsageError: this is not a cluster, and one of the manifests is: the two are swapped.
             InputError: an edit is wrong.
         """
         with no_garbage_collection():
@@ -260,7 +260,7 @@ class Source(NamedTuple):
         if not self.compare or session.unedited is None:
             return Answers(question(session, manifests))
         import kwhatif
-        from kwhatif.sources.files import STDIN
+        from kwhatif.sources.text.files import STDIN
 
         again = [kwhatif.text(sys.stdin.buffer.read(), STDIN) if path == "-" else path for path in manifests]
         before = question(session.unedited, again)
@@ -270,7 +270,7 @@ class Source(NamedTuple):
         import kwhatif
 
         if self.plugin or self.scheduler_config:
-            from kwhatif.sources.plugin_fence import fence_for_good
+            from kwhatif.sources.scheduler.plugin_fence import fence_for_good
 
             fence_for_good()
         scheduler: SchedulerOptions = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,22 +73,40 @@ def deschedule(
     from datetime import UTC, datetime
 
     import kwhatif
+    from kwhatif.sources.text.files import STDIN
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     if (policy is None) == (strategy is None):
         raise typer.BadParameter("give either --policy FILE or --strategy NAME", param_hint="--policy")
-    if cluster.compare:
-        raise typer.BadParameter(
-            "it is about pods that are asked about, and here none is: run this without and with the edits",
-            param_hint="--compare",
-        )
+    _check(strategy, at)
+    moment = datetime.fromtimestamp(now(), UTC)
+    # Two answers may need it.
+    source = kwhatif.text(sys.stdin.buffer.read(), STDIN) if policy == "-" else policy
 
     def ask(session: Session, names: Sequence[str]) -> Report:
         del names
-        moment = datetime.fromtimestamp(now(), UTC)
-        try:
-            return kwhatif.deschedule(session, policy, strategy=strategy, at=at, rounds=rounds, now=moment)
-        except ValueError as wrong:
-            raise typer.BadParameter(str(wrong)) from wrong
+        return kwhatif.deschedule(session, source, strategy=strategy, at=at, rounds=rounds, now=moment)
 
     answer(cluster.ask(ask, ()), Style(output.value, color, quiet), conditions)
+
+
+def _check(strategy: str | None, at: str | None) -> None:
+    """Check what can be checked before the cluster is read.
+
+    Raises:
+        BadParameter: there is no such strategy, or no such time.
+    """
+    from kwhatif.descheduler.build import strategy_policy
+    from kwhatif.model.meta import parse_time
+
+    if strategy is not None:
+        try:
+            strategy_policy(strategy)
+        except ValueError as wrong:
+            raise typer.BadParameter(str(wrong), param_hint="--strategy") from wrong
+    if at is not None:
+        try:
+            parse_time(at)
+        except ValueError as wrong:
+            said = f"{at!r} is not an RFC 3339 time, such as 2026-01-31T12:00:00Z"
+            raise typer.BadParameter(said, param_hint="--at") from wrong

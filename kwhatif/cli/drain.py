@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.names import complete_node
 from kwhatif.cli.options import Color, ColorOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.simulate import Explain, Horizon, Readiness, Start, Termination
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from kwhatif.report import Report
     from kwhatif.whatif.session import Session
 
-Nodes = Annotated[list[str] | None, typer.Argument(metavar="[NODE]...", help="A name, a glob, or labels as in -l.")]
+Nodes = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NODE]...", help="A name, a glob, or labels as in -l.", autocompletion=complete_node),
+]
 Selector = Annotated[
     str | None,
     typer.Option("--selector", "-l", metavar="LABELS", help="The nodes with these labels.", rich_help_panel=KUBECTL),

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
+from kwhatif.cli.names import node_names
 from kwhatif.cli.usage import EDITS
 
-#: A dump of more bytes is not read while somebody waits for a completion.
-_MOST_BYTES = 4 << 20
 #: Verbs that are followed by names of nodes.
 _ABOUT_NODES = ("cordon", "uncordon", "taint")
 
@@ -26,24 +24,10 @@ def complete_edit(ctx: typer.Context, incomplete: str) -> list[str]:
         return [f"{verb} " for verb in VERBS if verb.startswith(last)]
     names: Iterable[str] = ()
     if verb in _ABOUT_NODES or head.endswith(" like"):
-        names = _nodes(ctx.params.get("from_") or ())
+        names = node_names(ctx)
     elif verb == "delete" and last.startswith("node/"):
-        names = (f"node/{name}" for name in _nodes(ctx.params.get("from_") or ()))
+        names = (f"node/{name}" for name in node_names(ctx))
     return [f"{head} {name}" for name in names if name.startswith(last)]
-
-
-def _nodes(dumps: Iterable[str]) -> list[str]:
-    """None where a dump is large, or cannot be read: nobody waits for it, or sees an error."""
-    import kwhatif
-    from kwhatif.model.node import Node
-
-    paths = list(dumps)
-    if not paths or not all(os.path.isfile(path) and os.path.getsize(path) <= _MOST_BYTES for path in paths):  # noqa: PTH113, PTH202 - as the user wrote them
-        return []
-    try:
-        return sorted(kwhatif.load(*paths).cluster.all(Node))
-    except kwhatif.KwhatifError:
-        return []
 
 
 If = Annotated[

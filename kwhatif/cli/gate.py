@@ -68,7 +68,9 @@ Rollouts = Annotated[
     RolloutOption,
     typer.Option(
         "--rollout",
-        help="Judge updates step by step to their end, by their end state only, or while old pods are still there.",
+        metavar="HOW",
+        help="How to judge updates: to their end, step by step (end), by their end state only (final), or while old"
+        " pods are still there (surge).",
     ),
 ]
 GateOutputOption = Annotated[

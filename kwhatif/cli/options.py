@@ -10,11 +10,14 @@ from typing import Annotated
 import typer
 from typer.models import OptionInfo
 
+from kwhatif.cli.names import complete_object
+
 Manifests = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[MANIFEST]...",
         help="Files, directories, globs, - for standard input, or objects of the cluster: deploy/NAMESPACE/NAME.",
+        autocompletion=complete_object,
     ),
 ]
 Filenames = Annotated[
@@ -129,7 +132,7 @@ NoAdmission = Annotated[
 
 
 def _validation(text: str) -> str:
-    from kwhatif.sources.strict import parse_validation
+    from kwhatif.sources.decoding.strict import parse_validation
 
     try:
         return parse_validation(text)

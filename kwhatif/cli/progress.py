@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-    from kwhatif.sources.progress import Progress, Step
+    from kwhatif.sources.dumps.progress import Progress, Step
 
 #: What takes less, in seconds, needs no bar.
 PATIENCE = 0.5

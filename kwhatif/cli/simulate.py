@@ -55,7 +55,7 @@ RunsOption = Annotated[
         "--runs", metavar="N", min=0, help="Play it N more times with other choices and times: what is always the same?"
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="S", help="Where the choices of --runs come from.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Where the choices of --runs come from.")]
 
 
 FailOn = Annotated[str, fail_on("pending", "stalled", "cycling", "failed")]

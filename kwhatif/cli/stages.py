@@ -11,7 +11,7 @@ from kwhatif.cli.amounts import mebibytes
 from kwhatif.render.safe import safe
 
 if TYPE_CHECKING:
-    from kwhatif.sources.progress import Step
+    from kwhatif.sources.dumps.progress import Step
 
 
 class Stages:

@@ -48,6 +48,10 @@ class Command(TyperCommand):
         """The first sentence, whole: whoever prints it folds it."""
         return _first_sentence(self.help)
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The same, with required arguments as they are named everywhere else."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, then options by group, all descriptions in one column."""
         params: list[Any] = list(self.get_params(ctx))
@@ -55,7 +59,7 @@ class Command(TyperCommand):
         for group in _GROUPS:
             members = [param for param in params if isinstance(param, TyperOption) and _group_of(param) == group]
             sections[group] = sorted(members, key=_rank)
-        records = {title: [param.get_help_record(ctx) for param in found] for title, found in sections.items()}
+        records = {title: [_record(param, ctx) for param in found] for title, found in sections.items()}
         width = max(len(names) for rows in records.values() for names, _ in rows)
         for title, rows in records.items():
             if rows:
@@ -96,6 +100,16 @@ def _pipe_may_close() -> Iterator[None]:
         yield
     except BrokenPipeError as closed:
         raise ClosedPipeError from closed
+
+
+def _record(param: Any, ctx: Any) -> tuple[str, str]:
+    """The line of an argument or option; the bounds of a number in words."""
+    names, text = param.get_help_record(ctx)
+    return names, _BOUNDS.sub(lambda found: f"{found[1]} to {found[2]}", _LEAST.sub(r"\1 or more", text))
+
+
+#: How click writes bounds.
+_LEAST, _BOUNDS = re.compile(r"\bx>=(\d+)"), re.compile(r"\b(\d+)<=x<=(\d+)")
 
 
 def _group_of(option: TyperOption) -> str:
@@ -170,8 +184,8 @@ def check_not_swapped(dumps: Sequence[str], manifests: Sequence[str], session: S
     snapshot = session.snapshot
     if snapshot.nodes or len(snapshot.pods) > len(snapshot.pending):
         return
-    from kwhatif.sources.files import find_inputs, read_inputs
-    from kwhatif.sources.problems import Problems
+    from kwhatif.sources.text.files import find_inputs, read_inputs
+    from kwhatif.sources.text.problems import Problems
 
     readable = [path for path in manifests if path != "-"]
     inputs = find_inputs(readable, io.BytesIO(), Problems())

@@ -49,7 +49,7 @@ def label_name(path: str, name: str) -> Iterator[Issue]:
 
 
 def duration(path: str, text: str) -> Iterator[Issue]:
-    """A text that is no Go duration is not even decoded; `time.ParseDuration` says why."""
+    """A text that is not a Go duration is not even decoded; `time.ParseDuration` says why."""
     try:
         parse_duration(text)
     except ValueError:

@@ -77,7 +77,7 @@ def _problems(data: object, info: inspect.Type, path: str) -> Iterator[Issue]:  
 
 
 def _of_union(data: object, info: inspect.UnionType, path: str) -> Iterator[Issue]:
-    """Of several types one must do; what is wrong is told for the first of them."""
+    """Of several types one must do; what is wrong is reported for the first of them."""
     found = [list(_problems(data, member, path)) for member in info.types if not isinstance(member, inspect.NoneType)]
     if all(found):
         yield from found[0]

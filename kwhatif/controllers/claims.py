@@ -26,6 +26,7 @@ class EphemeralVolumes:
     """A claim for every ephemeral volume; one of an earlier pod of the name has to go first."""
 
     name = "EphemeralVolume"
+    watches = (Pod, PersistentVolumeClaim)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """See `Controller`."""
@@ -54,6 +55,7 @@ class PodResourceClaims:
     """The claims of a pod that names templates; the pod's status says what they are called."""
 
     name = "PodResourceClaim"
+    watches = (Pod, ResourceClaimTemplate)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """See `Controller`."""
@@ -86,6 +88,7 @@ class ResourceClaims:
     """Claims that no pod will use any more lose their devices; those that were made for a pod go with it."""
 
     name = "ResourceClaim"
+    watches = (Pod,)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """See `Controller`."""

@@ -6,7 +6,7 @@ A controller is a set of functions from what there is to what it writes. It keep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
@@ -138,6 +138,10 @@ class Controller(Protocol):
     @property
     def name(self) -> str:
         """The kind that it is for, such as Deployment: the actor of a story is `KIND NAMESPACE/NAME`."""
+
+    @property
+    def watches(self) -> Collection[type]:
+        """The kinds of which a change may concern it: of no other one is it asked `concerns`."""
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """Keys to sync because an object changed: its event handlers upstream.

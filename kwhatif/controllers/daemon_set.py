@@ -15,7 +15,7 @@ from kwhatif.admission.denied import Denied
 from kwhatif.controllers.backoff import failed, succeeded
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, Outcome, View, Write
 from kwhatif.controllers.daemon_set_update import OnNode, rolling_update
-from kwhatif.controllers.pods import controllers_of, is_available, keys_of, named, next_available, standing
+from kwhatif.controllers.pods import is_available, keys_of, named, next_available, owners_of_changed
 from kwhatif.controllers.revisions import revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import LabelSelector, parse_time
@@ -39,6 +39,7 @@ class DaemonSets:
     """The controller."""
 
     name = "DaemonSet"
+    watches = (DaemonSet, Pod, Node)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """See `Controller`. Of nodes, labels and taints matter; that one is gone shows at the next sync."""
@@ -47,8 +48,8 @@ class DaemonSets:
                 if isinstance(before, DaemonSet) and after is not None:
                     newest_revision(before, view)
                 return keys_of(after, kind=DaemonSet)
-            case Pod() if standing(before) != standing(after):
-                return controllers_of(before, after, self.name)
+            case Pod():
+                return owners_of_changed(before, after, self.name)
             case Node() if isinstance(after, Node) and (
                 not isinstance(before, Node)
                 or (before.metadata.labels, before.spec.taints) != (after.metadata.labels, after.spec.taints)

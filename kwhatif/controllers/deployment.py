@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kwhatif.admission.denied import Denied
 from kwhatif.controllers.backoff import failed, succeeded
 from kwhatif.controllers.contract import NOTHING, Create, Outcome, Remove, Update, View, Write
-from kwhatif.controllers.pods import controllers_of, is_available, keys_of, next_available, reference, standing
+from kwhatif.controllers.pods import controllers_of, is_available, keys_of, next_available, owners_of_changed, reference
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import LabelSelector, controller_of, parse_time
 from kwhatif.model.pod import Pod, PodTemplateSpec, is_terminal
@@ -50,6 +50,7 @@ class Deployments:
     """The controller."""
 
     name = "Deployment"
+    watches = (Deployment, ReplicaSet, Pod)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """See `Controller`."""
@@ -58,8 +59,8 @@ class Deployments:
                 return keys_of(after, kind=Deployment)
             case ReplicaSet():
                 return controllers_of(before, after, self.name)
-            case Pod() if standing(before) != standing(after):
-                sets = controllers_of(before, after, "ReplicaSet")
+            case Pod():
+                sets = owners_of_changed(before, after, "ReplicaSet")
                 found = (view.state.cluster.get(ReplicaSet, key) for key in sets)
                 return [key for each in found for key in controllers_of(each, None, self.name)]
         return ()
@@ -69,7 +70,7 @@ class Deployments:
         deployment = view.state.cluster.get(Deployment, key)
         if deployment is None or deployment.metadata.deletion_timestamp is not None or _is_left_alone(deployment):
             return NOTHING
-        outcome = _Sync(deployment, view).outcome()
+        outcome = NOTHING if _is_steady(deployment, view) else _Sync(deployment, view).outcome()
         if not any(isinstance(write, Create) for write in outcome.writes):
             succeeded(self.name, key, view)
         return outcome
@@ -78,6 +79,22 @@ class Deployments:
         """See `Maker`: a quota that counts ReplicaSets."""
         del write, denied
         return failed(self.name, key, view)
+
+
+def _is_steady(deployment: Deployment, view: View) -> bool:
+    """Whether a sync writes nothing and waits for nothing, whatever the pods do: as nearly all do, nearly always."""
+    owned, wanted = view.owned(deployment, ReplicaSet), replicas_of(deployment)
+    new = next((each for each in owned if _size(each) == wanted and _is_of(each, deployment, view)), None)
+    if new is None or deployment.spec.paused or deployment.spec.min_ready_seconds:
+        return False
+    old, limit = [each for each in owned if each is not new], deployment.spec.revision_history_limit
+    return (
+        (not wanted or _number(new.metadata.annotations.desired_replicas) in (None, wanted))
+        and _revision(new) > max(map(_revision, old), default=0)
+        and len(old) <= (_HISTORY if limit is None else limit)
+        and not any(_size(each) or _is_of(each, deployment, view) for each in old)
+        and not any(each.spec.min_ready_seconds for each in owned)
+    )
 
 
 class _Sync:

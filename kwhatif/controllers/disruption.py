@@ -21,6 +21,7 @@ class Disruption:
     """Recounts a budget when a pod that it selects comes, goes or changes."""
 
     name = "PodDisruptionBudget"
+    watches = (Pod, PodDisruptionBudget)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """The budget itself, or one that selects the pod.

@@ -45,6 +45,7 @@ class GarbageCollector:
     """The controller; its keys are objects that are gone, such as `ReplicaSet shop/web-6d4`."""
 
     name = "GarbageCollector"
+    watches = tuple(_DEPENDENTS)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """See `Controller`."""
@@ -100,6 +101,7 @@ class ClaimProtection:
     """Claims that are to be deleted go when no pod uses them any more (`pkg/controller/volume/pvcprotection`)."""
 
     name = "PersistentVolumeClaimProtection"
+    watches = (Pod,)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """See `Controller`."""

@@ -16,7 +16,7 @@ from kwhatif.controllers.backoff import failed, succeeded
 from kwhatif.controllers.contract import NOTHING, Create, Outcome, View
 from kwhatif.controllers.job_failures import Ended
 from kwhatif.controllers.job_sync import JobSync
-from kwhatif.controllers.pods import controllers_of, keys_of, standing
+from kwhatif.controllers.pods import keys_of, owners_of_changed
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
 from kwhatif.model.workload import Job
@@ -34,15 +34,15 @@ class Jobs:
     """The controller."""
 
     name = "Job"
+    watches = (Job, Pod)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """See `Controller`. It also takes note of pods that have ended, as long as they can be seen."""
         match before or after:
             case Job():
                 return self._changed(before, after, view)
-            case Pod() if before is not None and standing(before) != standing(after):
-                assert isinstance(before, Pod)
-                keys = list(controllers_of(before, after, self.name))
+            case Pod() if isinstance(before, Pod):
+                keys = owners_of_changed(before, after, self.name)
                 for key in keys:
                     self._note(key, before, after if isinstance(after, Pod) else None, view)
                 return keys

@@ -31,6 +31,7 @@ class NodeLifecycle:
     """Taints nodes by their conditions, and notices when a kubelet has been silent for too long."""
 
     name = "NodeLifecycle"
+    watches = (Node,)
 
     def __init__(self, grace_period: float = 50.0) -> None:
         """`grace_period`: `--node-monitor-grace-period`, in seconds."""

@@ -34,6 +34,7 @@ class PodGC:
     """Removes pods of nodes that are gone or out of service, and the oldest of too many finished ones."""
 
     name = "PodGC"
+    watches = (Node, Pod)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """Whatever can give it something to do."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -53,6 +53,12 @@ def controllers_of(before: KubernetesObject | None, after: KubernetesObject | No
         if obj is not None and owner is not None and owner.kind == kind and owner != found:
             found = owner
             yield f"{obj.metadata.namespace}/{owner.name}"
+
+
+def owners_of_changed(before: KubernetesObject | None, after: KubernetesObject | None, kind: str) -> Sequence[str]:
+    """The same for a pod, if what their syncs depend on is another now."""
+    keys = list(controllers_of(before, after, kind))
+    return keys if keys and standing(before) != standing(after) else ()
 
 
 def reference(kind: str, api_version: str, owner: KubernetesObject) -> OwnerReference:

@@ -31,14 +31,17 @@ class Replicas:
     def __init__(self, kind: type[ReplicaSet | ReplicationController]) -> None:
         self._kind = kind
         self.name = kind.__name__
+        self.watches = (kind, Pod)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """See `Controller`. A pod that gets ready, or a node, changes nothing."""
         del view
         if isinstance(before or after, Pod):
+            keys = list(controllers_of(before, after, self.name))
+            if not keys:
+                return ()
             was, now = standing(before), standing(after)
-            changed = (was[:2], was[3]) != (now[:2], now[3])
-            return controllers_of(before, after, self.name) if changed else ()
+            return keys if (was[:2], was[3]) != (now[:2], now[3]) else ()
         return keys_of(after, kind=self._kind)
 
     def sync(self, key: str, view: View) -> Outcome:

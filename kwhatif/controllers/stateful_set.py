@@ -14,7 +14,7 @@ from kwhatif.admission.denied import Denied
 from kwhatif.controllers.backoff import failed, succeeded
 from kwhatif.controllers.claim_owners import with_owners
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, Outcome, Update, View, Write
-from kwhatif.controllers.pods import controllers_of, is_available, keys_of, next_available, reference, standing
+from kwhatif.controllers.pods import is_available, keys_of, next_available, owners_of_changed, reference
 from kwhatif.controllers.revisions import Revision, has_others, note_missed, revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.pod import Pod, PodTemplateSpec, is_terminal
@@ -37,6 +37,7 @@ class StatefulSets:
     """The controller."""
 
     name = "StatefulSet"
+    watches = (StatefulSet, Pod, PersistentVolumeClaim)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """See `Controller`. Claims are not watched upstream; here a set sees at once that one is gone."""
@@ -45,8 +46,8 @@ class StatefulSets:
                 if isinstance(before, StatefulSet) and after is not None:
                     _revisions(before, view)
                 return keys_of(after, kind=StatefulSet)
-            case Pod() if standing(before) != standing(after):
-                return controllers_of(before, after, self.name)
+            case Pod():
+                return owners_of_changed(before, after, self.name)
             case PersistentVolumeClaim() if after is None:
                 return self._waiting_for(key_of(before), view) if before is not None else ()
         return ()

@@ -30,6 +30,7 @@ class TaintEviction:
     """
 
     name = "TaintEviction"
+    watches = (Node, Pod)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """Pods on a node whose NoExecute taints changed; a pod that came to a node, or tolerates something else.

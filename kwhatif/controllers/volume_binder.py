@@ -131,6 +131,7 @@ class VolumeBinder:
     """The controller; claims that were there before the start have been looked at in vain, until a volume comes."""
 
     name = "PersistentVolumeClaim"
+    watches = (PersistentVolumeClaim, PersistentVolume)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """See `Controller`."""
@@ -169,6 +170,7 @@ class NewVolumes:
     """Volumes that somebody adds are available (`syncVolume`)."""
 
     name = "PersistentVolume"
+    watches = (PersistentVolume,)
 
     def concerns(self, before: KubernetesObject | None, after: KubernetesObject | None, view: View) -> Iterable[str]:
         """See `Controller`."""

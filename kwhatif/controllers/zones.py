@@ -24,7 +24,7 @@ from kwhatif.state.node_tree import Zone, zone_of
 RATE, SECONDARY_RATE = 0.1, 0.01
 #: `--unhealthy-zone-threshold`, and `--large-cluster-size-threshold`, which counts the nodes of one zone.
 UNHEALTHY_ZONE, LARGE_ZONE = 0.55, 50
-#: At most so many lost nodes are no disruption of a zone that has others.
+#: At most so many lost nodes do not disrupt a zone that has others.
 _FEW_LOST = 2
 
 Disruption = Literal["Normal", "PartialDisruption", "FullDisruption"]

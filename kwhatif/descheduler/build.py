@@ -30,11 +30,15 @@ from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.matching.selector_text import parse_selector
 from kwhatif.model.caveat import Caveat, FieldIgnored, PolicyIsEmpty
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.nearest import nearest
 from kwhatif.model.policy import PriorityClass
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 #: The resource of thresholds about what Prometheus measures.
 METRIC_RESOURCE = "MetricResource"
+_NO_VERSION = "couldn't get version/kind; json parse error: json: "
+#: The Go type that version and kind are read into.
+_GO_META = r"""struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"""
 _FILTERS = frozenset({DEFAULT_EVICTOR})
 
 Args_ = tuple[str, Args | None]
@@ -89,9 +93,13 @@ def strategy_policy(strategy: str) -> Policy:
     Where the descheduler has no default for what a strategy cannot go without, the values are those of its README.
 
     Raises:
-        KeyError: there is no such strategy.
+        ValueError: there is no such strategy.
     """
-    args = STRATEGIES[strategy]
+    args = STRATEGIES.get(strategy)
+    if args is None:
+        near = nearest(strategy, STRATEGIES)
+        meant = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(STRATEGIES)}"
+        raise ValueError(f"there is no strategy {strategy!r}: {meant}")
     profile = Profile(
         name="default",
         deschedule=(strategy,) if strategy in DESCHEDULE else (),
@@ -133,9 +141,9 @@ class _Reading:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def _failed(self, message: str, field: str = "") -> InputError:
+    def _failed(self, message: str, field: str = "", hint: str = "") -> InputError:
         return _refusal(
-            self._name, f"failed decoding descheduler's policy config {_quoted(self._name)}: {message}", field
+            self._name, f"failed decoding descheduler's policy config {_quoted(self._name)}: {message}", field, hint
         )
 
     def config(self, data: Mapping[str, Any]) -> tuple[written.PolicyConfig | None, list[Caveat]]:
@@ -143,19 +151,16 @@ class _Reading:
 
         QUIRK: (policyconfig.go, decode) without an apiVersion, it is decoded into a type that has none of the fields.
         """
-        version, kind = data.get("apiVersion") or "", data.get("kind") or KIND
-        for field, value in (("apiVersion", version), ("kind", kind)):
-            if not isinstance(value, str):
-                wrong = f"cannot unmarshal {json_name(value)} into Go struct field .{field} of type string"
-                raise self._failed(f"couldn't get version/kind; json parse error: json: {wrong}", field)
+        version, kind = self._version_and_kind(data)
         if not version:
             return None, []
         if version.count("/") > 1:
             raise self._failed(f"unexpected GroupVersion string: {version}", "apiVersion")
-        if version != API_VERSION or kind != KIND:
+        if version != API_VERSION or (kind or KIND) != KIND:
             raise self._failed(
                 f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"',
                 "kind" if version == API_VERSION else "apiVersion",
+                f"a policy begins with apiVersion: {API_VERSION}, kind: {KIND}",
             )
         decoded = go_decode(data, written.PolicyConfig)
         if decoded.value is None:
@@ -165,6 +170,19 @@ class _Reading:
             for field in decoded.unknown
         ]
 
+    def _version_and_kind(self, data: Mapping[str, Any], path: str = "") -> tuple[str, str]:
+        """QUIRK: (Interpret, of apimachinery) here, upper and lower case count as the same; the last field counts."""
+        found = {"apiversion": "", "kind": ""}
+        for name, value in data.items():
+            if value is None or name.lower() not in found:
+                continue
+            if not isinstance(value, str):
+                field = "kind" if name.lower() == "kind" else "apiVersion"
+                wrong = f"cannot unmarshal {json_name(value)} into Go struct field .{field} of type string"
+                raise self._failed(f"{_NO_VERSION}{wrong}", f"{path}{name}")
+            found[name.lower()] = value
+        return found["apiversion"], found["kind"]
+
     def arguments(self, config: written.PluginConfig, path: str) -> Args_:
         """The arguments of a plugin with their type; None: there is no such plugin."""
         type_ = ARGUMENTS.get(config.name)
@@ -173,7 +191,9 @@ class _Reading:
         if config.args is None:
             return config.name, type_()
         if not isinstance(config.args, dict):
-            raise self._failed("couldn't get version/kind; json parse error: args must be an object", f"{path}.args")
+            wrong = f"cannot unmarshal {json_name(config.args)} into Go value of type {_GO_META}"
+            raise self._failed(f"{_NO_VERSION}{wrong}", f"{path}.args")
+        self._version_and_kind(config.args, f"{path}.args.")
         decoded = go_decode(config.args, type_)
         if decoded.value is None:
             raise self._failed(decoded.error, f"{path}.args.{decoded.error_at}")

@@ -1,7 +1,7 @@
 """Decoding as Go does it, with its words for what is wrong (`sigs.k8s.io/json`).
 
 The first value of a wrong type is an error; fields that do not exist are collected, and the caller says what they are.
-Fields are looked at in the order of their names: YAML comes to the descheduler as JSON with sorted keys.
+Fields are looked at in the order of the data; see `sorted_keys`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _JSON_NAMES: dict[type, str] = {
 }
 #: Go's names of types that others use as well.
 _SHARED: dict[type, str] = {LabelSelector: "v1.LabelSelector", Requirement: "v1.LabelSelectorRequirement"}
+_OF_FIELDS = {("LabelSelectorRequirement", "operator"): "v1.LabelSelectorOperator"}
 _SCALARS: dict[type[inspect.Type], tuple[str, type]] = {
     inspect.StrType: ("string", str),
     inspect.BoolType: ("bool", bool),
@@ -51,6 +52,13 @@ def go_decode(data: Any, type_: type[T]) -> Decoded[T]:
     if reader.error:
         return Decoded(None, reader.error, reader.error_at, tuple(reader.unknown))
     return Decoded(msgspec.convert(cleaned, type_), unknown=tuple(reader.unknown))
+
+
+def sorted_keys(data: Any) -> Any:
+    """The data of a YAML file as it comes to the descheduler: as JSON with sorted keys (`sigs.k8s.io/yaml`)."""
+    if isinstance(data, dict):
+        return {key: sorted_keys(data[key]) for key in sorted(data)}
+    return [sorted_keys(each) for each in data] if isinstance(data, list) else data
 
 
 def json_name(value: object) -> str:
@@ -108,6 +116,7 @@ class _Reader:
 
     def _wrong(self, value: Any, go: str, place: _Place, shown: str = "") -> None:
         found = shown or json_name(value)
+        go = _OF_FIELDS.get((place.struct, place.fields[-1] if place.fields else ""), go)
         where = f"{place.struct}.{'.'.join(place.fields)}"
         self._fail(f"json: cannot unmarshal {found} into Go struct field {where} of type {go}", place)
 
@@ -121,7 +130,7 @@ class _Reader:
             return self._wrong(value, go, place)
         fields = {field.encode_name: field for field in info.fields}
         made = {}
-        for name in sorted(value):
+        for name in value:
             here = place.field(go.rpartition(".")[2], name)
             if name not in fields:
                 self.unknown.append(here.path)
@@ -145,7 +154,7 @@ class _Reader:
             name: _zero(info.value_type)
             if value[name] is None
             else self.read(value[name], info.value_type, place.item(f'"{name}"'))
-            for name in sorted(value)
+            for name in value
         }
 
     def _number(self, value: Any, place: _Place, go: str) -> Any:
@@ -162,7 +171,7 @@ class _Reader:
 
     def _duration(self, value: Any, place: _Place) -> Any:
         if not isinstance(value, str):
-            return self._fail(f"json: cannot unmarshal {json_name(value)} into Go value of type string", place)
+            return self._wrong(value, "string", place)
         try:
             parse_duration(value)
         except ValueError:

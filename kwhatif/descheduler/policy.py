@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from msgspec import field
+from msgspec import Meta, field
 
-from kwhatif.descheduler.arguments import Args, Int64, MetricsSource, Uint
+from kwhatif.descheduler.arguments import Args, Int64, Uint
 from kwhatif.model.meta import Model
 
 API_VERSION = "descheduler/v1alpha2"
@@ -85,7 +85,7 @@ class MetricsProvider(Model):
     """A source of actual use."""
 
     go: ClassVar[str] = "v1alpha2.MetricsProvider"
-    source: MetricsSource = ""
+    source: Annotated[str, Meta(extra={"go": "v1alpha2.MetricsSource"})] = ""
     prometheus: Prometheus | None = None
 
 

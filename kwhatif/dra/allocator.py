@@ -51,11 +51,11 @@ class Allocator:
         rules: AllocatorRules = AllocatorRules(),  # noqa: B008 - it never changes
     ) -> None:
         """`tries` bounds the effort for one node; None: until all possibilities are exhausted."""
-        self._inventory = inventory(cluster, gates, leaves_counters_out=rules.leaves_counters_out)
+        self._inventory = inventory(cluster, gates, rules)
         self._rules = rules
         self._allocated = allocated_devices(cluster, gates)
         self._gates = gates
-        self._available = AvailableCounters(self._allocated)
+        self._available = AvailableCounters(self._allocated, rules)
         self._tries = tries
 
     def allocate(
@@ -67,7 +67,7 @@ class Allocator:
             AllocationError: a claim, its class or the devices are broken, and the whole attempt ends.
         """
         pools = self._inventory.pools(node)
-        taking = Taking(claims, self._allocated, self._available, self._gates)
+        taking = Taking(claims, self._allocated, self._available, self._gates, self._rules)
         devices_of: dict[RequestKey, Sequence[Candidate]] = {}
         for claim in claims:
             size = 0
@@ -82,7 +82,7 @@ class Allocator:
             # QUIRK: (allocator_incubating.go) the sum is an int; one below zero makes upstream panic.
             _check(claim, size, self._rules)
         candidates = [(pool, device) for pool in pools for device in pool.devices]
-        search = Search(node, candidates, claims, taking, devices_of)
+        search = Search(node, candidates, claims, taking, devices_of, self._rules)
         if search.run(self._tries):
             found = zip(claims, taking.taken, strict=True)
             return tuple([allocation_result(claim.key, taken, node.name) for claim, taken in found])
@@ -142,7 +142,7 @@ def _all_devices(request: Request, node: SelectedNode, pools: Sequence[Pool], ta
                 f" is currently {state}"
             )
         for device in pool.devices:
-            if request.selects(device, node) and taking.has_room(request, device):
+            if request.selects(device, node) and taking.is_among_all(request, device):
                 yield pool, device
 
 

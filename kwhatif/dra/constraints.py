@@ -6,6 +6,7 @@ from typing import Protocol
 
 from kwhatif.dra.devices import PoolDevice
 from kwhatif.dra.requests import Request
+from kwhatif.dra.rules import AllocatorRules
 from kwhatif.model.resource import DeviceConstraint
 from kwhatif.model.resource_slice import DeviceAttribute
 
@@ -23,12 +24,17 @@ class Constraint(Protocol):
         """The device is not taken after all."""
 
 
-def make_constraints(constraints: tuple[DeviceConstraint, ...]) -> list[Constraint]:
+def make_constraints(constraints: tuple[DeviceConstraint, ...], rules: AllocatorRules) -> list[Constraint]:
     """The constraints of a claim, of which no device is taken yet."""
     return [
         MatchAttribute(constraint.requests, constraint.match_attribute)
         if constraint.match_attribute is not None
-        else DistinctAttribute(constraint.requests, constraint.distinct_attribute or "")
+        else DistinctAttribute(
+            constraint.requests,
+            constraint.distinct_attribute or "",
+            by_device=rules.distinct_by_device,
+            keeps_all=rules.keeps_books,
+        )
         for constraint in constraints
     ]
 
@@ -77,13 +83,18 @@ class MatchAttribute(_AttributeConstraint):
 class DistinctAttribute(_AttributeConstraint):
     """All devices have the attribute, each with a value of its own.
 
-    QUIRK: (constraint.go) one value is remembered per request, that of its last device; when that device is given back
-    the request's earlier ones are forgotten too.
+    QUIRK: (constraint.go) up to 1.36 one value is remembered per request, that of its last device; when that device is
+    given back the request's earlier ones are forgotten too. Up to 1.34 values of two devices are never the same
+    (`by_device`).
     """
 
-    def __init__(self, requests: tuple[str, ...], attribute: str) -> None:
+    def __init__(
+        self, requests: tuple[str, ...], attribute: str, *, by_device: bool = False, keeps_all: bool = False
+    ) -> None:
         super().__init__(requests, attribute)
-        self._values: dict[str, TypedValue | None] = {}
+        self._by_device = by_device
+        self._keeps_all = keeps_all
+        self._values: dict[str | int, TypedValue | None] = {}
 
     def add(self, request: Request, device: PoolDevice) -> bool:
         """Take the device into account if its value is new."""
@@ -93,9 +104,11 @@ class DistinctAttribute(_AttributeConstraint):
         if found is None:
             return False
         value = _typed(found)
+        if self._by_device and value is not None:
+            value = "device", str(device.id)
         if self._devices and self._values and (value is None or value in self._values.values()):
             return False
-        self._values[request.parent or request.name] = value
+        self._values[self._key(request)] = value
         self._devices += 1
         return True
 
@@ -103,8 +116,11 @@ class DistinctAttribute(_AttributeConstraint):
         """The device is not taken after all."""
         del device
         if self._concerns(request):
-            self._values.pop(request.parent or request.name, None)
             self._devices -= 1
+            self._values.pop(self._key(request), None)
+
+    def _key(self, request: Request) -> str | int:
+        return self._devices if self._keeps_all else request.parent or request.name
 
 
 def find_attribute(device: PoolDevice, name: str) -> DeviceAttribute | None:

@@ -6,6 +6,7 @@ from collections.abc import Container
 
 from kwhatif.dra.devices import DeviceId, PoolDevice
 from kwhatif.dra.pools import Pool
+from kwhatif.dra.rules import AllocatorRules
 
 #: Nano-units by counter set and counter.
 _Amounts = dict[str, dict[str, int]]
@@ -14,19 +15,24 @@ _Amounts = dict[str, dict[str, int]]
 class AvailableCounters:
     """What allocated devices leave of each pool's counters.
 
-    QUIRK: (allocator_incubating.go) kept by the bare name of the pool. Of two pools that two drivers call the same,
-    the one that is asked about first counts for both.
+    QUIRK: (allocator_incubating.go) up to 1.36 kept by the bare name of the pool. Of two pools that two drivers call
+    the same, the one that is asked about first counts for both.
     """
 
-    def __init__(self, allocated: Container[DeviceId]) -> None:
+    def __init__(self, allocated: Container[DeviceId], rules: AllocatorRules) -> None:
         self._allocated = allocated
+        self._by_driver = rules.keeps_books
         self._pools: dict[str, _Amounts] = {}
+
+    def name(self, pool: Pool) -> str:
+        """What the pool is known by."""
+        return str(pool) if self._by_driver else pool.name
 
     def of(self, pool: Pool) -> _Amounts:
         """What is left; less than nothing where too much is allocated."""
-        found = self._pools.get(pool.name)
+        found = self._pools.get(self.name(pool))
         if found is None:
-            found = self._pools[pool.name] = self._count(pool)
+            found = self._pools[self.name(pool)] = self._count(pool)
         return found
 
     def _count(self, pool: Pool) -> _Amounts:
@@ -40,7 +46,7 @@ class AvailableCounters:
 
 
 class ConsumedCounters:
-    """What the devices consume that one attempt has taken so far; by the bare name of the pool, as above."""
+    """What the devices consume that one attempt has taken so far; by the name of the pool, as above."""
 
     def __init__(self, available: AvailableCounters) -> None:
         self._available = available
@@ -48,7 +54,7 @@ class ConsumedCounters:
 
     def consume(self, pool: Pool, device: PoolDevice) -> bool:
         """Count the device, if then no counter of the pool is exceeded; of counters that it does not use, too."""
-        consumed = self._pools.setdefault(pool.name, {})
+        consumed = self._pools.setdefault(self._available.name(pool), {})
         _add(consumed, device, 1)
         for name, counters in self._available.of(pool).items():
             used = consumed.get(name, {})
@@ -59,7 +65,7 @@ class ConsumedCounters:
 
     def give_back(self, pool: Pool, device: PoolDevice) -> None:
         """The device is not taken after all."""
-        _add(self._pools[pool.name], device, -1)
+        _add(self._pools[self._available.name(pool)], device, -1)
 
 
 def _add(consumed: _Amounts, device: PoolDevice, sign: int) -> None:

@@ -102,7 +102,7 @@ class Slice:
         self.node_selector = spec.node_selector
         self.per_device = spec.per_device_node_selection
         self.nodes = NodeMatch(spec.node_name, all_nodes=spec.all_nodes, selector=spec.node_selector)
-        #: Counters that the devices of the whole pool share; a slice that has any counts for every node.
+        #: Counters that the devices of the whole pool share.
         self.counter_sets = tuple((shared.name, _nanos(shared.counters)) for shared in spec.shared_counters)
         self._devices = spec.devices
 
@@ -113,8 +113,6 @@ class Slice:
 
     def concerns(self, node: SelectedNode) -> bool:
         """Whether the slice matters on the node."""
-        if self.counter_sets:
-            return True
         if self.nodes.says_anything:
             return self.nodes.matches(node)
         return any(device.nodes is not None and device.nodes.matches(node) for device in self.devices)

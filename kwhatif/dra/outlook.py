@@ -1,7 +1,7 @@
 """Seeing that a search will fail, without searching.
 
 Upstream tries every combination of devices before it gives up. Where nothing but the number of devices decides, the
-end can be told from their number. The answer is the same; only that kube-scheduler may not live to give it within its
+end is known from their number. The answer is the same; only that kube-scheduler may not live to give it within its
 `filterTimeout`.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.dra.devices import PoolDevice
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
+from kwhatif.dra.rules import AllocatorRules
 from kwhatif.dra.taking import Candidate, Taking
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.matching.tolerations import first_untolerated
@@ -32,6 +33,7 @@ class Outlook:
         claims: Sequence[ClaimToAllocate],
         taking: Taking,
         devices_of: Mapping[RequestKey, Sequence[Candidate]],
+        rules: AllocatorRules,
     ) -> None:
         """`devices_of` are the devices of the requests for all devices."""
         self._taking = taking
@@ -42,7 +44,9 @@ class Outlook:
         ]
         self._needed: dict[RequestKey, int] = {}
         self._usable: dict[RequestKey, list[PoolDevice]] = {}
-        self._clear = all(map(_is_plain, (device for _, device in candidates)))
+        self._clear = not (rules.forgets_alternative and any(map(_has_later_all, claims))) and all(
+            _is_plain(device) and not pool.problem for pool, device in candidates
+        )
         for request in _all_requests(claims) if self._clear else ():
             fixed = devices_of.get(request.key)
             self._needed[request.key] = len(fixed) if fixed is not None else request.count or 0
@@ -79,6 +83,11 @@ class Outlook:
         if len(usable) < needed or not needed:
             return False
         return sum([not in_use(claim, request, device) for device in usable]) >= needed
+
+
+def _has_later_all(claim: ClaimToAllocate) -> bool:
+    """Whether an alternative that is not the first wants all devices."""
+    return any(request.count is None for alternatives in claim.requests for request in alternatives[1:])
 
 
 def _is_plain(device: PoolDevice) -> bool:

@@ -9,6 +9,7 @@ from itertools import chain
 import msgspec
 
 from kwhatif.dra.devices import CounterSets, PoolDevice, Slice
+from kwhatif.dra.rules import AllocatorRules
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.cluster import Cluster
@@ -19,7 +20,7 @@ PoolId = tuple[str, str]
 
 
 class Pool(msgspec.Struct, frozen=True):
-    """What a node can use of one pool; nothing is taken from an incomplete or invalid one."""
+    """What a node can use of one pool; an incomplete or invalid one has no devices, but up to 1.34."""
 
     driver: str
     name: str
@@ -41,7 +42,8 @@ class Pool(msgspec.Struct, frozen=True):
 class Inventory:
     """All slices of a cluster, and what they come to on each node."""
 
-    def __init__(self, cluster: Cluster, gates: Gates = BASE_GATES, *, leaves_counters_out: bool = True) -> None:
+    def __init__(self, cluster: Cluster, gates: Gates, rules: AllocatorRules) -> None:
+        self._by_node, self._counters_everywhere = rules.pools_by_node, rules.counters_everywhere
         self._local: dict[str, list[Slice]] = {}
         self._common: list[Slice] = []
         self._by_pool: dict[PoolId, list[Slice]] = {}
@@ -49,11 +51,11 @@ class Inventory:
         for model in cluster.all(ResourceSlice).values():
             made = Slice(model, gates)
             left_out = "DRAPartitionableDevices" not in gates and (
-                made.per_device or (bool(made.counter_sets) and leaves_counters_out)
+                made.per_device or (bool(made.counter_sets) and rules.leaves_counters_out)
             )
             home = self._local.setdefault(made.node_name, []) if made.node_name else self._common
             if not left_out:
-                (self._common if made.counter_sets else home).append(made)
+                (self._common if made.counter_sets and rules.counters_everywhere else home).append(made)
             self._by_pool.setdefault((made.driver, made.pool), []).append(made)
 
     def slices(self, node: SelectedNode) -> Iterable[Slice]:
@@ -70,7 +72,7 @@ class Inventory:
     def _gather(self, node: SelectedNode) -> list[Pool]:
         groups: dict[PoolId, list[Slice]] = {}
         for candidate in self.slices(node):
-            if candidate.concerns(node):
+            if (candidate.counter_sets and self._counters_everywhere) or candidate.concerns(node):
                 _add(groups.setdefault((candidate.driver, candidate.pool), []), candidate)
         pools = (self._pool(pool_id, group) for pool_id, group in groups.items())
         return sorted((pool for pool in pools if pool is not None), key=_order)
@@ -78,6 +80,8 @@ class Inventory:
     def _pool(self, pool_id: PoolId, slices: Sequence[Slice]) -> Pool | None:
         """The pool; None when a newer generation exists that has nothing for the node."""
         size, generation = slices[0].pool_size, slices[0].generation
+        if self._by_node:
+            return _build_of_node(pool_id, slices, incomplete=len(slices) != size)
         if len(slices) == size:
             return _build(pool_id, slices, ())
         everything = self._by_pool[pool_id]
@@ -90,17 +94,18 @@ class Inventory:
         return _build(pool_id, slices, [other for other in current if other.name not in here])
 
 
-def inventory(cluster: Cluster, gates: Gates = BASE_GATES, *, leaves_counters_out: bool = True) -> Inventory:
-    """The cluster's devices; remembered as long as neither slices nor nodes change.
-
-    `leaves_counters_out`: without the gate for partitions, slices with counters are not looked at.
-    """
-    return cluster.derived(_inventory_under(frozenset(gates), leaves_counters_out), ResourceSlice, Node)
+def inventory(
+    cluster: Cluster,
+    gates: Gates = BASE_GATES,
+    rules: AllocatorRules = AllocatorRules(),  # noqa: B008 - it never changes
+) -> Inventory:
+    """The cluster's devices; remembered as long as neither slices nor nodes change."""
+    return cluster.derived(_inventory_under(frozenset(gates), rules), ResourceSlice, Node)
 
 
 @cache
-def _inventory_under(gates: frozenset[str], leaves_counters_out: bool) -> Callable[[Cluster], Inventory]:  # noqa: FBT001 - a key
-    return lambda cluster: Inventory(cluster, gates, leaves_counters_out=leaves_counters_out)
+def _inventory_under(gates: frozenset[str], rules: AllocatorRules) -> Callable[[Cluster], Inventory]:
+    return lambda cluster: Inventory(cluster, gates, rules)
 
 
 def _add(group: list[Slice], candidate: Slice) -> None:
@@ -120,9 +125,9 @@ def _order(pool: Pool) -> tuple[bool, str, str]:
 def _build(pool_id: PoolId, slices: Sequence[Slice], elsewhere: Sequence[Slice]) -> Pool:
     in_order = sorted(slices, key=lambda one: one.name)
     devices = tuple(device for one in in_order if not one.counter_sets for device in one.devices)
-    sets = [shared for one in in_order for shared in one.counter_sets]
+    sets = [shared for one in (*in_order, *elsewhere) for shared in one.counter_sets]
     counter_sets = dict(sets)
-    others = tuple(device for one in elsewhere for device in one.devices)
+    others = tuple(device for one in elsewhere if not one.counter_sets for device in one.devices)
     problem = (
         _duplicate("device name", (device.model.name for device in devices))
         or _duplicate("counter set name", (name for name, _ in sets))
@@ -131,6 +136,18 @@ def _build(pool_id: PoolId, slices: Sequence[Slice], elsewhere: Sequence[Slice])
     if problem:
         return Pool(*pool_id, problem=problem)
     return Pool(*pool_id, devices=devices, elsewhere=others, counter_sets=counter_sets)
+
+
+def _build_of_node(pool_id: PoolId, slices: Sequence[Slice], *, incomplete: bool) -> Pool:
+    """Up to 1.34: of what is wrong with a pool, only devices that have one name; the search ends when it comes to them.
+
+    Counters count within their pool; upstream counted them within their slice.
+    """
+    in_order = sorted(slices, key=lambda one: one.name)
+    devices = tuple(device for one in in_order for device in one.devices)
+    problem = _duplicate("device name", (device.model.name for device in devices))
+    counter_sets = dict(shared for one in in_order for shared in one.counter_sets)
+    return Pool(*pool_id, incomplete, problem, devices, counter_sets=counter_sets)
 
 
 def _duplicate(what: str, names: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.cel import CelCompileError, CelRuntimeError, compile_device_selector
 from kwhatif.dra.devices import PoolDevice
@@ -145,8 +146,11 @@ class _Context(NamedTuple):
 
 def _alternatives(claim: str, request: DeviceRequest, context: _Context) -> tuple[Request, ...]:
     if request.exactly is not None:
-        return (_compile(claim, "", request.name, request.exactly, context),)
-    return tuple(_compile(claim, request.name, sub.name, sub, context) for sub in request.first_available)
+        made: tuple[Request, ...] = (_compile(claim, "", request.name, request.exactly, context),)
+    else:
+        made = tuple(_compile(claim, request.name, sub.name, sub, context) for sub in request.first_available)
+    problem = _without_gate(claim, request, context)  # comes before all others
+    return tuple(replace(each, problem=problem) for each in made) if problem else made
 
 
 def _compile(
@@ -168,8 +172,7 @@ def _compile(
         ),
         tolerations=asked.tolerations,
         capacity={capacity_name: parse_quantity(text) for capacity_name, text in capacity.items()},
-        problem=_without_gate(claim, parent, name, asked, context)
-        or _problem(f"claim {claim}, request {name}", asked, context.gates),
+        problem=_problem(f"claim {claim}, request {name}", asked, context.gates),
     )
 
 
@@ -180,13 +183,21 @@ def _selectors(owner: str, selectors: Sequence[DeviceSelector], rules: Allocator
     ]
 
 
-def _without_gate(
-    claim: str, parent: str, name: str, asked: ExactDeviceRequest | DeviceSubRequest, context: _Context
-) -> str:
-    if "DRAConsumableCapacity" in context.gates or not context.rules.refuses_capacity or asked.capacity is None:
+def _without_gate(claim: str, request: DeviceRequest, context: _Context) -> str:
+    """That capacity is asked for, which only `DRAConsumableCapacity` allows."""
+    if "DRAConsumableCapacity" in context.gates or not context.rules.refuses_capacity:
         return ""
-    what = "subrequest" if parent else "request"
-    return f"claim {claim}, {what} {name}: has capacity requests, but the DRAConsumableCapacity feature is disabled"
+    asking = next((sub.name for sub in request.first_available if sub.capacity is not None), "")
+    if request.exactly is not None and request.exactly.capacity is not None:
+        asking = request.name
+    if not asking:
+        return ""
+    name = (
+        f"subrequest {asking}"
+        if asking != request.name and context.rules.names_alternative
+        else f"request {request.name}"
+    )
+    return f"claim {claim}, {name}: has capacity requests, but the DRAConsumableCapacity feature is disabled"
 
 
 def _problem(where: str, asked: ExactDeviceRequest | DeviceSubRequest, gates: Gates) -> str:

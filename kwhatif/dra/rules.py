@@ -27,6 +27,21 @@ class AllocatorRules(NamedTuple):
     names_devices: bool = False
     #: Without the gate for partitions, slices with counters are not looked at.
     leaves_counters_out: bool = True
+    #: A pool is what of it is for the node, and devices are also taken from one that is not complete.
+    pools_by_node: bool = False
+    #: A request for capacity that is refused names the alternative.
+    names_alternative: bool = True
+    #: `distinctAttribute` compares where values are stored: none but those of one device are the same.
+    distinct_by_device: bool = False
+    #: After the first of all devices for an alternative, the search goes on with the first alternative.
+    forgets_alternative: bool = False
+    #: Slices with counters matter on every node, wherever they say that they belong.
+    counters_everywhere: bool = True
+    #: What was counted for a device that is refused after all is taken back; pools are known by their drivers, too; all
+    #: distinct values are remembered; a share without capacity is one.
+    keeps_books: bool = False
+    #: All devices are those that are large enough, even if others use them; then the request fails.
+    all_by_size: bool = False
 
 
 RulesOf = Callable[[Gates], AllocatorRules]

@@ -11,7 +11,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from kwhatif.dra.outlook import MAX_DEVICES, Outlook, Place
-from kwhatif.dra.requests import AllocationTimeout, ClaimToAllocate, Request, RequestKey
+from kwhatif.dra.requests import AllocationError, AllocationTimeout, ClaimToAllocate, Request, RequestKey
+from kwhatif.dra.rules import AllocatorRules
 from kwhatif.dra.taking import Candidate, Taking
 from kwhatif.matching.node_selector import SelectedNode
 
@@ -52,11 +53,13 @@ class Search:
         claims: Sequence[ClaimToAllocate],
         taking: Taking,
         devices_of: Mapping[RequestKey, Sequence[Candidate]],
+        rules: AllocatorRules,
     ) -> None:
         """`devices_of` are the devices of the requests for all devices."""
+        self._forgets_alternative = rules.forgets_alternative
         self._node = node
         self._candidates = candidates
-        self._outlook = Outlook(node, candidates, claims, taking, devices_of)
+        self._outlook = Outlook(node, candidates, claims, taking, devices_of, rules)
         self._claims = claims
         self._taking = taking
         self._devices_of = devices_of
@@ -136,7 +139,9 @@ class Search:
         pool, device = fixed[step.taken]
         if not self._taking.take(step.claim, request, pool, device):
             return Outcome.FAILED
-        below = yield step._replace(taken=step.taken + 1)
+        # QUIRK: (allocator_incubating.go, allocateOne) up to 1.35 the index of the alternative is not handed on.
+        alternative = 0 if self._forgets_alternative else step.alternative
+        below = yield step._replace(alternative=alternative, taken=step.taken + 1)
         if below is not Outcome.DONE:
             self._taking.give_back(step.claim)
         return below
@@ -146,6 +151,8 @@ class Search:
         node, taking = self._node, self._taking
         for place in range(step.start, len(self._candidates)):
             pool, device = self._candidates[place]
+            if pool.problem:  # one with devices: up to 1.34
+                raise AllocationError(f"pool {pool.name} is invalid: {pool.problem}")
             if (
                 taking.in_use(step.claim, request, device)
                 or not request.selects(device, node)

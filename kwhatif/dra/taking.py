@@ -12,6 +12,7 @@ from kwhatif.dra.counters import AvailableCounters, ConsumedCounters
 from kwhatif.dra.devices import DeviceId, PoolDevice
 from kwhatif.dra.pools import Pool
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request
+from kwhatif.dra.rules import AllocatorRules
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.tolerations import first_untolerated
 
@@ -26,6 +27,9 @@ class Taken(NamedTuple):
     pool: Pool
     device: PoolDevice
     consumed: Mapping[str, int]
+    #: Whether its pool's counters were counted; and whether it was taken beside another share of this attempt.
+    counted: bool
+    beside: bool
 
 
 class Taking:
@@ -37,11 +41,13 @@ class Taking:
         allocated: AllocatedDevices,
         available: AvailableCounters,
         gates: Gates = BASE_GATES,
+        rules: AllocatorRules = AllocatorRules(),  # noqa: B008 - it never changes
     ) -> None:
         self._counts_capacity = "DRAConsumableCapacity" in gates
+        self._rules = rules
         self._allocated = allocated
         self._counters = ConsumedCounters(available)
-        self._constraints = [make_constraints(claim.constraints) for claim in claims]
+        self._constraints = [make_constraints(claim.constraints, rules) for claim in claims]
         #: Which claims have taken the device as a whole.
         self._whole: dict[DeviceId, set[int]] = {}
         #: What the shares consume that are taken; a device of which there are any is in here.
@@ -55,6 +61,12 @@ class Taking:
             return claim in self._whole.get(device.id, ())
         return device.id in self._allocated.whole or bool(self._whole.get(device.id))
 
+    def is_among_all(self, request: Request, device: PoolDevice) -> bool:
+        """Whether the device is one of those that a request for all devices means."""
+        if not self._counts_capacity or not self._rules.all_by_size:
+            return self.has_room(request, device)
+        return capacity.fits(device.model.capacity, request.capacity, {}, {})
+
     def has_room(self, request: Request, device: PoolDevice) -> bool:
         """Whether the device has the capacity that the request asks for, beside all that use it already."""
         if not self._counts_capacity:
@@ -65,33 +77,52 @@ class Taking:
     def take(self, claim: int, request: Request, pool: Pool, device: PoolDevice) -> bool:
         """Take the device, unless something forbids it.
 
-        QUIRK: (allocator_incubating.go, allocateDevice) what an earlier check has counted stays counted when a later
-        one refuses the device: its counters when it is tainted or violates a constraint, its constraints when there is
-        no room.
+        QUIRK: (allocator_incubating.go, allocateDevice) up to 1.36 what an earlier check has counted stays counted when
+        a later one refuses the device: its counters when it is tainted or violates a constraint, its constraints when
+        there is no room.
 
         Raises:
             AllocationError: a constraint refuses one of all devices.
         """
-        if self.in_use(claim, request, device) or not device.takable or not self._count(pool, device):
+        if self.in_use(claim, request, device) or not device.takable:
             return False
-        if first_untolerated(device.taints, request.tolerations) is not None:
+        counts = self._counts(device)
+        if counts and not self._counters.consume(pool, device):
             return False
-        if not self._constrain(claim, request, device):
+        if first_untolerated(device.taints, request.tolerations) is not None or not self._constrain(
+            claim, request, device
+        ):
+            self._take_back(pool, device, counted=counts)
             return False
         if not device.shared:
             self._whole.setdefault(device.id, set()).add(claim)
         if not self.has_room(request, device):
+            if self._rules.keeps_books:
+                self._forget(claim, request, device)
+            self._take_back(pool, device, counted=counts)
             return False
-        self.taken[claim].append(Taken(request, pool, device, self._share(request, device) if device.shared else {}))
+        beside = device.id in self._shares
+        consumed = self._share(request, device) if device.shared else {}
+        self.taken[claim].append(Taken(request, pool, device, consumed, counts, beside))
         return True
 
-    def _count(self, pool: Pool, device: PoolDevice) -> bool:
-        """Count what the device uses of its pool's counters; a shared one counts with its first share."""
+    def _counts(self, device: PoolDevice) -> bool:
+        """Whether its pool's counters are to be asked; a shared one counts with its first share."""
         if not device.counters:
-            return True
-        if device.shared and (device.id in self._allocated.consumed or device.id in self._shares):
-            return True
-        return self._counters.consume(pool, device)
+            return False
+        known = self._allocated.shared if self._rules.keeps_books else self._allocated.consumed
+        return not (device.shared and (device.id in known or device.id in self._shares))
+
+    def _take_back(self, pool: Pool, device: PoolDevice, *, counted: bool) -> None:
+        """The device is refused after it was counted."""
+        if counted and self._rules.keeps_books:
+            self._counters.give_back(pool, device)
+
+    def _forget(self, claim: int, request: Request, device: PoolDevice) -> None:
+        for constraint in self._constraints[claim]:
+            constraint.remove(request, device)
+        if not device.shared:
+            self._whole[device.id].discard(claim)
 
     def _constrain(self, claim: int, request: Request, device: PoolDevice) -> bool:
         constraints = self._constraints[claim]
@@ -118,24 +149,25 @@ class Taking:
     def give_back(self, claim: int) -> None:
         """Undo the last `take` of the claim.
 
-        QUIRK: (allocator_incubating.go, allocateDevice) a shared device keeps its pool's counters, and one without any
-        capacity stays shared.
+        QUIRK: (allocator_incubating.go, allocateDevice) up to 1.36 a shared device keeps its pool's counters, and one
+        without any capacity stays shared.
         """
-        request, pool, device, consumed = self.taken[claim].pop()
-        for constraint in self._constraints[claim]:
-            constraint.remove(request, device)
+        taken = self.taken[claim].pop()
+        device = taken.device
+        self._forget(claim, taken.request, device)
         if device.shared:
-            self._unshare(device, consumed)
-            return
-        self._whole[device.id].discard(claim)
-        if device.counters:
-            self._counters.give_back(pool, device)
+            self._unshare(taken)
+        if taken.counted and (self._rules.keeps_books or not device.shared):
+            self._counters.give_back(taken.pool, device)
 
-    def _unshare(self, device: PoolDevice, consumed: Mapping[str, int]) -> None:
+    def _unshare(self, taken: Taken) -> None:
+        device, keeps_books = taken.device, self._rules.keeps_books
         total = self._shares.get(device.id)
-        if not consumed or total is None:
+        if total is None or not (taken.consumed or keeps_books):
             return
-        for name, amount in consumed.items():
+        for name, amount in taken.consumed.items():
             total[name] -= amount
         if not any(total.values()):
             del self._shares[device.id]
+            if keeps_books and taken.beside:
+                self._shares[device.id] = {}

@@ -14,7 +14,6 @@ from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.updated import updated
 from kwhatif.admission.validation.pod import validate_pod
-from kwhatif.admission.validation.workload import Workload
 from kwhatif.edits.edit import Apply, Assignment, Label, Patch, Reference, Resolved, SetFields, Wrong
 from kwhatif.edits.policies import counted
 from kwhatif.edits.selection import Lookup
@@ -23,15 +22,12 @@ from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.model.workload import SCALABLE, Workload
 from kwhatif.state.change import Upsert
 from kwhatif.workloads.applied_template import without_text
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.replicas import free_names
 from kwhatif.workloads.rollout import applied_to
-
-_SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
-
 
 # --- label -------------------------------------------------------------------------------------------------------
 
@@ -122,7 +118,7 @@ def _stored(new: Any, known: Any, cluster: Cluster) -> Any:
 def _notes(new: Any, known: Any) -> Iterator[str]:
     if isinstance(new, Pod) and new.spec.priority_class_name != known.spec.priority_class_name:
         yield f"its priority follows: {known.spec.priority} is now {new.spec.priority}"
-    if isinstance(new, _SCALED) and new.spec.replicas != known.spec.replicas:
+    if isinstance(new, SCALABLE) and new.spec.replicas != known.spec.replicas:
         yield "its pods stay as they are: `scale` makes and deletes pods"
     elif _has_template(new) and new.spec.template != known.spec.template:
         yield "its pods stay as they are: a template is for new ones"

@@ -16,12 +16,11 @@ from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PriorityClass
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.model.workload import SCALABLE, ReplicationController
 from kwhatif.state.change import Upsert
 
 #: No user may have a higher one (`HighestUserDefinablePriority` in `pkg/apis/scheduling/types.go`).
 _HIGHEST = 1_000_000_000
-_SELECTING = (Deployment, StatefulSet, ReplicaSet, ReplicationController)
 
 
 def priority(edit: Priority, lookup: Lookup) -> Resolved:
@@ -74,7 +73,7 @@ def _selector_of(name: str, namespace: str, lookup: Lookup) -> tuple[LabelSelect
     Raises:
         Wrong: there is none, or more than one.
     """
-    of_that_name: Iterator[Any] = (lookup.cluster.get(kind, f"{namespace}/{name}") for kind in _SELECTING)
+    of_that_name: Iterator[Any] = (lookup.cluster.get(kind, f"{namespace}/{name}") for kind in SCALABLE)
     found = [obj for obj in of_that_name if obj is not None]
     if len(found) > 1:
         names = " and ".join(f"{type(obj).__name__} {namespace}/{name}" for obj in found)

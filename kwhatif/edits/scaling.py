@@ -11,10 +11,8 @@ from kwhatif.edits.edit import Reference, Resolved, Scale, Wrong
 from kwhatif.edits.selection import Lookup
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
-from kwhatif.model.workload import Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.model.workload import SCALABLE, Deployment, Job
 from kwhatif.state.change import Upsert
-
-_SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
 
 
 def scale(edit: Scale, lookup: Lookup) -> Resolved:
@@ -25,7 +23,7 @@ def scale(edit: Scale, lookup: Lookup) -> Resolved:
 
 
 def _scaled(target: Reference, count: int, lookup: Lookup) -> list[Any]:
-    if not issubclass(target.resource.type, (*_SCALED, Job)):
+    if not issubclass(target.resource.type, (*SCALABLE, Job)):
         lookup.mistakes.append(Wrong(f"a {target.resource.kind} has no number of replicas", _hint(target)))
         return []
     found = lookup.object(target)

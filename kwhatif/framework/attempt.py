@@ -16,7 +16,7 @@ from kwhatif.state.state import State
 
 
 class Attempt(msgspec.Struct):
-    """What one attempt to schedule a pod came to. Exactly one of `gated`, `scores` and `message` tells the outcome."""
+    """What one attempt to schedule a pod came to. Exactly one of `gated`, `scores` and `message` gives the outcome."""
 
     cycle: Cycle
     #: The PreEnqueue plugin that keeps the pod out of the queue; nothing else was tried.

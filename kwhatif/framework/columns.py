@@ -7,12 +7,12 @@ asked anew.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from kwhatif.framework.incremental import Reprieving, SignedScorer
 from kwhatif.framework.plugin import NodeFilter, NodeScorer
 from kwhatif.framework.reference import is_reference
-from kwhatif.framework.status import Code, Status
+from kwhatif.framework.status import Code, Verdict
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
 
@@ -25,15 +25,15 @@ class _Column(NamedTuple):
     owner: object
     #: The state's generation for which the scores hold.
     generation: int
-    #: Raw scores by node name: of those that were feasible at any time.
-    scores: dict[str, int]
+    #: Raw scores of the nodes, in the state's order; None of those that were never feasible.
+    scores: list[int | None]
 
 
-class _Refusals(NamedTuple):
+class _Objections(NamedTuple):
     owner: object
     generation: int
     #: By node name, what a filter says that objects.
-    statuses: dict[str, Status]
+    verdicts: dict[str, Verdict]
 
 
 class Columns:
@@ -43,37 +43,39 @@ class Columns:
         self._mark = object()
         #: By plugin and signature.
         self._columns: dict[tuple[str, Hashable], _Column] = {}
-        self._refusals: dict[tuple[str, Hashable], _Refusals] = {}
+        self._objections: dict[tuple[str, Hashable], _Objections] = {}
+        #: Nodes, the state's generation, and where they are.
+        self._asked: tuple[Sequence[NodeInfo], int, Sequence[int]] | None = None
 
     def fork(self) -> Columns:
         """An independent copy, for a fork of the state."""
         other = Columns()
         self._mark = object()
-        other._columns, other._refusals = self._columns.copy(), self._refusals.copy()
+        other._columns, other._objections = self._columns.copy(), self._objections.copy()
         return other
 
-    def refusals(self, name: str, filter_: NodeFilter, state: State) -> Mapping[str, Status] | None:
+    def objections(self, name: str, filter_: NodeFilter, state: State) -> Mapping[str, Verdict] | None:
         """By node name, what a filter says that objects; None where this filter's verdicts are not kept."""
         if not isinstance(filter_, Reprieving) or filter_.signature is None or is_reference():
             return None
         key = name, filter_.signature
-        known = self._refusals.pop(key, None)
+        known = self._objections.pop(key, None)
         touched = None if known is None else state.since(known.generation)
         if known is None or touched is None:
-            statuses, nodes = {}, state.nodes
+            verdicts, nodes = {}, state.nodes
         else:
-            statuses = known.statuses if known.owner is self._mark else known.statuses.copy()
+            verdicts = known.verdicts if known.owner is self._mark else known.verdicts.copy()
             for node_name in touched.nodes:
-                statuses.pop(node_name, None)
+                verdicts.pop(node_name, None)
             nodes = [node for node_name in touched.nodes if (node := state.node(node_name)) is not None]
         for node in nodes:
             status = filter_.filter(node)
             if status.code is not Code.SUCCESS:
-                statuses[node.name] = status
-        self._refusals[key] = _Refusals(self._mark, state.generation, statuses)
-        while len(self._refusals) > _KEPT:
-            del self._refusals[next(iter(self._refusals))]
-        return statuses
+                verdicts[node.name] = Verdict(status, name)
+        self._objections[key] = _Objections(self._mark, state.generation, verdicts)
+        while len(self._objections) > _KEPT:
+            del self._objections[next(iter(self._objections))]
+        return verdicts
 
     def raw(self, name: str, scorer: NodeScorer, nodes: Sequence[NodeInfo], state: State) -> list[int] | None:
         """The raw scores of the nodes; None where this scorer's are not kept."""
@@ -82,15 +84,29 @@ class Columns:
         key = name, scorer.signature
         known = self._columns.pop(key, None)
         touched = None if known is None else state.since(known.generation)
-        scores: dict[str, int] = {}
-        if known is not None and touched is not None:
+        if known is None or touched is None or touched.reordered:
+            scores: list[int | None] = [None] * len(state.nodes)
+        else:
             scores = known.scores if known.owner is self._mark else known.scores.copy()
-            for node_name in touched.nodes:
-                scores.pop(node_name, None)
+            for node_name in touched.nodes & state.places.keys():
+                scores[state.places[node_name]] = None
         self._columns[key] = _Column(self._mark, state.generation, scores)
         while len(self._columns) > _KEPT:
             del self._columns[next(iter(self._columns))]
-        for node in nodes:
-            if node.name not in scores:
-                scores[node.name] = scorer.score(node)
-        return [scores[node.name] for node in nodes]
+        places = self._places_of(nodes, state)
+        found = [scores[place] for place in places]
+        if None in found:
+            for node, place in zip(nodes, places, strict=True):
+                if scores[place] is None:
+                    scores[place] = scorer.score(node)
+            found = [scores[place] for place in places]
+        return cast("list[int]", found)
+
+    def _places_of(self, nodes: Sequence[NodeInfo], state: State) -> Sequence[int]:
+        """Where the nodes are in the state's order; several scorers ask about the same nodes."""
+        if len(nodes) == len(state.nodes):
+            return range(len(nodes))
+        if self._asked is None or self._asked[0] is not nodes or self._asked[1] != state.generation:
+            places = state.places
+            self._asked = nodes, state.generation, [places[node.name] for node in nodes]
+        return self._asked[2]

@@ -194,17 +194,19 @@ class Cycle:
         # Where filters that read the shape alone have nothing against it, they need not be asked again.
         by_shape = [named for named in filters if isinstance(named[1], ByShape)]
         others = [self._known(*named) for named in filters if not isinstance(named[1], ByShape)]
-        asked: dict[int, Sequence[NamedFilter]] = {}
+        known, rest = _split(others)
+        passing: dict[int, bool] = {}
         nominated = self.snapshot.nominated
-        for node in self.snapshot.nodes:
-            if node_set is not None and node.name not in node_set:
-                continue
+        nodes = self.snapshot.nodes
+        for node in nodes if node_set is None else [node for node in nodes if node.name in node_set]:
+            if node.shape not in passing:
+                passing[node.shape] = run_filters(by_shape, node) is None
             if nominated and node.name in nominated:
                 objection = self.check(node, filters)
+            elif passing[node.shape]:
+                objection = known.get(node.name) or (run_filters(rest, node) if rest else None)
             else:
-                if node.shape not in asked:
-                    asked[node.shape] = others if run_filters(by_shape, node) is None else filters
-                objection = run_filters(asked[node.shape], node)
+                objection = run_filters(filters, node)
             if objection is None:
                 self.feasible.append(node)
             else:
@@ -216,7 +218,7 @@ class Cycle:
 
     def _known(self, name: str, filter_: NodeFilter) -> NamedFilter:
         """The filter, or one that has its answers from attempts before this one."""
-        known = None if self.columns is None else self.columns.refusals(name, filter_, self.snapshot)
+        known = None if self.columns is None else self.columns.objections(name, filter_, self.snapshot)
         return (name, filter_) if known is None else (name, Known(known))
 
     def _first_choice_fits(self, name: str) -> bool:
@@ -266,6 +268,15 @@ class Cycle:
         absent = self.absent.status if self.absent else None
         statuses = [verdict.status for verdict in self.verdicts.values()]
         return fit_error(total, reasons_histogram(statuses, absent, total - len(statuses)))
+
+
+def _split(filters: Sequence[NamedFilter]) -> tuple[Mapping[str, Verdict], Sequence[NamedFilter]]:
+    """The first objection to each node of those filters, in front, whose answers are known; and the others."""
+    number = next((place for place, (_, each) in enumerate(filters) if not isinstance(each, Known)), len(filters))
+    known = [each.objections for _, each in filters[:number] if isinstance(each, Known)]
+    if len(known) == 1:
+        return known[0], filters[number:]
+    return {name: found for each in reversed(known) for name, found in each.items()}, filters[number:]
 
 
 def _by_shape(compiled: NodeFilter) -> NodeFilter:

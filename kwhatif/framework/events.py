@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import IntFlag, StrEnum
 from typing import NamedTuple, cast
 
+from kwhatif.gates import BASE_RESIZES
 from kwhatif.matching.requests import pod_requests, resource_nanos
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.node import Node
@@ -171,7 +172,7 @@ def _scaled_down(old: Pod, new: Pod) -> bool:
     """Whether less is requested of some resource."""
     if old.spec == new.spec and old.status == new.status:
         return False
-    before, after = pod_requests(old, status_aware=True), pod_requests(new, status_aware=True)
+    before, after = (pod_requests(pod, resizes=BASE_RESIZES) for pod in (old, new))
     return any(name not in after or milli_value(nanos) > milli_value(after[name]) for name, nanos in before.items())
 
 

@@ -79,6 +79,8 @@ class ExtenderCalls:
 
     def prioritize(self, nodes: Sequence[NodeInfo], total: list[int]) -> None:
         """Add each extender's scores, times its weight and 10; what it says about other nodes counts nothing."""
+        if not self.interested:
+            return
         index = {node.name: place for place, node in enumerate(nodes)}
         for extender in self.interested:
             if not extender.prioritizes:

@@ -32,13 +32,14 @@ class ByShape(NodeFilter):
 class Known(NodeFilter):
     """The answers of another filter."""
 
-    def __init__(self, refusals: Mapping[str, Status]) -> None:
-        """`refusals`: what it says that objects, by node name."""
-        self._refusals = refusals
+    def __init__(self, objections: Mapping[str, Verdict]) -> None:
+        """`objections`: what it says that objects, by node name."""
+        self.objections = objections
 
     def filter(self, node: NodeInfo) -> Status:
         """What the other one says."""
-        return self._refusals.get(node.name, SUCCESS)
+        objection = self.objections.get(node.name)
+        return SUCCESS if objection is None else objection.status
 
 
 class Refusal(NodeFilter):

@@ -1,4 +1,4 @@
-"""A guard around plugins that are not kwhatif's own: whatever they raise is told with plugin, point, pod and node.
+"""A guard around plugins that are not kwhatif's own: whatever they raise is reported with plugin, point, pod and node.
 
 It also sees to it that they return what the cycle expects: a wrong type would fail far from its cause.
 """
@@ -72,7 +72,7 @@ class CallSite(NamedTuple):
             kinds = returns if isinstance(returns, tuple) else (returns,)
             wanted = " or ".join(kind.__name__ for kind in kinds)
             self.fail(f"it returned {type(result).__name__}, not {wanted}", None)
-        return result  # type: ignore[no-any-return] # checked above; several types are only told apart by the caller
+        return result  # type: ignore[no-any-return] # checked above; only the caller distinguishes several types
 
     def fail(self, what: str, cause: BaseException | None) -> NoReturn:
         """Tell what happened, and where."""

@@ -91,7 +91,7 @@ def builtin(
     queueing_hint: QueueingHintFn | None = None,
     index: HintIndex | None = None,
 ) -> ClusterEventWithHint:
-    """What a plugin of kube-scheduler registers for: none of its hints tells replicas apart."""
+    """What a plugin of kube-scheduler registers for: none of its hints distinguishes replicas."""
     return ClusterEventWithHint(ClusterEvent(resource, action), queueing_hint, same_for_replicas=True, indexed_by=index)
 
 

@@ -7,10 +7,10 @@ functions at the end ask any of them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.reference import is_reference
@@ -24,6 +24,8 @@ from kwhatif.state.state import State
 #: Nodes by label, as key and value.
 TopologyDomains = frozenset[tuple[str, str]]
 NO_DOMAINS: TopologyDomains = frozenset()
+_NOBODY: AbstractSet[str] = frozenset()
+T = TypeVar("T")
 
 # --- preemption ----------------------------------------------------------------------------------------
 
@@ -134,7 +136,8 @@ class Incremental:
         """Nodes of one class get the same verdict, evidence aside, or the same raw score.
 
         Few nodes should change their classes as pods come and go: so a class is made of labels, or of counts where
-        (almost) every node has its own label (`Shapes.unfixed`).
+        (almost) every node has its own label (`Shapes.unfixed`). A scorer that `ScoresByShape` has one class for all
+        nodes of a shape, exceptions aside.
         """
         raise NotImplementedError
 
@@ -254,3 +257,17 @@ def class_state(plugin: NodeFilter, node: NodeInfo) -> Hashable:
 def scores_by_shape(scorer: NodeScorer) -> bool:
     """See `ScoresByShape`."""
     return isinstance(scorer, ScoresByShape) and scorer.by_shape and not is_reference()
+
+
+def asked_by_shape(scorer: NodeScorer, ask: Callable[[NodeInfo], T], nodes: Sequence[NodeInfo]) -> list[T]:
+    """What `ask` says of each node: its score or its class, which nodes of one shape share if the score hangs on it."""
+    if len(nodes) < 2 or not scores_by_shape(scorer):
+        return [ask(node) for node in nodes]
+    alone = scorer.exceptions(nodes) if isinstance(scorer, ScoresByShapeBut) else _NOBODY
+    answers: dict[int, T] = {}
+    for node in nodes:
+        if node.shape not in answers and node.name not in alone:
+            answers[node.shape] = ask(node)
+    if not alone:
+        return [answers[node.shape] for node in nodes]
+    return [ask(node) if node.name in alone else answers[node.shape] for node in nodes]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import add
 
 import msgspec
 
 from kwhatif.framework.columns import Columns
 from kwhatif.framework.cycle import Cycle, CycleError
-from kwhatif.framework.incremental import ScoresByShapeBut, scores_by_shape
+from kwhatif.framework.incremental import asked_by_shape
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, ScorePlugin
 from kwhatif.framework.status import SKIP, Code, Status, error
 from kwhatif.state.node_info import NodeInfo
@@ -40,9 +41,6 @@ class Scores(msgspec.Struct, frozen=True):
             return []
         highest = max(self.total)
         return sorted(node.name for node, total in zip(self.nodes, self.total, strict=True) if total == highest)
-
-
-_NOBODY: frozenset[str] = frozenset()
 
 
 def default_normalize(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
@@ -82,7 +80,9 @@ def score_nodes(cycle: Cycle) -> Scores:
     if not profile.score and not profile.extenders:
         total = [1] * len(nodes)
     else:
-        total = [sum(row) for row in zip(*by_plugin.values(), strict=True)] or [0] * len(nodes)
+        total = [0] * len(nodes)
+        for column in by_plugin.values():
+            total = list(map(add, total, column))
     if len(nodes) > 1:  # the scheduler takes a single feasible node without scoring it
         cycle.extenders.prioritize(nodes, total)
     return Scores(nodes, by_plugin, total, scorers, raw)
@@ -153,13 +153,4 @@ def _raw(name: str, scorer: NodeScorer, cycle: Cycle, columns: Columns | None) -
     known = None if columns is None else columns.raw(name, scorer, nodes, cycle.snapshot)
     if known is not None:
         return known
-    if not scores_by_shape(scorer):
-        return [scorer.score(node) for node in nodes]
-    alone = scorer.exceptions(nodes) if isinstance(scorer, ScoresByShapeBut) else _NOBODY
-    answers: dict[int, int] = {}
-    for node in nodes:
-        if node.shape not in answers and node.name not in alone:
-            answers[node.shape] = scorer.score(node)
-    if not alone:
-        return [answers[node.shape] for node in nodes]
-    return [scorer.score(node) if node.name in alone else answers[node.shape] for node in nodes]
+    return asked_by_shape(scorer, scorer.score, nodes)

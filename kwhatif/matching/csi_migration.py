@@ -43,7 +43,7 @@ class InTreePlugin(NamedTuple):
 
     name: str
     driver: str
-    #: The label by which the driver tells zones apart; None: translation leaves node affinity alone.
+    #: The label by which the driver knows zones; None: translation leaves node affinity alone.
     topology_key: str | None = None
     #: The scheduler itself translates only these (`isCSIMigrationOn`); the others it leaves as they are.
     migrated: bool = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kwhatif.gates import BASE_RESIZES, SPEC_ALONE, ResizeRules
 from kwhatif.matching.requests import (
     CPU,
     MEMORY,
@@ -13,7 +14,7 @@ from kwhatif.matching.requests import (
     pod_requests,
     to_resources,
 )
-from kwhatif.model.pod import ContainerStatus, Pod, PodSpec, ResourceList
+from kwhatif.model.pod import ContainerStatus, Pod, PodSpec, ResourceList, pod_condition
 from kwhatif.model.quantity import milli_value, value
 
 
@@ -25,12 +26,12 @@ class PodResources(NamedTuple):
     nonzero_memory: int
 
 
-def _compute(pod: Pod) -> PodResources:
-    requested = pod_requests(pod, status_aware=True)
+def _compute(pod: Pod, resizes: ResizeRules) -> PodResources:
+    requested = pod_requests(pod, resizes=resizes)
     missing = MISSING_REQUESTS
     if pod.spec.resources is not None and any(map(is_pod_level_resource, pod.spec.resources.requests)):
         missing = {name: nanos for name, nanos in missing.items() if name not in requested}
-    nonzero = pod_requests(pod, status_aware=True, missing=missing) if missing else requested
+    nonzero = pod_requests(pod, resizes=resizes, missing=missing) if missing else requested
     nonzero_cpu, nonzero_memory = milli_value(nonzero.get(CPU, 0)), value(nonzero.get(MEMORY, 0))
     return PodResources(to_resources(requested), nonzero_cpu, nonzero_memory)
 
@@ -46,10 +47,8 @@ def _shape(spec: PodSpec) -> object:
 
 
 def _grants_what_is_asked(status: ContainerStatus, requests: ResourceList | None) -> bool:
-    granted = status.resources
-    return granted is None or (
-        granted.requests == requests and (not status.allocated_resources or status.allocated_resources == requests)
-    )
+    granted, allocated = status.resources, status.allocated_resources
+    return (granted is None or granted.requests == requests) and (not allocated or allocated == requests)
 
 
 def _resized(pod: Pod) -> bool:
@@ -60,23 +59,25 @@ def _resized(pod: Pod) -> bool:
     return not all(_grants_what_is_asked(status, requests.get(status.name)) for status in every)
 
 
-def pod_resources(pod: Pod) -> PodResources:
+def pod_resources(pod: Pod, resizes: ResizeRules = BASE_RESIZES) -> PodResources:
     """What the pod counts as on its node (`PodInfo.CalculateResource`); replicas share one result."""
     spec, status = pod.spec, pod.status
     if spec.resources is not None or spec.overhead:
-        return _compute(pod)
+        return _compute(pod, resizes)
+    if resizes.sums_first and (status.resources is not None or pod_condition(pod, "PodResizePending") is not None):
+        return _compute(pod, resizes)
     containers, statuses = spec.containers, status.container_statuses
     shape: object
     if len(containers) == 1 and len(statuses) <= 1 and not spec.init_containers:  # as most are
         requests = containers[0].resources.requests
         if statuses and not _grants_what_is_asked(statuses[0], requests):
-            return _compute(pod)
+            return _compute(pod, resizes)
         shape = tuple(requests.items())
     else:
         if (statuses or status.init_container_statuses) and _resized(pod):
-            return _compute(pod)
+            return _compute(pod, resizes)
         shape = _shape(spec)
     found = _by_shape.get(shape)
     if found is None:
-        found = _by_shape[shape] = _compute(pod)
+        found = _by_shape[shape] = _compute(pod, SPEC_ALONE)
     return found

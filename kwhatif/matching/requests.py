@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from kwhatif.model.pod import Container, ContainerStatus, Pod, PodSpec, pod_condition
+from kwhatif.gates import SPEC_ALONE, ResizeRules
+from kwhatif.model.pod import Container, ContainerStatus, Pod, PodSpec, ResourceList, pod_condition
 from kwhatif.model.quantity import QuantityText, ceil_to_milli, milli_value, parse_quantity, value
 
 CPU = "cpu"
@@ -28,7 +29,7 @@ Nanos = dict[str, int]
 
 
 class Resources(NamedTuple):
-    """Amounts of the resources that the scheduler tells apart: milli-CPU, bytes, bytes, and scalars by name."""
+    """Amounts of the resources that the scheduler distinguishes: milli-CPU, bytes, bytes, and scalars by name."""
 
     cpu: int = 0
     memory: int = 0
@@ -113,11 +114,15 @@ def _granted(
     pod: Pod, spec: Nanos, actuated: Mapping[str, QuantityText], allocated: Mapping[str, QuantityText] | None
 ) -> Nanos:
     """The effective requests while a resize is under way: the largest of what is asked, actuated and allocated."""
-    pending = pod_condition(pod, "PodResizePending")
-    total = {} if pending is not None and pending.reason == "Infeasible" else dict(spec)
+    total = {} if _is_infeasible(pod) else dict(spec)
     max_into(total, resource_nanos(actuated))
     max_into(total, resource_nanos(allocated))
     return total
+
+
+def _is_infeasible(pod: Pod) -> bool:
+    pending = pod_condition(pod, "PodResizePending")
+    return pending is not None and pending.reason == "Infeasible"
 
 
 def _is_sidecar(container: Container) -> bool:
@@ -144,9 +149,11 @@ def aggregate(spec: PodSpec, amounts: Callable[[Container], Nanos]) -> Nanos:
     return total
 
 
-def _container_requests(pod: Pod, missing: Mapping[str, int] | None, *, status_aware: bool) -> Nanos:
+def _container_requests(pod: Pod, missing: Mapping[str, int] | None, resizes: ResizeRules) -> Nanos:
     """`AggregateContainerRequests`: what the containers request together."""
-    statuses = _resizable_statuses(pod) if status_aware else {}
+    if resizes.containers and resizes.sums_first:
+        return _largest_sum(pod, missing, resizes)
+    statuses = _resizable_statuses(pod) if resizes.containers else {}
 
     def request(container: Container) -> Nanos:
         nanos = resource_nanos(container.resources.requests)
@@ -156,6 +163,34 @@ def _container_requests(pod: Pod, missing: Mapping[str, int] | None, *, status_a
         return {**missing, **nanos} if missing else nanos
 
     return aggregate(pod.spec, request)
+
+
+def _largest_sum(pod: Pod, missing: Mapping[str, int] | None, resizes: ResizeRules) -> Nanos:
+    """Since 1.37: the containers are summed as they ask, as allocated and as actuated, and the largest sum counts.
+
+    Without a container's status its spec stands in, unless the resize is infeasible.
+    """
+    spec, status = pod.spec, pod.status
+    statuses = {row.name: row for row in (*status.init_container_statuses, *status.container_statuses)}
+    infeasible = _is_infeasible(pod)
+
+    def sum_of(amounts: Callable[[Container, ContainerStatus], ResourceList | None]) -> Nanos:
+        def request(container: Container) -> Nanos:
+            found = amounts(container, statuses.get(container.name) or ContainerStatus())
+            nanos = resource_nanos(found or (None if infeasible else container.resources.requests))
+            return {**missing, **nanos} if missing else nanos
+
+        return aggregate(spec, request)
+
+    total = {} if infeasible else sum_of(lambda container, _: container.resources.requests)
+    granted, allocated = status.resources, status.allocated_resources
+    if resizes.pod and allocated and granted is not None and granted.requests:
+        max_into(total, resource_nanos(allocated))
+        max_into(total, resource_nanos(granted.requests))
+    else:
+        max_into(total, sum_of(lambda _, row: row.allocated_resources))
+        max_into(total, sum_of(lambda _, row: (row.resources and row.resources.requests) or row.allocated_resources))
+    return total
 
 
 def _resizable_statuses(pod: Pod) -> dict[str, ContainerStatus]:
@@ -171,23 +206,25 @@ def _resizable_statuses(pod: Pod) -> dict[str, ContainerStatus]:
 def pod_requests(
     pod: Pod,
     *,
-    status_aware: bool = False,
+    resizes: ResizeRules = SPEC_ALONE,
     pod_level: bool = True,
     missing: Mapping[str, int] | None = None,
 ) -> Nanos:
     """`PodRequests`, in nano-units, overhead included.
 
-    `missing` (nano-units) stands in for resources that a container does not name; an explicit zero stays.
+    `resizes`: what of its status counts, too. `missing` (nano-units) stands in for resources that a container does
+    not name; an explicit zero stays.
     """
-    total = _container_requests(pod, missing, status_aware=status_aware)
+    total = _container_requests(pod, missing, resizes)
     resources = pod.spec.resources
     if pod_level and resources is not None:
         spec = resource_nanos(resources.requests)
         granted = pod.status.resources
         effective = spec
-        if status_aware and granted is not None:
+        asked = any(map(is_pod_level_resource, spec))
+        if asked and resizes.pod and granted is not None:
             effective = _granted(pod, spec, granted.requests, pod.status.allocated_resources)
-        for name in spec:
+        for name in effective if asked and resizes.sums_first else spec:
             if is_pod_level_resource(name):
                 total[name] = effective.get(name, 0)
     add_into(total, resource_nanos(pod.spec.overhead))

@@ -62,7 +62,7 @@ def parse_amount(quantity: QuantityText) -> Amount:
     """The quantity as the API server stores it in a resource list: rounded up to milli-units.
 
     Raises:
-        ValueError: the text is no quantity.
+        ValueError: the text is not a quantity.
     """
     nanos = ceil_to_milli(parse_quantity(quantity))
     text = str(quantity).strip()

@@ -142,7 +142,7 @@ class BudgetNotComputed(_Caveat, tag="budget-not-computed", kw_only=True):
 
 
 class NoImages(_Caveat, tag="no-images", kw_only=True):
-    """A snapshot was saved without images: nodes are not scored by them, and changed images are not seen."""
+    """A snapshot was saved without images: nodes are not scored by them, and other images are not seen."""
 
     missing: bool = True
     warns: ClassVar[bool | None] = False
@@ -520,7 +520,7 @@ class OrderedPodPending(_Caveat, tag="ordered-pod-pending", kw_only=True):
 class PendingAsleep(_Caveat, tag="pending-asleep", kw_only=True):
     """Pending pods that the scheduler has tried in vain: they are not tried again until something wakes them.
 
-    Objects of the manifests count as that; evictions, rollouts, and claims made for new pods do not.
+    Objects of the manifests count as that. Evictions, rollouts, new pods, and claims made for them do not.
     """
 
 

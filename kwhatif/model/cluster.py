@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
-from kwhatif.gates import BASE, BASE_GATES, Gates
+from kwhatif.gates import BASE, BASE_GATES, BASE_RESIZES, Gates, ResizeRules
 from kwhatif.model.generation import next_generation, resume_after
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.overlay import Overlay
@@ -86,6 +86,10 @@ class Cluster:
         #: The minor version of Kubernetes, and the feature gates that are on.
         self.minor = BASE
         self.gates: Gates = BASE_GATES
+        #: What of a pod's status counts there while it is resized.
+        self.resizes: ResizeRules = BASE_RESIZES
+        #: Whether the scheduler remembers nominations of pods that PreEnqueue holds back.
+        self.nominates_gated = False
         #: What Events say of pods that wait, by key.
         self.scheduling_events: Mapping[str, SchedulingEvents] = {}
         for name, value in SYSTEM_PRIORITY_CLASSES.items():
@@ -113,7 +117,7 @@ class Cluster:
         self._generations[kind] = next_generation()
 
     def remove(self, obj: KubernetesObject) -> None:
-        """Remove the object of that kind and key; an absent one is no error."""
+        """Remove the object of that kind and key; an absent one is not an error."""
         self._pop(type(obj), key_of(obj))
 
     def _pop(self, kind: type, key: str) -> KubernetesObject | None:
@@ -200,7 +204,8 @@ class Cluster:
         other.unread = self.unread.copy()
         other.taken_at = self.taken_at
         other.is_whole = self.is_whole
-        other.minor, other.gates = self.minor, self.gates
+        other.minor, other.gates, other.resizes = self.minor, self.gates, self.resizes
+        other.nominates_gated = self.nominates_gated
         other.scheduling_events = self.scheduling_events
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:

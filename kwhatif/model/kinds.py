@@ -103,7 +103,7 @@ def _resources() -> list[Resource]:
 
 
 #: By type.
-RESOURCES: Mapping[type[Model], Resource] = {resource.type: resource for resource in _resources()}
+RESOURCES: Mapping[type, Resource] = {resource.type: resource for resource in _resources()}
 
 #: Short names, as kubectl has them -> kinds.
 _SHORT = {

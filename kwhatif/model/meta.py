@@ -12,7 +12,7 @@ import msgspec
 
 @dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class FrozenMeta(msgspec.StructMeta):
-    """Of a frozen struct; tells type checkers what a base gives its subclasses: they are frozen too."""
+    """Of a frozen struct; by it type checkers know that subclasses of a frozen base are frozen too."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
@@ -103,7 +103,7 @@ def parse_time(text: str) -> int:
     """Nanoseconds since the epoch of an RFC 3339 time.
 
     Raises:
-        ValueError: when the text is no such time.
+        ValueError: when the text is not such a time.
     """
     if len(text) != len("2026-01-31T12:00:00Z") or (text[7], text[10], text[19]) != ("-", "T", "Z"):
         return _parse_any_time(text)

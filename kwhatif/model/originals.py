@@ -26,7 +26,7 @@ class _Head(msgspec.Struct):
 
 _HEAD = msgspec.json.Decoder(_Head)
 _ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
-#: Whatever cannot be read as an object with a name is told by those who read it for good.
+#: Whatever cannot be read as an object with a name is reported by those who read it for good.
 _FAILURES = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 

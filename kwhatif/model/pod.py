@@ -346,7 +346,7 @@ class PodTemplateSpec(Model):
     spec: PodSpec = PodSpec()
     text: TemplateText | None = field(name="kwhatif.dev/text", default=None)
     digest: TemplateDigest | None = field(name="kwhatif.dev/digest", default=None)
-    #: Of one that differs from that of the cluster in nothing that the model has: what tells the two apart.
+    #: Of one that differs from that of the cluster in nothing that the model has: what distinguishes the two.
     mark: str = field(name="kwhatif.dev/mark", default="")
 
 

@@ -39,7 +39,7 @@ def parse_quantity(text: QuantityText) -> int:
     """Nano-units of `text`, a Kubernetes quantity.
 
     Raises:
-        ValueError: in the API server's words, when the text is no quantity.
+        ValueError: in the API server's words, when the text is not a quantity.
     """
     # Clusters use a few dozen distinct texts a million times over.
     nanos = _parsed.get(text)

@@ -90,7 +90,7 @@ class ResourceClaimSpec(Model):
 
 
 class DeviceRequestAllocationResult(Model):
-    """One allocated device; `share_id` tells the shares of one device apart."""
+    """One allocated device; `share_id` distinguishes the shares of one device."""
 
     request: str = ""
     driver: str = ""

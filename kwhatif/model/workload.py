@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import get_args
+
 from msgspec import field
 
 from kwhatif.model.meta import LabelSelector, Model, ObjectMeta
@@ -306,3 +309,15 @@ class CronJob(Model, tag_field="kind", tag="CronJob"):
     api_version: str = ""
     metadata: ObjectMeta = ObjectMeta()
     spec: CronJobSpec = CronJobSpec()
+
+
+#: Kinds with `spec.replicas`, which the subresource `scale` reads and writes.
+Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet
+SCALABLE: tuple[type[Scalable], ...] = get_args(Scalable)
+#: Kinds whose controllers make pods themselves, and own them.
+PodController = DaemonSet | Job | ReplicaSet | ReplicationController | StatefulSet
+#: By kind, as owner references name them.
+POD_CONTROLLERS: Mapping[str, type[PodController]] = {kind.__name__: kind for kind in get_args(PodController)}
+#: Kinds with a template of pods.
+Workload = CronJob | Deployment | PodController
+WORKLOADS: tuple[type[Workload], ...] = get_args(Workload)

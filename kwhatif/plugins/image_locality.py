@@ -74,7 +74,7 @@ class _ImagesPresent(SignedScorer):
                 total += worth
         # There are as many totals as combinations of the pod's images, and thousands of nodes.
         if total not in self._scores:
-            # QUIRK: (image_locality.go) nothing bounds the sizes that a node tells, so that the sum can wrap around.
+            # QUIRK: (image_locality.go) nothing bounds the sizes that a node reports, so that the sum can wrap around.
             self._scores[total] = image_score(wrap(total), self._containers)
         return self._scores[total]
 

@@ -85,7 +85,7 @@ class NodeResourcesBalancedAllocation:
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """Compile the pod's request; a pod that requests none of the resources balances nothing."""
         del nodes
-        requests = pod_requests(pod.pod, status_aware=True)
+        requests = pod_requests(pod.pod, resizes=snapshot.cluster.resizes)
         if not any(units(resource.name, requests.get(resource.name, 0)) for resource in self._resources):
             return SKIP
         return self._scorer(

@@ -112,7 +112,7 @@ def default_rulebook() -> Rulebook:
 
 
 def build_rulebook(data: object, where: str, line_of: Callable[[str], int] = lambda _: 0) -> Rulebook:
-    """The policy of a parsed file, whose name is `where`; `line_of` tells the line of a field.
+    """The policy of a parsed file, whose name is `where`; `line_of` gives the line of a field.
 
     Raises:
         InputError: with everything that is wrong with it, by field.

@@ -16,7 +16,7 @@ from kwhatif.model.meta import FrozenMeta, LabelSelector
 API_VERSION = "kwhatif.dev/v1"
 KIND = "Policy"
 
-#: `pass` and `ignore` are the same: it is no finding.
+#: `pass` and `ignore` are the same: there is no finding.
 Level = Literal["fail", "warn", "pass", "ignore"]
 
 

@@ -65,7 +65,7 @@ class Emptying:
 
         Args:
             cycle: of the pod that others may be evicted for.
-            policy: tells which ones.
+            policy: says which ones.
             budgets: what they allow now.
         """
         self._pod = cycle.pod

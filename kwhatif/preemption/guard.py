@@ -14,7 +14,7 @@ from kwhatif.state.pod_info import PodInfo
 
 
 class GuardedPolicy(Policy):
-    """Another policy, whose failures are told with plugin, pod and node."""
+    """Another policy, whose failures are reported with plugin, pod and node."""
 
     def __init__(self, inner: Policy, plugin: str, fence: Callable[..., Any] = called) -> None:
         self._inner = inner

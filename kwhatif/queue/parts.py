@@ -24,12 +24,13 @@ class QueueParts:
         self.backoff = BackoffQueue(options.initial_backoff, options.max_backoff)
         self.unschedulable = UnschedulablePods()
         self.nominator = Nominator(pod_lister(cluster))
+        self._nominates_gated = cluster.nominates_gated
         self._profiles = profiles
         #: Is shown every pod that an event brings back.
         self.woken: Callable[[QueuedPodInfo], None] | None = None
 
     def _fork_parts(self, other: QueueParts, cluster: Cluster) -> None:
-        other.now = self.now
+        other.now, other._nominates_gated = self.now, cluster.nominates_gated
         other.active, other.backoff = self.active.fork(), self.backoff.fork()
         other.unschedulable = self.unschedulable.fork()
         other.nominator = self.nominator.fork(pod_lister(cluster))
@@ -53,6 +54,8 @@ class QueueParts:
         """Let the pod be tried, unless a PreEnqueue plugin keeps it back; pods from backoffQ were asked before."""
         if not skip_pre_enqueue:
             self._run_pre_enqueue(info)
+        if nominate and (self._nominates_gated or not info.gated):
+            self.nominator.add(info.pod_info)
         if info.gated:
             if info.key not in self.active.queue and info.key not in self.backoff:
                 self.unschedulable.add_or_update(info)
@@ -60,8 +63,6 @@ class QueueParts:
         self.unschedulable.delete(info.key)
         self.backoff.delete(info.key)
         self.active.queue.add_or_update(info)
-        if nominate:
-            self.nominator.add(info.pod_info)
         return True
 
     def _move_to_backoff(self, info: QueuedPodInfo) -> bool:

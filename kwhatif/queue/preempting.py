@@ -12,7 +12,7 @@ WAITING = unresolvable("waiting for the preemption for this pod to be finished")
 
 
 class Preempting:
-    """What the preemption that runs beside the scheduler's loop tells the queue: DefaultPreemption's PreEnqueue."""
+    """What the queue hears of the preemption beside the scheduler's loop: DefaultPreemption's PreEnqueue."""
 
     def __init__(self, lister: Callable[[str], Pod | None]) -> None:
         self._lister = lister

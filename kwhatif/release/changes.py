@@ -20,6 +20,8 @@ class Change(msgspec.Struct, frozen=True):
     what: str
     #: Upstream's file, below `pkg/scheduler/framework/plugins`.
     file: str = ""
+    #: Whether it is about nothing but how pods count that are resized.
+    of_resizes: bool = False
 
 
 _RULES = (
@@ -30,6 +32,7 @@ _RULES = (
     Change(
         37, "DefaultPreemption", "order of victims that have not started", "defaultpreemption/default_preemption.go"
     ),
+    Change(37, "NodeResourcesFit", "pods that are resized count another way", "noderesources/fit.go", of_resizes=True),
     Change(
         36,
         "NodeResourcesBalancedAllocation",
@@ -45,9 +48,15 @@ _RULES = (
 )
 
 
+_OF_RESIZES = "InPlacePodLevelResourcesVerticalScaling"
+
+
 def changes(before: int, after: int) -> Iterator[Change]:
     """What differs between the minor versions, the newest first; `before` may be the newer one."""
     low, high = sorted((before, after))
     yield from (rule for rule in _RULES if low < rule.since <= high)
     for since in range(high, low, -1):
-        yield from (Change(since, "", gate) for gate in sorted(default_gates(since) - default_gates(since - 1)))
+        yield from (
+            Change(since, "", gate, of_resizes=gate == _OF_RESIZES)
+            for gate in sorted(default_gates(since) - default_gates(since - 1))
+        )

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from kwhatif.catalog import ENTRIES, Entry, default_profile
 from kwhatif.framework.profile import Profile
-from kwhatif.gates import BASE, BASE_GATES, default_gates
+from kwhatif.gates import BASE, BASE_GATES, ResizeRules, default_gates, resize_rules
+from kwhatif.model.cluster import Cluster
 
 #: The minor versions that are modelled, the newest first.
 MINORS = (37, 36, 35, 34, 33)
@@ -26,11 +27,25 @@ class Release(msgspec.Struct, frozen=True):
     entries: tuple[Entry, ...]
     #: The feature gates that are on.
     gates: frozenset[str]
+    #: How a pod counts while it is resized (`ResizeRules.sums_first`).
+    sums_first: bool = False
+    #: Whether nominations count of pods that are not queued (`scheduling_queue.go`).
+    nominates_gated: bool = False
 
     @property
     def version(self) -> str:
         """Such as `1.36`."""
         return f"1.{self.minor}"
+
+    @property
+    def resizes(self) -> ResizeRules:
+        """What of a pod's status counts while it is resized."""
+        return resize_rules(self.gates, sums_first=self.sums_first)
+
+    def follow(self, cluster: Cluster) -> None:
+        """Let a cluster be one of this release."""
+        cluster.minor, cluster.gates, cluster.resizes = self.minor, self.gates, self.resizes
+        cluster.nominates_gated = self.nominates_gated
 
     def default_profile(self) -> Profile:
         """The profile that its kube-scheduler runs without a configuration."""

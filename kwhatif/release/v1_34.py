@@ -19,13 +19,21 @@ _NEXT = find_release(35)
 _CLAIMS = _NEXT.entry("DynamicResources")
 
 
+_EXPERIMENTAL = AllocatorRules(
+    reports_invalid_pools=False,
+    leaves_counters_out=False,
+    pools_by_node=True,
+    names_alternative=False,
+    distinct_by_device=True,
+    forgets_alternative=True,
+)
+
+
 def _allocator_rules(gates: Gates) -> AllocatorRules:
     """`DRAResourceClaimDeviceStatus`, which is on by default, selects "experimental" (`AllocatorFeatures`)."""
     if gates & {"DRAConsumableCapacity", "DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus"}:
-        return AllocatorRules(reports_invalid_pools=False, leaves_counters_out=False)
-    return AllocatorRules(
-        knows_distinct=False, refuses_capacity=False, reports_invalid_pools=False, leaves_counters_out=False
-    )
+        return _EXPERIMENTAL
+    return _EXPERIMENTAL._replace(knows_distinct=False, refuses_capacity=False)
 
 
 class DynamicResourcesArgsUntil134(Model):

@@ -27,10 +27,13 @@ NOT_OWNER = "was not created for pod {pod} (pod is not owner)"
 _EXPERIMENTAL = ({"DRAConsumableCapacity"}, BINDING_GATES)
 
 
+_RULES = AllocatorRules(forgets_alternative=True)
+
+
 def _allocator_rules(gates: Gates) -> AllocatorRules:
     if any(needed <= gates for needed in _EXPERIMENTAL):
-        return AllocatorRules()
-    return AllocatorRules(knows_distinct=False, refuses_capacity=False)
+        return _RULES
+    return _RULES._replace(knows_distinct=False, refuses_capacity=False)
 
 
 class DynamicResourcesUntil135(DynamicResources):

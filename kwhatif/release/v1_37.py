@@ -7,12 +7,15 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from kwhatif.dra.rules import AllocatorRules
+from kwhatif.framework.events import ActionType
 from kwhatif.framework.profile import Point
 from kwhatif.gates import Gates, default_gates
 from kwhatif.plugins.default_preemption import DefaultPreemptionSince137
 from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.dynamic_resources.claims import ClaimRules
+from kwhatif.plugins.dynamic_resources.hints import CLAIM_SINCE_137, NODE
 from kwhatif.plugins.image_locality import ImageLocalityOfAll
+from kwhatif.plugins.inter_pod_affinity import InterPodAffinitySince137
 from kwhatif.plugins.node_name import NodeNameSince137
 from kwhatif.release.release import Release, find_release
 
@@ -20,13 +23,20 @@ _BEFORE = find_release(36)
 
 
 def _allocator_rules(_gates: Gates) -> AllocatorRules:
-    return AllocatorRules(counts_request_by_request=True, names_devices=True)
+    return AllocatorRules(
+        counts_request_by_request=True,
+        names_devices=True,
+        counters_everywhere=False,
+        keeps_books=True,
+        all_by_size=True,
+    )
 
 
 class DynamicResourcesSince137(DynamicResources):
     """PostFilter says nothing of pods without claims (`dynamicresources.go`)."""
 
     rules: ClassVar[ClaimRules] = ClaimRules(no_claims="", no_help="", allocator=_allocator_rules)
+    events: ClassVar[tuple[ActionType, ActionType]] = (NODE, CLAIM_SINCE_137)
 
 
 _CHANGED = _BEFORE.neighbour(
@@ -34,7 +44,8 @@ _CHANGED = _BEFORE.neighbour(
     replaced=[
         replace(_BEFORE.entry("NodeName"), factory=NodeNameSince137, points=(Point.PRE_FILTER, Point.FILTER)),
         replace(_BEFORE.entry("ImageLocality"), factory=ImageLocalityOfAll),
-        replace(_BEFORE.entry("DynamicResources"), factory=DynamicResourcesSince137),
+        replace(_BEFORE.entry("InterPodAffinity"), factory=InterPodAffinitySince137),
+        replace(_BEFORE.entry("DynamicResources"), factory=DynamicResourcesSince137, without_gate=None),
         replace(_BEFORE.entry("DefaultPreemption"), factory=DefaultPreemptionSince137),
     ],
 )
@@ -44,7 +55,8 @@ def _in_order() -> Release:
     """NodeName comes before NodeUnschedulable, so that it narrows the nodes first (`default_plugins.go`)."""
     others = [entry for entry in _CHANGED.entries if entry.name != "NodeName"]
     place = next(index for index, entry in enumerate(others) if entry.name == "NodeUnschedulable")
-    return Release(37, (*others[:place], _CHANGED.entry("NodeName"), *others[place:]), default_gates(37))
+    entries = (*others[:place], _CHANGED.entry("NodeName"), *others[place:])
+    return Release(37, entries, default_gates(37), sums_first=True, nominates_gated=True)
 
 
 RELEASE = _in_order()

@@ -11,7 +11,7 @@ from kwhatif.render.amounts import plural, some
 from kwhatif.render.outcomes import verb
 from kwhatif.render.sentences import sentence
 from kwhatif.render.verdict import sentence_about
-from kwhatif.report import AdviceRow, AdvisedChangeRow, AdvisedRow, LeftRow, PatchRow, Report
+from kwhatif.report import AdviceRow, AdvisedChangeRow, AdvisedRow, GoingRow, LeftRow, PatchRow, Report
 
 _PLAIN = {
     "drop-node-name": "take out spec.nodeName ({before})",
@@ -54,6 +54,8 @@ def change_sentence(change: AdvisedChangeRow) -> str:
             return f"add {plural(change.count, 'node')} like {change.target}"
         case "scale-down":
             return f"scale {change.target} down from {change.before} to {change.after}"
+        case "job-done":
+            return f"wait until {change.target} is complete and its {plural(change.count, 'pod')} gone"
         case "delete-pod" | "wait" | "move-pod":
             return _about_pods(change)
     return _PLAIN[change.kind].format(
@@ -113,6 +115,20 @@ def introduction(row: AdvisedRow) -> str:
 def left_sentence(row: LeftRow) -> str:
     """What is in the way."""
     return f"{row.reason}: {sentence(row.evidence)}" if row.evidence is not None else row.reason
+
+
+GOING = ("WHO GOES", "NODE", "PRIORITY", "BREAKS", "COST")
+GOING_TITLE = "Others cost less than the pods that the scheduler evicts, if you delete them yourself:"
+
+
+def going_cells(row: GoingRow) -> tuple[str, ...]:
+    """One row of the table of pods that could go."""
+    who = some(list(row.pods))
+    if row.by == "scheduler":
+        who = f"{who} (the scheduler's choice)"
+    elif row.lands:
+        who = f"{who} (a new one fits on {row.lands})"
+    return who, row.node, f"{row.priority:,}", some(list(row.violates)) if row.violates else "nothing", f"{row.cost:,}"
 
 
 # --- to copy -----------------------------------------------------------------------------------------------------

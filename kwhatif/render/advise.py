@@ -7,11 +7,20 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.render.advice import advice_sentence, commands, headline, introduction, left_sentence
+from kwhatif.render.advice import (
+    GOING,
+    GOING_TITLE,
+    advice_sentence,
+    commands,
+    going_cells,
+    headline,
+    introduction,
+    left_sentence,
+)
 from kwhatif.render.amounts import plural
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import SIGNS
-from kwhatif.render.text import FAINT, STRONG, indented, text, whole
+from kwhatif.render.text import FAINT, STRONG, indented, table, text, whole
 from kwhatif.report import AdvisedRow, AdviseRow, Report
 
 
@@ -45,3 +54,9 @@ def _workload(row: AdvisedRow, report: Report, detail: Detail) -> Iterator[Rende
         yield indented(Text.assemble(f"{place}. ", text(detail.names.cut(advice_sentence(advice)))), 2)
         yield from (whole(command, FAINT, 5) for command in commands(advice))
     yield from (indented(Text.assemble("• ", text(detail.names.cut(left_sentence(left)))), 4) for left in row.left)
+    if row.going:
+        yield indented(text(GOING_TITLE))
+        made = table(*GOING, right=("PRIORITY", "COST"))
+        for each in row.going:
+            made.add_row(*(text(detail.names.cut(cell)) for cell in going_cells(each)))
+        yield made

@@ -30,7 +30,7 @@ def headline(row: CapacityRow) -> tuple[Quality, str]:
         return "bad", f"{only} of {row.target.wanted:,} more {_what(best, 2)} {'fit' if sets else 'fits'}{_how(row)}"
     if not sets:
         return "bad", f"not one more {_what(best, 1)} fits{_how(row)}"
-    number = f"{sets:,} or more" if best.stop is None and row.target is None else f"{sets:,} more"
+    number = f"at least {sets:,} more" if best.stop is None and row.target is None else f"{sets:,} more"
     return ("doubtful" if _evicts(row) else "good"), f"{number} {_what(best, sets)} {fit}{_how(row)}"
 
 

@@ -93,8 +93,8 @@ from kwhatif.model.caveat import (
 from kwhatif.policy.words import listed
 from kwhatif.render.amounts import duration, plural, some
 from kwhatif.report import FindingRow, Report
-from kwhatif.sources.resources import by_group
-from kwhatif.sources.unbuilt import BUILD
+from kwhatif.sources.decoding.resources import by_group
+from kwhatif.sources.text.unbuilt import BUILD
 from kwhatif.whatif.inventory import Inventory
 
 _DANGLING = {
@@ -192,7 +192,10 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case BudgetComputed() | BudgetNotComputed():
             return _budget(caveat)
         case NoImages():
-            return "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken"
+            return (
+                "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and"
+                " RemoveDuplicates takes all pods of one owner for duplicates"
+            )
         case ImagesNotCompared():
             return (
                 "the input holds no images: a workload of which nothing but the image changes counts as unchanged"
@@ -391,9 +394,9 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             are, them, they = ("is", "it", "the pod") if len(pods) == 1 else ("are", "them", "the pods")
             return (
                 f"{plural(len(pods), 'pending pod')} ({some(list(pods))}) {are} left out: the scheduler has found no"
-                f" node for {them}, and tries {them} again after five minutes, or earlier when an event may help;"
-                f" {they} may then take room that is free now. Whether evictions, rollouts, and claims made for new"
-                " pods are such an event is not judged"
+                f" node for {them}, and tries {them} again after five minutes, or when an event may help; {they} may"
+                " then take room that is free now. Whether evictions, rollouts, new pods or their claims are such an"
+                " event is not judged"
             )
         case OneOfEqualPods(workload=workload, count=count):
             return f"{workload} makes {count} equal pods, of which one is judged alone"

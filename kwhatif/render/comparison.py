@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from kwhatif.capacity_rows import CapacityRow
 from kwhatif.render.amounts import plural, some
+from kwhatif.render.capacity_words import headline as capacity_headline
 from kwhatif.render.data import to_json, to_yaml
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.markdown_text import cell, limited, prose, rows_of
 from kwhatif.render.outcomes import SIGNS, verb
 from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, table, text
 from kwhatif.report import FindingRow
-from kwhatif.whatif.compare import Comparison, Difference, FateRow
+from kwhatif.whatif.compare import Comparison, Difference, FateRow, fit_number
 
 #: So many rows are shown.
 MOST_ROWS = 100
@@ -46,8 +48,9 @@ def comparison_tables(comparison: Comparison, *, quiet: bool = False) -> Iterato
         for end in ends[:MOST_ROWS]:
             made.add_row(text(end.subject, STRONG), text(end.before or "-"), text(end.after or "-"))
         yield made
-    if len(rows) > MOST_ROWS:
-        yield text(f"… {len(rows) - MOST_ROWS:,} more (-o json)", FAINT)
+    hidden = max(len(rows) - MOST_ROWS, 0) + max(len(ends) - MOST_ROWS, 0)
+    if hidden:
+        yield text(f"… {hidden:,} more (-o json)", FAINT)
     for title, items in details(comparison):
         yield text(title, STRONG)
         yield indented(lines([f"• {item}" for item in items]))
@@ -59,17 +62,49 @@ def headline(comparison: Comparison) -> str:
     total = sum(counts.values()) + comparison.difference.unchanged
     said = [f"{count:,} {_WORDS[kind][count > 1]}{_flips(comparison, kind)}" for kind, count in counts.items()]
     verdict = verdicts(comparison)
-    if (
-        comparison.after.story is not None and not comparison.after.is_judged
-    ) or comparison.after.deschedule is not None:
+    after = comparison.after
+    if after.capacity is not None:
+        return _capacity_headline(comparison, after.capacity)
+    if (after.story is not None and not after.is_judged) or after.deschedule is not None:
         differ = len(comparison.difference.ends)
-        return (
-            f"With these edits, {plural(differ, 'thing ends', 'things end') if differ else 'nothing ends'} differently"
-        )
+        ends = f"{plural(differ, 'thing ends', 'things end') if differ else 'nothing ends'} differently"
+        return f"With these edits, {'; '.join(filter(None, [_evictions(comparison), ends]))}"
     if not said:
         same = "the answer is the same" if total == 1 else f"the answers for all {total:,} pods are the same"
         return f"With these edits, {verdict or same}"
     return f"With these edits, of {plural(total, 'pod')} {'; '.join([', '.join(said), *filter(None, [verdict])])}"
+
+
+def _capacity_headline(comparison: Comparison, after: CapacityRow) -> str:
+    """`With these edits, 9 more pods of Deployment shop/web fit; without them, 7 fit`."""
+    now, before = capacity_headline(after)[1], comparison.before.capacity
+    if not comparison.difference.ends:
+        return f"With these edits, the answer is the same: {now}"
+    if before is None or before.best is None:
+        kinds = sum(end.subject.startswith("more like ") for end in comparison.difference.ends)
+        return f"With these edits, another number of pods fits for {plural(kinds, 'kind')} of pods"
+    was, added = _capacity_number(before), before.added_nodes
+    if was == _capacity_number(after):
+        return f"With these edits, still {now}"
+    if added is None:
+        return f"With these edits, {now}; without them, {was} {'fits' if was == '1' else 'fit'}"
+    return f"With these edits, {now}; without them, {was} such nodes are {'not ' * (added.nodes is None)}enough"
+
+
+def _capacity_number(row: CapacityRow) -> str:
+    """What is asked for: how many fit, or how many nodes that takes."""
+    added = row.added_nodes
+    if added is not None:
+        return f"{added.limit if added.nodes is None else added.nodes:,}"
+    return fit_number(row.best) if row.best else ""
+
+
+def _evictions(comparison: Comparison) -> str:
+    """How many pods a descheduler evicts; "" where that is the same, or none is asked about."""
+    was, now = (row and len(row.evicted) for row in (comparison.before.deschedule, comparison.after.deschedule))
+    if was == now:
+        return ""
+    return f"{plural(now or 0, 'pod')} {'is' if now == 1 else 'are'} evicted, {was:,} without them"
 
 
 def _flips(comparison: Comparison, kind: Difference) -> str:

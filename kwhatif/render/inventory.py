@@ -28,7 +28,8 @@ def inventory_tables(inventory: Inventory) -> Iterator[RenderableType]:
     for saved in inventory.saved:
         version = f" of a cluster of version {saved.server_version}" if saved.server_version else ""
         yield text(f"saved {saved.taken_at}{version}{', anonymized' if saved.anonymized else ''}", FAINT)
-    yield text(", ".join(f"{count:,} {kind}" for kind, count in sorted(inventory.kinds.items())))
+    kinds = [f"{count:,} {kind}" for kind, count in sorted(inventory.kinds.items())]
+    yield text(", ".join(kinds) or "holds no object that scheduling depends on", "" if kinds else WARN)
     if inventory.shapes:
         yield _shapes(inventory)
     if inventory.priorities:

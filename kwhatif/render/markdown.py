@@ -17,7 +17,7 @@ from kwhatif.render.markdown_capacity import capacity_parts
 from kwhatif.render.markdown_deschedule import deschedule_parts
 from kwhatif.render.markdown_queue import queue_parts
 from kwhatif.render.markdown_story import story_parts
-from kwhatif.render.markdown_text import SIGNS, ZERO_WIDTH_SPACE, cell, code, limited, prose, rows_of
+from kwhatif.render.markdown_text import MAX_SENTENCE, SIGNS, ZERO_WIDTH_SPACE, cell, code, limited, prose, rows_of
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.outcomes import Part, parts_of, workload_groups, workload_severity
 from kwhatif.render.qualifiers import descheduling_qualifier, qualifier, story_qualifier
@@ -197,5 +197,5 @@ def _caveats(report: Report) -> Iterator[str]:
     others = besides_findings(report)
     if others:
         yield from ("", f"<details><summary>{plural(len(others), 'caveat')}</summary>", "")
-        yield from limited((f"- {prose(caveat)}" for caveat in others), len(others))
+        yield from limited((f"- {prose(caveat, MAX_SENTENCE)}" for caveat in others), len(others))
         yield from ("", "</details>")

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.render.advice import (
+    GOING,
+    GOING_TITLE,
     advice_sentence,
     change_sentence,
     commands,
     effect,
+    going_cells,
     headline,
     introduction,
     left_sentence,
 )
 from kwhatif.render.amounts import plural
-from kwhatif.render.markdown_text import SIGNS, code, prose
+from kwhatif.render.markdown_text import SIGNS, code, prose, rows_of
 from kwhatif.report import AdvisedRow, AdviseRow, Report
 
 
@@ -30,6 +33,9 @@ def advise_parts(row: AdviseRow, report: Report) -> Iterator[str]:
             yield f"{place}. {prose(advice_sentence(advice))}"
             yield from (f"   - {code(command)}" for command in commands(advice))
         yield from (f"- {prose(left_sentence(left))}" for left in each.left)
+        if each.going:
+            rows = (tuple(map(prose, going_cells(going))) for going in each.going)
+            yield from ("", GOING_TITLE, "", *rows_of([title.capitalize() for title in GOING], rows))
     yield from _left_out(row)
 
 

@@ -12,6 +12,8 @@ from kwhatif.report import Outcome
 #: A comment may hold 65,536 characters; what is left out is counted.
 MAX_ROWS = 100
 _MAX_TEXT = 300
+#: A sentence that stands alone, once.
+MAX_SENTENCE = 2000
 
 SIGNS: dict[Outcome, str] = {
     "Placed": "✅",
@@ -30,10 +32,10 @@ _REFERENCES = re.compile(r"@(?=\w)|[#!&$](?=\d)|[~%](?=[\w\"])|:(?=//)|:(?=\w+:)
 ZERO_WIDTH_SPACE = "\u200b"
 
 
-def prose(text: str) -> str:
-    """The text as nothing but text: no markup, no mention, no link."""
+def prose(text: str, most: int = _MAX_TEXT) -> str:
+    """The text as nothing but text: no markup, no mention, no link; cut after so many characters."""
     text = safe(text)
-    shown = text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
+    shown = text if len(text) <= most else text[: most - 1] + "…"
     return _PUNCTUATION.sub(r"\\\1", _REFERENCES.sub(lambda found: found[0] + ZERO_WIDTH_SPACE, shown))
 
 

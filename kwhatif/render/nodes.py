@@ -20,7 +20,7 @@ GROUPS = 6
 
 
 def feasible_table(rows: Sequence[FeasibleRow], best: Sequence[str], detail: Detail) -> Table:
-    """The best nodes; one column per plugin that tells them apart, or per plugin at all if wide."""
+    """The best nodes; one column per plugin that scores them differently, or per plugin at all if wide."""
     plugins = list(dict.fromkeys(plugin for row in rows for plugin in row.scores))
     if not detail.wide:
         plugins = [plugin for plugin in plugins if len({row.scores.get(plugin, 0) for row in rows}) > 1]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kwhatif.render.text import BAD, FAINT, GOOD, WARN
 from kwhatif.report import Decision, Outcome, Report, SourceRow, WorkloadRow
 
-#: A workload with the decisions about its pods; a pod that is no workload's, or is itself what was applied, has no row.
+#: A workload with the decisions about its pods; a pod that belongs to none, or was applied itself, has no row.
 Part = tuple[WorkloadRow | None, list[Decision]]
 
 SIGNS: dict[Outcome, tuple[str, str]] = {
@@ -69,7 +69,7 @@ def workload_severity(row: WorkloadRow) -> int:
 
 
 def parts_of(report: Report) -> list[Part]:
-    """Workload by workload, then the pods that are no workload's: the worst first, but pending pods in queue order."""
+    """Workload by workload, then the pods that belong to none: the worst first, but pending pods in queue order."""
     by_source: dict[SourceRow | None, list[Decision]] = {}
     for decision in report.decisions:
         by_source.setdefault(decision.source, []).append(decision)

@@ -34,7 +34,7 @@ def candidates_table(preemption: PreemptionRow, detail: Detail) -> Table:
     rows = preemption.candidates if detail.wide else preemption.candidates[:BEST]
     rungs = dict.fromkeys(rung for row in preemption.candidates for rung in row.ladder)
     headers = [RUNGS[rung][0] if rung in RUNGS else rung.upper() for rung in rungs]
-    made = table("NODE", *headers, right=headers)
+    made = table("NODE", *headers, right=headers, droppable=headers)
     for row in rows:
         best = row.node in preemption.ties
         made.add_row(text(detail.names.cut(row.node), GOOD if best else ""), *_rungs(row))

@@ -107,7 +107,7 @@ def first_line(story: Story, doubt: str = "") -> tuple[str, str, str]:
 
 
 def _sign(story: Story, doubt: str) -> tuple[str, str]:
-    """Whether it ends well, in one character and its style; a warning is no reason for an exit code."""
+    """Whether it ends well, in one character and its style; a warning does not change the exit code."""
     if any(command.ok is False for command in story.commands) or story.settled not in ("settled", "terminating"):
         return "✘", BAD
     is_well = story.settled == "settled" and not any(row.overrun for row in story.budgets)

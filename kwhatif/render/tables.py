@@ -64,7 +64,7 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
     if report.deschedule is not None:
         return deschedule(report.deschedule, detail, descheduling_qualifier(report))
     if report.upgrade is not None:
-        return upgrade(report.upgrade, detail)
+        return upgrade(report.upgrade, detail, qualifier(report))
     if report.advise is not None and report.command == "advise":
         return advise(report, report.advise, detail)
     if report.capacity is not None:
@@ -97,7 +97,7 @@ def _gate(report: Report, detail: Detail) -> Iterator[RenderableType]:
 
 
 def _judged(report: Report, detail: Detail) -> Iterator[RenderableType]:
-    """Workload by workload, then the pods that are no workload's: the worst first, pending pods in queue order."""
+    """Workload by workload, then the pods that belong to none: the worst first, pending pods in queue order."""
     parts = parts_of(report)
     if not parts:
         yield _nothing(report)

@@ -34,8 +34,11 @@ def lines(content: Sequence[str], style: str = "") -> Text:
 class _Fitted(Table):
     """A table that breaks no word; where there is not room for all, the last column gets most of it.
 
-    Where there is not even room for the words of the cells, each row becomes a few lines.
+    Where there is not even room for the words of the cells, `droppable` columns go if they have one value, then times
+    are broken; and at last each row becomes a few lines.
     """
+
+    droppable: Sequence[str] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Each column is as wide as its longest word, or line if there is room for that; `_share` gives it more."""
@@ -45,9 +48,13 @@ class _Fitted(Table):
             yield from super().__rich_console__(console, options)
             return
         headers = [_in_words(str(column.header)) for column in self.columns]
-        words = [
-            _longest((header, *column.cells), str.split) for header, column in zip(headers, self.columns, strict=True)
-        ]
+        words = self._longest_words(headers, _pieces)
+        smaller = self._smaller() if sum(words) > room else None
+        if smaller is not None:
+            yield smaller
+            return
+        if sum(words) > room and self.row_count > 1:
+            words = self._longest_words(headers, str.split)
         if sum(words) > room:
             yield from self._stacked()
             return
@@ -61,7 +68,31 @@ class _Fitted(Table):
         extra = _share(room - sum(words), [line - word for line, word in zip(whole, words, strict=True)])
         for column, word, more in zip(self.columns, words, extra, strict=True):
             column.width = word + more
+        for cell in self.columns[0].cells:
+            if isinstance(cell, Text) and cell_len(cell.plain) > words[0] + extra[0]:
+                cell.plain = cell.plain.replace(_HINT, f"\n{_HINT.lstrip()}")
         yield from super().__rich_console__(console, options)
+
+    def _longest_words(self, headers: Sequence[str], split: Callable[[str], list[str]]) -> list[int]:
+        return [_longest((header, *column.cells), split) for header, column in zip(headers, self.columns, strict=True)]
+
+    def _smaller(self) -> _Fitted | None:
+        """The table without the last of the numbers that are the same in all rows; None if there is none."""
+        same = [
+            column
+            for column in self.columns
+            if column.header in self.droppable and len(set(filter(None, map(str, column.cells)))) == 1
+        ]
+        if self.row_count == 1 or not same:
+            return None
+        kept = [column for column in self.columns if column is not same[-1]]
+        made = _Fitted(box=box.SIMPLE_HEAD, pad_edge=False)
+        made.droppable = self.droppable
+        for column in kept:
+            made.add_column(column.header, justify=column.justify, overflow="fold")
+        for row in zip(*(column.cells for column in kept), strict=True):
+            made.add_row(*row)
+        return made
 
     def _stacked(self) -> Iterator[RenderableType]:
         """The first column of words is the title of its row, after the sign and the number before it.
@@ -98,6 +129,15 @@ def _share(room: int, wanted: Sequence[int]) -> list[int]:
     return given
 
 
+_HINT = " (-o wide)"
+#: What is broken only where there is no other way: a time, and what it is marked with; a hint.
+_PIECE = re.compile(r"◂?\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ|\(-o wide\)|\S+")
+
+
+def _pieces(content: str) -> list[str]:
+    return _PIECE.findall(content)
+
+
 #: Where a name in camel case may be broken: `NodeResources`, `CSILimits`.
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -111,9 +151,13 @@ def _longest(cells: Iterable[object], split: Callable[[str], list[str]]) -> int:
     return max((cell_len(part) for cell in cells for part in split(str(cell))), default=0)
 
 
-def table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """An open, compact table; columns in `right` are numbers."""
+def table(*columns: str, right: Sequence[str] = (), droppable: Sequence[str] = ()) -> Table:
+    """An open, compact table; columns in `right` are numbers.
+
+    Those in `droppable` are left out where there is no room and they are the same in all rows.
+    """
     made = _Fitted(box=box.SIMPLE_HEAD, pad_edge=False)
+    made.droppable = droppable
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", overflow="fold")
     return made

@@ -13,7 +13,7 @@ from kwhatif.story import EventRow, Story
 
 _MOST_LINES = 60
 _REFUSED = "was refused"
-#: Verbs that are no English before the name of a pod.
+#: Verbs that are not English before the name of a pod.
 _PHRASES = {
     "unschedulable": "found no node for {}",
     "ready": "reported {} ready",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.render.amounts import plural, some
+from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.detail import Detail
 from kwhatif.render.markdown_text import cell, prose, rows_of
 from kwhatif.render.outcomes import SIGNS, verb
@@ -19,10 +19,10 @@ from kwhatif.report import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRo
 _MOST_ROWS = 100
 
 
-def upgrade(row: UpgradeRow, detail: Detail) -> Iterator[RenderableType]:
-    """The line that sums it up, what is decided otherwise, and the rules that differ."""
+def upgrade(row: UpgradeRow, detail: Detail, doubt: str = "") -> Iterator[RenderableType]:
+    """The line that sums it up and says what it depends on, what is decided otherwise, and the rules that differ."""
     rows = ordered(row)
-    yield text(headline(row), WARN if rows else GOOD)
+    yield text(but(headline(row), doubt), WARN if rows or doubt else GOOD)
     if detail.quiet:
         return
     shown = rows if detail.wide else rows[:_MOST_ROWS]

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.framework.evidence import CordonedNode, InsufficientResource, UnmatchedSelector, UntoleratedTaint
+from kwhatif.framework.evidence import (
+    CordonedNode,
+    Evidence,
+    ExistingAntiAffinity,
+    InsufficientResource,
+    PodAffinityUnmatched,
+    PodAntiAffinityMatched,
+    SpreadSkew,
+    UnmatchedSelector,
+    UntoleratedTaint,
+)
 from kwhatif.render.amounts import amount, plural, some
 from kwhatif.render.sentences import free_on, sentence, taint_text
 from kwhatif.report import Decision, MissRow, NameKind, NearRow, ObstacleRow, UnknownNameRow
@@ -128,6 +138,8 @@ def _eviction(decision: Decision, miss: MissRow) -> str:
 def obstacle(row: ObstacleRow, miss: MissRow) -> str:
     """One obstacle of these nodes; of a resource, what the node with the most of it has left."""
     evidence = row.evidence
+    if row.differs and evidence is not None:
+        return _in_several_domains(evidence)
     match evidence:
         case InsufficientResource(resource=name, requested=requested, used=used, allocatable=allocatable):
             has = free_on(name, allocatable - used, row.node, only=miss.nodes == 1)
@@ -144,6 +156,21 @@ def obstacle(row: ObstacleRow, miss: MissRow) -> str:
             return "cordoned (spec.unschedulable)"
         case None:
             return row.reason
+        case _:
+            return sentence(evidence)
+
+
+def _in_several_domains(evidence: Evidence) -> str:
+    """Of pods that are elsewhere for each node: `pods matching app=db in the same zone`."""
+    match evidence:
+        case PodAntiAffinityMatched(topology_key=key, selector=selector):
+            return f"pods matching {selector} in the same {key}"
+        case ExistingAntiAffinity(topology_key=key):
+            return f"pods in the same {key}, by their own anti-affinity"
+        case PodAffinityUnmatched(topology_key=key, selector=selector):
+            return f"no pod matches {selector} in the same {key}"
+        case SpreadSkew(topology_key=key, max_skew=most):
+            return f"too many pods in the same {key} already (maxSkew {most})"
         case _:
             return sentence(evidence)
 

@@ -28,6 +28,8 @@ class Clock:
         self._start = start
         #: Seconds since the start.
         self.now = 0.0
+        #: What was asked last: many things happen at one moment.
+        self._stamped = (-1.0, "")
 
     def fork(self) -> Clock:
         """Another clock that shows the same time."""
@@ -46,9 +48,13 @@ class Clock:
 
     def stamp(self, seconds: float) -> str:
         """The other way round; fractions of a second only where there are any, and nothing after the year 9999."""
+        if self._stamped[0] == seconds:
+            return self._stamped[1]
         whole, nanoseconds = divmod(min(self._start + round(seconds * SECOND), _LAST * SECOND), SECOND)
         text = f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}"
-        return f"{text}.{nanoseconds:09}".rstrip("0") + "Z" if nanoseconds else f"{text}Z"
+        text = f"{text}.{nanoseconds:09}".rstrip("0") + "Z" if nanoseconds else f"{text}Z"
+        self._stamped = seconds, text
+        return text
 
 
 def start_of(cluster: Cluster) -> int:

@@ -35,10 +35,9 @@ class Owned:
             if kind is not Node:
                 objects: Mapping[str, Any] = cluster.all(kind)
                 for obj in objects.values():
-                    owner = controller_of(obj.metadata)
-                    if owner is not None:
-                        place = owner.kind, obj.metadata.namespace, owner.name, kind
-                        self._at(place)[key_of(obj)] = owner.uid
+                    place = _place(obj)
+                    if place is not None:
+                        self._at(place[0])[key_of(obj)] = place[1]
         self._unsorted.update(self._keys.keys())
 
     def fork(self, cluster: Cluster) -> Owned:
@@ -72,8 +71,17 @@ class Owned:
 
     def pods_by_owner(self) -> Iterator[tuple[tuple[str, str, str], Mapping[str, str]]]:
         """By kind, namespace and name of the controller: the keys of its pods, each with the UID that it names."""
-        places = sorted(place[:3] for place in set(self._keys.keys()) if place[3] is Pod)
+        places = sorted(place[:3] for place in self._pod_places() if place[0])
         return ((place, self._keys.get((*place, Pod)) or {}) for place in places)
+
+    def bare_pods(self) -> Iterator[str]:
+        """The keys of the pods that nobody controls."""
+        for place in self._pod_places():
+            if not place[0]:
+                yield from self._keys.get(place) or ()
+
+    def _pod_places(self) -> list[_Place]:
+        return [place for place in self._keys.keys() if place[3] is Pod]  # noqa: SIM118 - it is not a dict
 
     def of(self, owner: KubernetesObject, kind: type) -> list[Any]:
         """The objects of that kind that `owner` controls."""
@@ -101,9 +109,11 @@ def _in_order(keys: Iterable[str], objects: Mapping[str, KubernetesObject]) -> l
 
 
 def _place(obj: KubernetesObject) -> tuple[_Place, str] | None:
-    """Where the object is filed, and the UID by which it names its owner."""
+    """Where the object is filed, and the UID by which it names its owner; bare pods are filed by namespace."""
     owner = controller_of(obj.metadata)
-    return None if owner is None else ((owner.kind, obj.metadata.namespace, owner.name, type(obj)), owner.uid)
+    if owner is not None:
+        return (owner.kind, obj.metadata.namespace, owner.name, type(obj)), owner.uid
+    return (("", obj.metadata.namespace, "", Pod), "") if isinstance(obj, Pod) else None
 
 
 def root_of(pod: Pod, cluster: Cluster, gone: Mapping[str, ReplicaSet] = _NONE) -> str | None:

@@ -35,6 +35,8 @@ class Reactions:
         """`controllers`: in the order in which they act at one moment."""
         self._world = world
         self._controllers = controllers
+        #: By kind, the numbers of the controllers that watch it.
+        self._watching: dict[type, list[int]] = {}
         #: By controller: what is to be synced, and the event because of which.
         self._due: list[dict[str, int | None]] = [{} for _ in controllers]
         self._timers: Agenda[_Timer] = Agenda()
@@ -77,8 +79,14 @@ class Reactions:
             self._observe(None, obj, event)
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
-        for due, controller in zip(self._due, self._controllers, strict=True):
-            for key in controller.concerns(before, after, self._world):
+        kind = type(after if before is None else before)
+        watching = self._watching.get(kind)
+        if watching is None:
+            controllers = enumerate(self._controllers)
+            watching = self._watching[kind] = [number for number, one in controllers if kind in one.watches]
+        for number in watching:
+            due = self._due[number]
+            for key in self._controllers[number].concerns(before, after, self._world):
                 due.setdefault(key, event)
 
     # --- timers --------------------------------------------------------------------------------------

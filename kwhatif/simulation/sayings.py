@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 from kwhatif.model.node import Node, Taint
 from kwhatif.model.pod import Pod, PodCondition, pod_condition
-from kwhatif.model.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.model.workload import SCALABLE, DaemonSet, Job
 
-_SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
-_WORKLOADS = (*_SCALED, DaemonSet, Job)
+_WORKLOADS = (*SCALABLE, DaemonSet, Job)
 
 
 class Said(NamedTuple):
@@ -22,7 +21,7 @@ class Said(NamedTuple):
 
 def said_of_update(before: Any, after: Any) -> Said | None:
     """What happened to the object; None for what only moves its status on."""
-    if isinstance(after, _SCALED) and before.spec.replicas != after.spec.replicas:
+    if isinstance(after, SCALABLE) and before.spec.replicas != after.spec.replicas:
         return Said("scaled", f"{before.spec.replicas} to {after.spec.replicas}")
     if isinstance(after, Job) and (finished := _new_condition(before, after)):
         return Said(finished)

@@ -69,8 +69,9 @@ class Scheduler:
         self._ago = _LONG_AGO * SECOND
         #: UID of a pending pod -> what its condition PodScheduled says.
         self.messages: dict[str, str] = {}
-        #: UID of a pod that this scheduler has bound -> the nodes that were equally good, if there were several.
-        self.ties: dict[str, tuple[str, ...]] = {}
+        #: UID of a pod that this scheduler has bound -> finds out which nodes were equally good, if there were several;
+        #: in the order of the bindings, in which that costs least.
+        self.ties: dict[str, Callable[[], tuple[str, ...]]] = {}
         #: UID of a pod -> the event because of which it is tried next.
         self._causes: dict[str, int | None] = {}
         self._event: int | None = None
@@ -266,8 +267,8 @@ class Scheduler:
         self.queue.nominator.delete(info.uid)
         self.queue.done(info.uid)
         self.messages.pop(info.uid, None)
-        if len(result.ties) > 1:
-            self.ties[info.uid] = result.ties
+        if result.tied or result.hinted:
+            self.ties[info.uid] = result.find_ties
         event = world.note(because, ACTOR, "bound", f"Pod {info.key}", node)
         for obj in reserved:
             self._pre_bind(obj, event)

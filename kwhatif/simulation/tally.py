@@ -62,7 +62,9 @@ class Tally:
             self._count(pod, 1)
         for standing in self.workloads.values():
             standing.ready_lowest = standing.ready
-        self.before: Mapping[str, Standing] = {name: each.copy() for name, each in self.workloads.items()}
+        self.before: Mapping[str, Standing] = self.workloads.copy()
+        self._mark = object()
+        self._touched.clear()
         for key, budget in world.state.cluster.all(PodDisruptionBudget).items():
             allowed, short = _allowed(budget), _short(budget)
             self.budgets[key] = BudgetStanding(allowed, allowed, 0, short, _healthy(budget))
@@ -138,8 +140,9 @@ class Tally:
     def look(self) -> None:
         """A moment is over: how few are ready?"""
         for name in self._touched:
-            standing = self._own(name)
-            standing.ready_lowest = min(standing.ready_lowest, standing.ready)
+            standing = self.workloads[name]
+            if standing.ready < standing.ready_lowest:
+                self._own(name).ready_lowest = standing.ready
         self._touched.clear()
 
 

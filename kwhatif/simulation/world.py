@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, TypeVar, cast
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied, resource_of
 from kwhatif.admission.new_claim import admit_claim
-from kwhatif.admission.new_pod import admit_pod
+from kwhatif.admission.new_pod import ReplicaAdmission
 from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
@@ -21,7 +21,7 @@ from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
 from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.model.workload import POD_CONTROLLERS
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import Event, Gone, History
@@ -59,6 +59,7 @@ class World:
         self.silent: dict[str, float] = {}
         self._owned = Owned(state.cluster)
         self._usage = QuotaUsage(state.cluster)
+        self._replicas = ReplicaAdmission()
         self._memory: Drawers[tuple[str, str], dict[str, Any]] = Drawers(dict.copy)
         self._initial = {pod.metadata.uid or key for key, pod in state.cluster.all(Pod).items()}
         self._made = 0
@@ -109,11 +110,16 @@ class World:
         """Whether the pod was there at the start."""
         return (pod.metadata.uid or key_of(pod)) in self._initial
 
+    def bare_pods(self) -> Iterator[Pod]:
+        """The pods that name no controller."""
+        pods = self.state.cluster.all(Pod)
+        return (pods[key] for key in self._owned.bare_pods())
+
     def pods_without_controller(self) -> Iterator[Pod]:
         """The pods whose controller is not there."""
         pods = self.state.cluster.all(Pod)
         for (kind_name, namespace, name), keys in self._owned.pods_by_owner():
-            kind = _CONTROLLERS.get(kind_name)
+            kind = POD_CONTROLLERS.get(kind_name)
             found = None if kind is None else self.state.cluster.get(kind, f"{namespace}/{name}")
             uid = "" if found is None else found.metadata.uid
             yield from (
@@ -185,8 +191,8 @@ class World:
             return admitted
         self._made += 1
         meta = admitted.metadata
-        uid = uid_of(type(obj).__name__, meta.namespace, f"{meta.name}#{self._made}")
-        obj = replace(admitted, metadata=replace(meta, uid=meta.uid or uid, creation_timestamp=self.stamp(self.now)))
+        uid = meta.uid or uid_of(type(obj).__name__, meta.namespace, f"{meta.name}#{self._made}")
+        obj = replace(admitted, metadata=replace(meta, uid=uid, creation_timestamp=self.stamp(self.now)))
         if isinstance(obj, Pod):
             obj = replace(obj, status=replace(obj.status, phase="Pending"))
             self.churn += 1
@@ -196,7 +202,7 @@ class World:
     def _one_too_many(self, obj: Any) -> Denied | None:
         """More pods than could ever find a node are not made: what they would do is known from the others."""
         owner = controller_of(obj.metadata) if isinstance(obj, Pod) else None
-        kind = _CONTROLLERS.get(owner.kind) if owner is not None else None
+        kind = POD_CONTROLLERS.get(owner.kind) if owner is not None else None
         if owner is None or kind is None:
             return None
         workload = self.state.cluster.get(kind, f"{obj.metadata.namespace}/{owner.name}")
@@ -214,7 +220,7 @@ class World:
         """The object as the API server stores it, or `Denied`."""
         cluster = self.state.cluster
         if isinstance(obj, Pod):
-            admitted = admit_pod(with_some_image(obj), cluster, self._usage)
+            admitted = self._replicas.admit(with_some_image(obj), cluster, self._usage)
             if self.admission_watcher is not None:
                 self.admission_watcher(obj, admitted)
             return admitted if isinstance(admitted, Denied) else admitted.object
@@ -297,10 +303,6 @@ class World:
         self.history.lose(Gone(key_of(pod), uid, owner, uid in self._initial, node, how, by, self.now))
 
 
-#: Kinds that control pods. Of other kinds nothing is known.
-_CONTROLLERS: Mapping[str, type[Any]] = {
-    kind.__name__: kind for kind in (DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet)
-}
 _VERBS = {
     "Preempted": "preempted",
     "Evicted": "evicted",

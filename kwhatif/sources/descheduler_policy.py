@@ -8,11 +8,12 @@ from typing import BinaryIO, NamedTuple
 from msgspec.structs import replace
 
 from kwhatif.descheduler.build import build_policy
+from kwhatif.descheduler.decode import sorted_keys
 from kwhatif.descheduler.policy import KIND, Policy
 from kwhatif.errors import InputError
 from kwhatif.model.caveat import Caveat, FieldIgnored
 from kwhatif.model.cluster import Cluster
-from kwhatif.sources.scheduler_config import read_config
+from kwhatif.sources.scheduler.config import read_config
 
 
 class DeschedulerPolicyFile(NamedTuple):
@@ -30,8 +31,9 @@ def read_descheduler_policy(path: str, cluster: Cluster, *, stdin: BinaryIO) -> 
         InputError: the file cannot be read, or the descheduler refuses it; the message is its own.
     """
     file = read_config(path, stdin=stdin, kind=KIND, may_be_empty=True)
+    data = file.data if file.text.lstrip().startswith(b"{") else sorted_keys(file.data)
     try:
-        policy, caveats = build_policy(file.data, PurePath(file.name).name, cluster)
+        policy, caveats = build_policy(data, PurePath(file.name).name, cluster)
     except InputError as failure:
         raise file.located(failure) from None
     return DeschedulerPolicyFile(file.name, policy, [_located(caveat, file.name) for caveat in caveats])

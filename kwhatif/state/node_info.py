@@ -118,6 +118,18 @@ class NodeInfo:
             self.used_ports().difference_update(present.ports)
         self._count(present, -1)
 
+    def exchange(self, pod: PodInfo, other: PodInfo) -> bool:
+        """Put the other one, which requests and asks for the same, in the pod's place; False: that has to be counted.
+
+        Not where host ports are known: see `remove_pod`.
+        """
+        if pod.pod.spec is not other.pod.spec or pod.resources != other.resources or self._used_ports is not None:
+            return False
+        for pods in (self.pods, self.with_affinity, self.with_required_anti_affinity):
+            if pod in pods:
+                pods[pods.index(pod)] = other
+        return True
+
     def _count(self, pod: PodInfo, sign: int) -> None:
         self.memos = None
         (cpu, memory, ephemeral, scalars), nonzero_cpu, nonzero_memory = pod.resources

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import chain
 from typing import NamedTuple
 
 from kwhatif.matching.affinity import AffinityTerms
@@ -133,9 +134,9 @@ class PodIndex:
     def _terms(self) -> Overlay[AffinityTerms, _Term]:
         if self._by_terms is None:
             self._by_terms = Overlay()
-            for name, pods in self._assigned():
+            for name, pods in chain(((node.name, node.with_affinity) for node in self.nodes), self.strays.items()):
                 for pod in pods:
-                    if pod.affinity is not None and pod.has_affinity:
+                    if pod.has_affinity:
                         self._count_terms(self._by_terms, pod.affinity_terms, name, 1)
         return self._by_terms
 

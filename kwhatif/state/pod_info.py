@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
+from kwhatif.gates import BASE_RESIZES, ResizeRules
 from kwhatif.matching.affinity import AffinityTerms, affinity_terms
 from kwhatif.matching.pod_resources import PodResources, pod_resources
 from kwhatif.matching.ports import HostPort, host_ports
@@ -22,7 +23,7 @@ class PodInfo:
 
     # No __slots__: `cached_property` needs the instance dictionary, and most pods never fill it.
 
-    def __init__(self, pod: Pod) -> None:
+    def __init__(self, pod: Pod, resizes: ResizeRules = BASE_RESIZES) -> None:
         meta = pod.metadata
         self.pod = pod
         #: `namespace/name`.
@@ -31,7 +32,7 @@ class PodInfo:
         self.labels = meta.labels
         self.priority = pod.spec.priority or 0
         self.affinity = pod.spec.affinity
-        self.resources: PodResources = pod_resources(pod)
+        self.resources: PodResources = pod_resources(pod, resizes)
         # Found when they are asked for, and kept; not by `cached_property`, which takes a lock up to Python 3.11:
         # preemption asks for ports and terms of a hundred thousand pods.
         self._ports: tuple[HostPort, ...] | None = None

@@ -6,8 +6,9 @@ near-unique ones, taints, `unschedulable`, declared features) is asked once per 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
+from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.node import Node
 
 #: A label with more distinct values than this share of the nodes is near-unique: it would give every node a shape.
@@ -45,3 +46,32 @@ class Shapes:
         labels = frozenset(item for item in node.metadata.labels.items() if item[0] not in unfixed)
         shape = (labels, node.spec.taints, node.spec.unschedulable, node.status.declared_features)
         return self._numbers.setdefault(shape, len(self._numbers))
+
+
+class NodesByLabel:
+    """Names of nodes by the value of a label. Made once for a cluster, and kept up (`Cluster.derived`)."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._nodes = [(node.metadata.name, node.metadata.labels) for node in cluster.all(Node).values()]
+        #: By key, what was asked for so far.
+        self._by_key: dict[str, Mapping[str | None, Sequence[str]]] = {}
+
+    def of(self, key: str) -> Mapping[str | None, Sequence[str]]:
+        """By value the nodes that have it; None: those without the label."""
+        found = self._by_key.get(key)
+        if found is None:
+            names: dict[str | None, list[str]] = {}
+            for name, labels in self._nodes:
+                names.setdefault(labels.get(key), []).append(name)
+            found = self._by_key[key] = names
+        return found
+
+    def updated(self, before: KubernetesObject | None, after: KubernetesObject | None) -> NodesByLabel | None:
+        """See `Index`."""
+        same = before is not None and after is not None and before.metadata.labels == after.metadata.labels
+        return self if same else None
+
+
+def nodes_by_label(cluster: Cluster) -> NodesByLabel:
+    """Those of the cluster as it is."""
+    return cluster.derived(NodesByLabel, Node)

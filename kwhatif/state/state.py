@@ -56,6 +56,7 @@ class State:
         #: Where the nodes are in `nodes`, by name.
         self._places: dict[str, int] = {node.name: place for place, node in enumerate(self.nodes)}
         self._by_name: dict[str, NodeInfo] | None = None
+        self._of_shape: Mapping[int, NodeInfo] | None = None
         #: Whether `nodes`, and the tree and places, are this state's alone.
         self._owns_nodes = self._owns_tree = True
         self._pods: Overlay[str, PodInfo] = Overlay()
@@ -77,7 +78,7 @@ class State:
         for pod in self.cluster.all(Pod).values():
             if is_terminal(pod):
                 continue
-            info = PodInfo(pod)
+            info = PodInfo(pod, self.cluster.resizes)
             pods[info.key] = info
             node_name = pod.spec.node_name
             if not node_name:
@@ -99,6 +100,18 @@ class State:
         if found is None:
             found = self._by_name = {node.name: node for node in self.nodes}
         return found
+
+    @property
+    def of_shape(self) -> Mapping[int, NodeInfo]:
+        """A node of each shape, as good as any other; its pods may be out of date."""
+        if self._of_shape is None:
+            self._of_shape = {node.shape: node for node in reversed(self.nodes)}
+        return self._of_shape
+
+    @property
+    def places(self) -> Mapping[str, int]:
+        """Where the nodes are in `nodes`, by name."""
+        return self._places
 
     def node(self, name: str) -> NodeInfo | None:
         """The node of that name; for more than a few, `by_name` is faster."""
@@ -168,6 +181,7 @@ class State:
         other._tree, other._shapes = self._tree, self._shapes
         other._images = self._images.fork()
         other.nodes, other._places, other._by_name = self.nodes, self._places, None
+        other._of_shape = self._of_shape
         other._pods, other._pending, other._strays = self._pods.fork(), self._pending.fork(), self._strays.fork()
         other._nominated = self._nominated
         return other
@@ -269,7 +283,7 @@ class State:
 
     def _upsert_pod(self, pod: Pod, touched: Touched) -> None:
         self._own_built()
-        info = PodInfo(pod)
+        info = PodInfo(pod, self.cluster.resizes)
         key, node_name = info.key, pod.spec.node_name
         before = self._pods.get(key)
         stays = before is not None and before.pod.spec.node_name == node_name and not is_terminal(pod)
@@ -299,7 +313,8 @@ class State:
             self._renominate(before, after, touched)
             return
         touched.nodes.add(node_name)
-        self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
+        if node_name not in self._places or not self._own(node_name).exchange(before, after):
+            self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
         index = self._built.index
         if index is not None:
             index.remove(before, node_name)
@@ -425,6 +440,7 @@ class State:
             self._built.index.nodes = nodes
 
     def _own_tree(self) -> None:
+        self._of_shape = None
         if not self._owns_tree:
             self._tree, self._owns_tree = self._tree.copy(), True
             self._places = self._places.copy()
@@ -484,7 +500,7 @@ class State:
 
     def __getstate__(self) -> dict[str, object]:
         """What can be found again is not taken along."""
-        return self.__dict__ | {"_by_name": None, "_history": None}
+        return self.__dict__ | {"_by_name": None, "_history": None, "_of_shape": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

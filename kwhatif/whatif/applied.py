@@ -1,4 +1,4 @@
-"""Objects that are about to be applied, and the cluster with those of them that are no pods and make none."""
+"""Objects that are about to be applied, and the cluster with those of them that are not pods and make none."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Applied(msgspec.Struct, frozen=True):
 def apply_surroundings(cluster: Cluster, applied: Sequence[Applied], *, admission: bool) -> Iterator[Caveat]:
     """Put everything into the cluster that takes effect before pods do, claims aside; yields caveats.
 
-    That a new budget is yet without a status is no caveat: there will be one, and it is worked out here.
+    That a new budget is yet without a status is not a caveat: there will be one, and it is worked out here.
     """
     if admission:
         _keep_namespaces(cluster, applied)

@@ -25,7 +25,7 @@ from kwhatif.report import ChangeRow
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.claims import NewClaims
 from kwhatif.workloads.custom import pods_from_template_path
-from kwhatif.workloads.ephemeral import ephemeral_claims
+from kwhatif.workloads.ephemeral import ephemeral_claims, owns_claims
 from kwhatif.workloads.expand import Workload, expand, named
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.many import beyond, capped, keeps_number, most_pods
@@ -212,7 +212,8 @@ class Planner:
     def _created(self, pod: Pod) -> Pod:
         """The pod once it exists, with the claims that are made for it."""
         meta = pod.metadata
-        pod = replace(pod, metadata=replace(meta, uid=uid_of("Pod", meta.namespace, meta.name)))
+        uid = meta.uid if owns_claims(pod, self.cluster) else uid_of("Pod", meta.namespace, meta.name)
+        pod = replace(pod, metadata=replace(meta, uid=uid))
         for claim in ephemeral_claims(pod, self.cluster):
             self.claims.create(claim)  # of one that is refused, the scheduler says that the pod waits for it
         if pod.spec.resource_claims:

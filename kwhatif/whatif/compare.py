@@ -8,8 +8,18 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from kwhatif.capacity_rows import CapacityRow, FitRow
 from kwhatif.model.meta import FrozenMeta
-from kwhatif.report import API_VERSION, Decision, FindingRow, Outcome, Report
+from kwhatif.report import (
+    API_VERSION,
+    Course,
+    Decision,
+    DescheduleRow,
+    FindingRow,
+    Outcome,
+    ReplacementRow,
+    Report,
+)
 
 T = TypeVar("T")
 Difference = Literal["flipped", "victims", "moved", "new", "gone"]
@@ -43,9 +53,9 @@ class PodDifferenceRow(_Row):
 
 
 class EndDifferenceRow(_Row):
-    """Something that ends in another way where time passes: how the story ends, a workload, a budget, a command.
+    """Something that ends in another way: how the story ends, a workload, a budget, a command, how many more pods fit.
 
-    A workload: how many pods are on which node at the end, and how many are pending. Null where only one story has it.
+    A workload: how many pods are on which node at the end, and how many are pending. Null where only one answer has it.
     """
 
     subject: str
@@ -87,8 +97,7 @@ class Comparison(_Row, kw_only=True, tag_field="kind", tag="Comparison"):
 
 def compare(before: Report, after: Report) -> Comparison:
     """What is different between two answers to one question."""
-    was = {decision.pod: decision for decision in before.decisions}
-    now = {decision.pod: decision for decision in after.decisions}
+    was, now = _decided(before), _decided(after)
     pods = [row for pod in {**now, **was} if (row := _difference(pod, was.get(pod), now.get(pod))) is not None]
     pods.sort(key=lambda row: _ORDER.index(row.difference))
     findings = [tuple(report.policy.findings) if report.policy else () for report in (before, after)]
@@ -102,6 +111,11 @@ def compare(before: Report, after: Report) -> Comparison:
         gone_caveats=tuple(_beyond(before.caveats, after.caveats)),
     )
     return Comparison(command=after.command, before=before, after=after, difference=difference)
+
+
+def _decided(report: Report) -> Mapping[str, Decision]:
+    """By pod; none of those that are counted, whose names are made up."""
+    return {decision.pod: decision for decision in report.decisions} if report.capacity is None else {}
 
 
 def _difference(pod: str, was: Decision | None, now: Decision | None) -> PodDifferenceRow | None:
@@ -126,7 +140,7 @@ def _fate(decision: Decision | None) -> FateRow | None:
 
 
 def _ends(report: Report) -> Iterator[tuple[str, str]]:
-    """What a story, or a descheduling cycle, comes to."""
+    """What a story, a descheduling cycle, or a count of pods comes to."""
     story = report.story
     if story is not None:
         yield "the end", story.settled
@@ -137,8 +151,70 @@ def _ends(report: Report) -> Iterator[tuple[str, str]]:
             yield f"PodDisruptionBudget {budget.budget}", f"{budget.lowest} allowed at the least"
         for command in story.commands:
             yield command.command, {True: "done", False: "failed", None: "not done"}[command.ok]
-    for evicted in report.deschedule.evicted if report.deschedule else ():
-        yield f"Pod {evicted.pod}", "evicted"
+    if report.deschedule is not None:
+        yield from _ends_of_cycles(report.deschedule)
+    if report.capacity is not None:
+        yield from _counts(report.capacity)
+
+
+_LATER: Mapping[Course, str] = {"Settles": "settle", "Endless": "never settle", "Open": "are not known to settle"}
+
+
+def _ends_of_cycles(row: DescheduleRow) -> Iterator[tuple[str, str]]:
+    """What becomes of each pod that a descheduler wants to evict, and whether that ends."""
+    yield "later runs", _LATER[row.course]
+    for evicted in row.evicted:
+        landed = evicted.replacement
+        yield f"Pod {evicted.pod}", "evicted" if landed is None else f"evicted, {_landed(landed)}"
+    for refused in row.refused:
+        yield f"Pod {refused.pod}", f"stays ({refused.by})"
+
+
+def _landed(row: ReplacementRow) -> str:
+    match row.landing:
+        case "Elsewhere":
+            return f"lands on {row.node}"
+        case "SameNode":
+            return f"lands on {row.node} again"
+        case "Preempts":
+            return f"fits on {row.node} by evicting others"
+        case "Pending":
+            return "stays pending"
+    return "is not replaced"
+
+
+def _counts(row: CapacityRow) -> Iterator[tuple[str, str]]:
+    """How many more pods fit, at what cost, where, and what stops the next one."""
+    for shape in row.shapes:
+        yield f"more like {shape.workloads[0]}", fit_number(shape.fit)
+    if row.fit is not None:
+        yield "without eviction", fit_number(row.fit)
+    if row.preempting is not None:
+        yield "with preemption", fit_number(row.preempting.fit)
+        yield "evicted pods", f"{len(row.preempting.victims):,}"
+        yield "violated budgets", ", ".join(row.preempting.violations) or "none"
+    if row.added_nodes is not None:
+        yield f"nodes like {row.added_nodes.like}", "not enough" if (n := row.added_nodes.nodes) is None else f"{n:,}"
+    if row.target is not None:
+        yield f"target {row.target.wanted:,}", "met" if row.target.met else f"{row.target.missing:,} missing"
+    best = row.best
+    if best is None:
+        return
+    if best.stop is not None:
+        yield (
+            "stopped by",
+            ", ".join(f"{each.nodes:,} {each.reason}" for each in best.stop.reasons) or best.stop.message,
+        )
+    for what in ("zone", "node"):
+        for counted in best.counted:
+            of = f", {counted.workload}" if len(best.counted) > 1 else ""
+            counts = counted.zones if what == "zone" else counted.nodes
+            yield from ((f"{what} {name or '<none>'}{of}", f"{number:,}") for name, number in sorted(counts.items()))
+
+
+def fit_number(fit: FitRow) -> str:
+    """How many sets fit: `7`, or `1,000 or more` where the limit was reached first."""
+    return f"{fit.sets:,}{'' if fit.stop else ' or more'}"
 
 
 def _end_differences(was: Mapping[str, str], now: Mapping[str, str]) -> Iterator[EndDifferenceRow]:

@@ -109,8 +109,10 @@ def _condition(name: str, allowed: Collection[str]) -> str:
     found = _ALIASES.get(name, name).removeprefix(f"{CAVEATS}/")
     if found in allowed or found in CODES:
         return found
-    hint = did_you_mean(name, [*allowed, *CODES])
-    raise ValueError(f"{name!r} is not one of none, {', '.join(allowed)}, or the code of a caveat{hint}")
+    choices = f"none, {', '.join(allowed)}, or the code of a caveat"
+    if found in CONDITIONS:
+        raise ValueError(f"this command never answers {name!r}: choose from {choices}")
+    raise ValueError(f"{name!r} is not one of {choices}{did_you_mean(name, [*allowed, *CODES])}")
 
 
 def fails(report: Report, names: tuple[str, ...]) -> bool:

@@ -8,39 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.defaults import default_object
-from kwhatif.admission.new_workload import check_workload
 from kwhatif.batch import ScheduleResult
 from kwhatif.capacity_rows import CountedRow, FitRow, StopOutcome, StopRow
 from kwhatif.framework.attempt import Attempt
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.matching.requests import Resources
-from kwhatif.model.caveat import Caveat, PendingAsleep
-from kwhatif.model.cluster import key_of
-from kwhatif.model.custom import CustomResource
-from kwhatif.model.pod import Pod
+from kwhatif.model.caveat import Caveat
 from kwhatif.report import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.candidates import Candidate, Planner
+from kwhatif.whatif.coming import pods_without_end, stand_in, waiting
 from kwhatif.whatif.daemons import run_daemons
 from kwhatif.whatif.decide import denied, objections_of, refusal
 from kwhatif.whatif.nearest_miss import nearest_miss
 from kwhatif.whatif.placer import Describe, Placer
-from kwhatif.whatif.queue import in_queue_order
 from kwhatif.whatif.room import Shortage, requests_of, shortage
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.short import in_full
-from kwhatif.whatif.sleeping import asleep
-from kwhatif.workloads.expand import Workload, named
-from kwhatif.workloads.more import copies, more_pods
-from kwhatif.workloads.owners import pods_of
-from kwhatif.workloads.restart import unstarted
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -106,9 +95,9 @@ class Filling:
             refusal(each, wrong.message, self._cluster)
             for each, wrong in apply_claims(self._cluster, applied, self._planner.claims)
         ]
-        self._sources = [_Source(part, self._pods_of(part.applied)) for part in parts]
-        by_name = any(part.applied.anew and self._has_pending(part.applied) for part in parts)
-        self._pending = self._waiting(applied, by_name=by_name)
+        self._sources = [_Source(part, pods_without_end(part.applied, self._planner)) for part in parts]
+        self._pending, asleep = waiting(session, self._state, applied, [part.applied for part in parts])
+        self.caveats |= {asleep: None} if asleep is not None else {}
         #: What became of pods that were pending already and came first.
         self.earlier: list[Decision] = []
         #: Decisions about pods that evict others.
@@ -120,56 +109,6 @@ class Filling:
         #: The pods that are counted, by key.
         self._own: set[str] = set()
 
-    # --- the pods ------------------------------------------------------------------------------------
-
-    def _pods_of(self, applied: Applied) -> Iterator[Candidate]:
-        """More pods of the workload, each made and admitted when it is asked for."""
-        obj = applied.object
-        if isinstance(obj, CustomResource):
-            groups = self._planner.expand(applied).added.groups
-            pod = next((group.pod for group in groups), None)
-            more = iter(()) if pod is None else copies(pod, self._cluster)
-        else:
-            workload = named(cast("Workload", obj), self._cluster)
-            if isinstance(workload, Pod):
-                workload = unstarted(workload) if applied.anew else workload
-            elif not applied.anew:
-                wrong = check_workload(workload, self._cluster)
-                if wrong is not None:
-                    yield Candidate(_stand_in(applied), refusal=wrong.message)
-                    return
-                self._cluster.add(default_object(workload))
-            more = more_pods(workload, self._cluster)
-        new = replace(applied, anew=False)
-        for group in more:
-            yield from self._planner.admit(new, [group])
-
-    def _has_pending(self, applied: Applied) -> bool:
-        """Whether pods of the workload wait already."""
-        obj = cast("Workload", applied.object)
-        if not self._state.pending or isinstance(obj, Pod):
-            return isinstance(obj, Pod) and key_of(obj) in self._state.pending
-        return any(key_of(pod) in self._state.pending for pod in pods_of(obj, self._cluster))
-
-    def _waiting(self, applied: Sequence[Applied], *, by_name: bool) -> list[PodInfo]:
-        """The cluster's pending pods that are tried, the first to come last.
-
-        Those that sleep are left out, which a caveat says; none does where pods wait of a workload that is asked for by
-        name, as `judge` has it.
-        """
-        session, events = self._session, self._cluster.scheduling_events
-        ours = [
-            info
-            for info in self._state.pending.values()
-            if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in session.profiles
-        ]
-        found = () if by_name else asleep(ours, session.profiles, session.snapshot, self._cluster, applied)
-        sleeping = [info for info, _ in found]
-        if sleeping:
-            self.caveats[PendingAsleep(pods=tuple(info.key for info in in_queue_order(sleeping, events)))] = None
-        keys = {info.key for info in sleeping}
-        return in_queue_order([info for info in ours if info.key not in keys], events)[::-1]
-
     def _new_set(self) -> list[_Next]:
         """The pods of the next set, those of the highest priority first; none where a workload has no more."""
         made: list[_Next] = []
@@ -177,7 +116,7 @@ class Filling:
             for _ in range(source.part.times):
                 candidate = next(source.pods, None)
                 if candidate is None:
-                    candidate = Candidate(_stand_in(source.part.applied), refusal="no pods are made of it")
+                    candidate = Candidate(stand_in(source.part.applied), refusal="no pods are made of it")
                 info = PodInfo(candidate.pod)
                 if source.requests is None:
                     source.priority, source.requests = info.priority, info.resources.requested
@@ -230,7 +169,7 @@ class Filling:
         return None
 
     def _goes_on(self, evicts: bool, result: ScheduleResult) -> bool:  # noqa: FBT001 - for partial
-        """Whether the pod gets a node; evicting those that are counted is no way: they would not fit together."""
+        """Whether the pod gets a node; evicting those that are counted does not help: they would not fit together."""
         if result.outcome == "Preempts":
             return evicts and self._own.isdisjoint(victim.pod.key for victim in result.victims)
         return result.outcome == "Placed"
@@ -281,12 +220,6 @@ class Filling:
         yield from self._placer.caveats
         yield from self._planner.claims.caveats
         yield from self._session.left_out(self._cluster, decisions)
-
-
-def _stand_in(applied: Applied) -> Pod:
-    """The name of an object of which there is no pod."""
-    meta = applied.object.metadata
-    return Pod(metadata=replace(Pod().metadata, name=meta.name or meta.generate_name, namespace=meta.namespace))
 
 
 def _describe(

@@ -39,7 +39,7 @@ def gate(
         session: the cluster.
         question: what is applied.
         book: the policy.
-        today: tells which exceptions of the policy have expired.
+        today: decides which exceptions of the policy have expired.
         strict: whether missing information is a failure.
         fixes: of so many workloads that do not fit, the smallest fix is looked for.
         fragile: what the rule `survives` found.

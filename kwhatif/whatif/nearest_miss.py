@@ -10,7 +10,11 @@ from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.evidence import (
     CordonedNode,
     Evidence,
+    ExistingAntiAffinity,
     InsufficientResource,
+    PodAffinityUnmatched,
+    PodAntiAffinityMatched,
+    SpreadSkew,
     UnmatchedSelector,
     UntoleratedTaint,
 )
@@ -24,6 +28,8 @@ from kwhatif.whatif.unknown_names import unknown_names
 #: So many groups of nodes are kept, and so many names of each.
 _MOST_GROUPS = 5
 _MOST_EXAMPLES = 3
+#: Evidence about the pods in a node's domain.
+Elsewhere = SpreadSkew | PodAffinityUnmatched | PodAntiAffinityMatched | ExistingAntiAffinity
 
 
 class _Obstacle(NamedTuple):
@@ -46,6 +52,8 @@ class _Obstacle(NamedTuple):
             what = evidence
         elif isinstance(evidence, UnmatchedSelector):
             what = evidence.terms
+        elif isinstance(evidence, Elsewhere):
+            what = what, evidence.topology_key, getattr(evidence, "selector", "")
         return self.plugin, self.reason, what, self.evictable
 
 
@@ -56,6 +64,8 @@ class _Group:
         self.names: list[str] = []
         #: Per obstacle, the one that is closest to being none, and its node.
         self.closest: list[tuple[_Obstacle, str]] = [(obstacle, "") for obstacle in obstacles]
+        #: Per obstacle, the domains in which pods were counted.
+        self.domains: list[set[str | None]] = [set() for _ in obstacles]
 
     def add(self, name: str, obstacles: Sequence[_Obstacle]) -> None:
         """One more node."""
@@ -64,6 +74,8 @@ class _Group:
             best, node = self.closest[place]
             if not node or (obstacle is not best and (_lack(obstacle), name) < (_lack(best), node)):
                 self.closest[place] = obstacle, name
+            if isinstance(obstacle.evidence, Elsewhere):
+                self.domains[place].add(obstacle.evidence.domain)
 
     def rank(self) -> tuple[int, int, int, int, int, str]:
         """The least comes first: too small, what eviction does not clear here, all obstacles, what it never clears.
@@ -88,8 +100,9 @@ class _Group:
                     node=node,
                     evidence=item.evidence,
                     evictable=item.evictable,
+                    differs=len(domains) > 1,
                 )
-                for item, node in self.closest
+                for (item, node), domains in zip(self.closest, self.domains, strict=True)
             ),
             examples=tuple(nsmallest(_MOST_EXAMPLES, self.names)),
         )

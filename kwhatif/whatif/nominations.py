@@ -18,6 +18,8 @@ def keep_queued(snapshot: State, profiles: Mapping[str, Profile]) -> None:
 
 
 def _is_queued(pod: PodInfo, snapshot: State, profiles: Mapping[str, Profile]) -> bool:
-    """Whether this scheduler is responsible for the pod, and nothing holds it back."""
+    """Whether this scheduler is responsible for the pod, and up to 1.36: nothing holds it back."""
     profile = profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
-    return profile is not None and held_back(profile, pod, snapshot) is None
+    if profile is None or snapshot.cluster.nominates_gated:
+        return profile is not None
+    return held_back(profile, pod, snapshot) is None

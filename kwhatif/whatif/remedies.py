@@ -14,12 +14,10 @@ from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.model.workload import SCALABLE, Scalable
 from kwhatif.simulation.engine import Engine
 from kwhatif.story import BlockedRow
 
-_Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet
-_SCALABLE: tuple[type[_Scalable], ...] = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
 _OPTIONS = {
     "--ignore-daemonsets": "ignore_daemonsets",
     "--delete-emptydir-data": "delete_emptydir_data",
@@ -77,8 +75,8 @@ def _scaled_up(pod: Pod, cluster: Cluster) -> Iterator[Remedy]:
     """One more pod, so that one can go."""
     owner = controller_of(pod.metadata)
     while owner is not None:
-        kind = next((kind for kind in _SCALABLE if kind.__name__ == owner.kind), None)
-        found: _Scalable | None = None if kind is None else cluster.get(kind, f"{pod.metadata.namespace}/{owner.name}")
+        kind = next((kind for kind in SCALABLE if kind.__name__ == owner.kind), None)
+        found: Scalable | None = None if kind is None else cluster.get(kind, f"{pod.metadata.namespace}/{owner.name}")
         if kind is None or found is None:
             return
         above = controller_of(found.metadata)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.controllers.contract import DeletePod
 from kwhatif.controllers.eviction import EVICTED, EvictionApi, Granted
 from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.meta import Model, OwnerReference, controller_of
+from kwhatif.model.meta import OwnerReference, controller_of
 from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.workload import DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.model.workload import POD_CONTROLLERS, ReplicaSet, ReplicationController
 from kwhatif.report import ReplacementRow
 from kwhatif.simulation.world import World
 from kwhatif.state.state import State
@@ -18,13 +18,6 @@ from kwhatif.whatif.played import Played, SettledCluster
 from kwhatif.whatif.rows import owner_of
 
 ACTOR = "descheduler"
-_CONTROLLERS: Mapping[str, type[Model]] = {
-    "DaemonSet": DaemonSet,
-    "Job": Job,
-    "ReplicaSet": ReplicaSet,
-    "ReplicationController": ReplicationController,
-    "StatefulSet": StatefulSet,
-}
 #: Controllers that have long replaced a pod which has ended, or is being deleted.
 _DO_NOT_WAIT = frozenset({"Job", "ReplicaSet", "ReplicationController"})
 _COUNTED = (ReplicaSet, ReplicationController)
@@ -90,14 +83,16 @@ class Replacements(Played):
                 world.write(write, ACTOR, None)
 
     def _rows(self, evicted: Iterable[Pod], happened: _Happened) -> Iterator[ReplacementRow]:
+        uids = {made.metadata.uid for made in self._made}
+        ties = {uid: find() for uid, find in self.engine.scheduler.ties.items() if uid in uids}
         for pod in evicted:
             made = happened.next_for(pod)
             if made is None:
                 yield ReplacementRow(landing="None", message=self._why_not(pod, happened))
             else:
-                yield self._row(pod, made, happened)
+                yield self._row(pod, made, happened, ties.get(made.metadata.uid, ()))
 
-    def _row(self, pod: Pod, made: Pod, happened: _Happened) -> ReplacementRow:
+    def _row(self, pod: Pod, made: Pod, happened: _Happened, ties: tuple[str, ...]) -> ReplacementRow:
         world, key, uid = self.engine.world, key_of(made), made.metadata.uid
         victims = happened.victims(key)
         node = self._bound.get(uid)
@@ -114,7 +109,7 @@ class Replacements(Played):
             landing=landing,  # type: ignore[arg-type] # one of the literals
             pod=key,
             node=node,
-            ties=self.engine.scheduler.ties.get(uid, ()) if node is not None else (),
+            ties=ties if node is not None and len(ties) > 1 else (),
             message=message,
             victims=victims,
         )
@@ -137,7 +132,7 @@ class Replacements(Played):
             return "it is a static pod, which its kubelet keeps running"
         if owner is None:
             return "no controller makes it anew"
-        if owner.kind not in _CONTROLLERS:
+        if owner.kind not in POD_CONTROLLERS:
             return f"what makes pods of a {owner.kind} is not modelled"
         is_done = is_terminal(pod) or pod.metadata.deletion_timestamp is not None
         if is_done and owner.kind in _DO_NOT_WAIT:
@@ -149,11 +144,9 @@ class Replacements(Played):
     def _unwanted(self, owner: OwnerReference, pod: Pod) -> str:
         """Why the owner wants no other pod."""
         cluster = self.engine.world.state.cluster
-        found: Model | None = cluster.get(  # type: ignore[type-var] # each of them has metadata
-            _CONTROLLERS[owner.kind], f"{pod.metadata.namespace}/{owner.name}"
-        )
+        found = cluster.get(POD_CONTROLLERS[owner.kind], f"{pod.metadata.namespace}/{owner.name}")
         if found is None:
-            any_ = self.base.session.cluster.all(_CONTROLLERS[owner.kind])  # type: ignore[type-var] # as above
+            any_ = self.base.session.cluster.all(POD_CONTROLLERS[owner.kind])
             return f"its {owner.kind} is {'not there any more' if any_ else 'not in the input'}"
         if isinstance(found, _COUNTED):
             wanted = 1 if found.spec.replicas is None else found.spec.replicas

@@ -7,14 +7,17 @@ from copy import copy
 
 from msgspec.structs import replace
 
+from kwhatif.admission.pod_level import without_disabled
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.matching.pod_resources import pod_resources
 from kwhatif.model.caveat import Caveat, StaleSnapshot, UndatedSnapshot, merged
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.originals import SessionOriginals
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.release import Release
 from kwhatif.report import Decision, EditRow, Report, SchedulerInfo, SnapshotInfo
+from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 from kwhatif.whatif.completeness import lacking_for
 from kwhatif.whatif.nominations import keep_queued
@@ -26,6 +29,16 @@ HOUR = 3600
 
 def _default_profiles(release: Release) -> Mapping[str, Profile]:
     return {DEFAULT_SCHEDULER: release.default_profile()}
+
+
+def _counted_otherwise(state: State) -> Iterator[Upsert]:
+    """The pods that do not count as they did, now that the cluster is of another release."""
+    gates, resizes = state.cluster.gates, state.cluster.resizes
+    for info in list(state.pods.values()):
+        pod = without_disabled(info.pod, gates)
+        nominated = pod.status.nominated_node_name and not pod.spec.node_name  # for `keep_queued` to look at again
+        if pod is not info.pod or nominated or pod_resources(pod, resizes) != info.resources:
+            yield Upsert(pod)
 
 
 class Session:
@@ -91,7 +104,8 @@ class Session:
         other = copy(self)
         other.profiles = dict(self._profiles_of(release))
         other.snapshot = self.snapshot.fork()
-        other.snapshot.cluster.minor, other.snapshot.cluster.gates = release.minor, release.gates
+        release.follow(other.snapshot.cluster)
+        other.snapshot.apply(*_counted_otherwise(other.snapshot))
         keep_queued(other.snapshot, other.profiles)
         other.scheduler = replace(self.scheduler, version=release.version, version_source="asked")
         other.unedited = None

@@ -82,7 +82,7 @@ def _few_alike(objections: Mapping[str, tuple[Verdict, ...]]) -> dict[str, int]:
 
 
 def _fixed(evidence: Iterable[Evidence]) -> tuple[object, ...]:
-    """What tells kinds of nodes apart: taints, and whether they are too small even when they are empty."""
+    """What distinguishes kinds of nodes: taints, and whether they are too small even when they are empty."""
     return tuple(
         [
             item.requested > item.allocatable if isinstance(item, InsufficientResource) else item

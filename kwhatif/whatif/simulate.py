@@ -64,7 +64,7 @@ def simulate(
 
 
 def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
-    """The story of these steps, and the caveats about it; what the API server refuses is no error, but left out.
+    """The story of these steps, and the caveats about it; what the API server refuses is not an error, but left out.
 
     Raises:
         InputError: a step names what is not there when its turn comes.

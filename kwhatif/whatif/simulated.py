@@ -188,7 +188,7 @@ class Simulated:
     # --- watching ------------------------------------------------------------------------------------
 
     def _course_of(self, pod: Pod) -> _Course | None:
-        return self._by_root.get(self._engine.tally.root(pod))
+        return self._by_root.get(f"Pod {key_of(pod)}") or self._by_root.get(self._engine.tally.root(pod))
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         del event
@@ -370,7 +370,8 @@ class Simulated:
         """The pods that were there and make way; evicted ones do not count."""
         pods = self._session.snapshot.pods
         for gone in self._world.history.gone.values():
-            if gone.initial and gone.how in _ROLLED and self._by_root.get(gone.owner or f"Pod {gone.pod}") is course:
+            owner = self._by_root.get(f"Pod {gone.pod}") or self._by_root.get(gone.owner or "")
+            if gone.initial and gone.how in _ROLLED and owner is course:
                 yield pods[gone.pod].pod
 
     def _rollout(self, course: _Course) -> RolloutRow:

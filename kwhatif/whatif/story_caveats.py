@@ -35,7 +35,9 @@ def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
 def caveats_of_end(engine: Engine) -> Iterator[Caveat]:
     """Owners that made no pods anew though they would have; pods that were left where they are."""
     silent = [gone.owner for gone in engine.world.history.gone.values() if gone.owner and gone.how in _REPLACED]
-    silent = [owner for owner in silent if not _is_there(owner, engine)]
+    seen = {event.object for event in engine.world.history.events} if silent else set()
+    there = {owner: owner in seen or _is_there(owner, engine) for owner in dict.fromkeys(silent)}
+    silent = [owner for owner in silent if not there[owner]]
     if silent:
         yield OwnersSilent(owners=tuple(sorted(set(silent))), count=len(silent))
     for name, workload in engine.world.short.items():
@@ -47,13 +49,10 @@ def caveats_of_end(engine: Engine) -> Iterator[Caveat]:
 
 
 def _is_there(owner: str, engine: Engine) -> bool:
-    """Whether the owner was there at the start, or was made since."""
+    """Whether the owner is there at the end."""
     name, _, key = owner.partition(" ")
     kind: type[Any] | None = next((kind for kind in RESOURCES if kind.__name__ == name), None)
-    if kind is None:
-        return False
-    made = any(event.object == owner for event in engine.world.history.events)
-    return made or engine.world.state.cluster.get(kind, key) is not None
+    return kind is not None and engine.world.state.cluster.get(kind, key) is not None
 
 
 def _left(engine: Engine) -> Iterator[str]:

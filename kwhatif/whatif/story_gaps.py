@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.budget_pods import pods_selected_by
@@ -21,22 +21,22 @@ from kwhatif.model.caveat import (
     Unmodelled,
 )
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import LabelSelector, controller_of
+from kwhatif.model.meta import LabelSelector
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.model.workload import (
+    POD_CONTROLLERS,
     CronJob,
     DaemonSet,
     Job,
     Namespace,
-    ReplicaSet,
-    ReplicationController,
     StatefulSet,
 )
 from kwhatif.simulation.clock import SECOND
 from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.world import World
 
 #: Labels and taints that cluster-autoscaler and Karpenter put on nodes, or how these begin.
 _AUTOSCALED = ("karpenter.sh/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
@@ -63,7 +63,7 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
         yield OldRevisionsUnknown(workloads=tuple(missed))
     yield from _autoscalers(engine)
     found: Mapping[Unmodelled, list[str]] = {
-        "adoption": _orphans(cluster),
+        "adoption": _orphans(world),
         "job-ttl": _expiring(engine),
         "volume-reclaim": _released(engine, before),
         "cron-jobs": _starting(engine),
@@ -105,12 +105,11 @@ class _Adopter(NamedTuple):
     selector: Selector
 
 
-def _orphans(cluster: Cluster) -> list[str]:
+def _orphans(world: World) -> list[str]:
     """Pods without a controller that the selector of one matches."""
-    # Nearly all pods have one owner, which controls them.
-    pods = cluster.all(Pod).values()
-    rest = [pod for pod in pods if not (refs := pod.metadata.owner_references) or not refs[0].controller]
-    bare = [pod for pod in rest if not _is_settled(pod)]
+    cluster = world.state.cluster
+    found = (pod for pod in world.bare_pods() if not _is_settled(pod))
+    bare = sorted(found, key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
     if not bare:
         return []
     adopters = list(_adopters(cluster))
@@ -125,13 +124,11 @@ def _orphans(cluster: Cluster) -> list[str]:
 
 def _is_settled(pod: Pod) -> bool:
     """Whether nobody would adopt it, whatever its labels."""
-    meta = pod.metadata
-    return controller_of(meta) is not None or meta.deletion_timestamp is not None or is_terminal(pod)
+    return pod.metadata.deletion_timestamp is not None or is_terminal(pod)
 
 
 def _adopters(cluster: Cluster) -> Iterator[_Adopter]:
-    kinds: tuple[type[Any], ...] = (ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job)
-    for kind in kinds:
+    for kind in POD_CONTROLLERS.values():
         for workload in cluster.all(kind).values():
             given = workload.spec.selector
             if isinstance(given, dict):

@@ -19,13 +19,7 @@ from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import (
-    CronJob,
-    DaemonSet,
-    Deployment,
-    Job,
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
+    WORKLOADS,
 )
 from kwhatif.release.changes import Change, changes
 from kwhatif.report import (
@@ -49,7 +43,6 @@ from kwhatif.whatif.rows import decision_about, decision_about_result, owner_and
 from kwhatif.whatif.session import Session
 from kwhatif.workloads.many import most_pods
 
-_KINDS = (CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet)
 #: Whose pods belong to no workload that starts them anew: mirror pods of static ones.
 _NODE = "Node"
 
@@ -80,7 +73,10 @@ class _Upgrade:
     def __init__(self, before: Session, after: Session) -> None:
         self._sessions = (before, after)
         self._versions = (before.scheduler.version, after.scheduler.version)
-        self._rules = tuple(map(_rule_row, changes(*map(_minor, self._versions))))
+        differ = tuple(changes(*map(_minor, self._versions)))
+        if not _count_otherwise(before, after):
+            differ = tuple(change for change in differ if not change.of_resizes)
+        self._rules = tuple(map(_rule_row, differ))
         self._caveats: dict[Caveat, None] = {}
         self._decisions: list[Decision] = []
         self._most = most_pods(after.cluster)
@@ -178,7 +174,7 @@ class _Upgrade:
 def started_anew(cluster: Cluster) -> Iterator[_Anew]:
     """Every workload that makes pods by itself, by kind and name; then pods whose controller is not in the input."""
     covered: set[tuple[str, str]] = set()
-    for kind in _KINDS:
+    for kind in WORKLOADS:
         for key in sorted(cluster.all(kind)):
             obj = cluster.all(kind)[key]
             covered.add((kind.__name__, key))
@@ -199,7 +195,7 @@ def started_anew(cluster: Cluster) -> Iterator[_Anew]:
 def _has_known_controller(obj: KubernetesObject, cluster: Cluster) -> bool:
     """Whether another workload makes it: a Deployment's ReplicaSet, a CronJob's Job."""
     owner = controller_of(obj.metadata)
-    kinds = {kind.__name__: kind for kind in _KINDS}
+    kinds = {kind.__name__: kind for kind in WORKLOADS}
     if owner is None or owner.kind not in kinds:
         return False
     return f"{obj.metadata.namespace}/{owner.name}" in cluster.all(kinds[owner.kind])
@@ -263,6 +259,12 @@ _GATE_PLUGINS = {
 def _is_of(rule: UpgradeRuleRow, plugins: Sequence[str]) -> bool:
     of = (rule.plugin,) if rule.plugin else _GATE_PLUGINS.get(rule.gate, ("DynamicResources",))
     return not set(of).isdisjoint(plugins)
+
+
+def _count_otherwise(before: Session, after: Session) -> bool:
+    """Whether any pod requests something else under the one release than under the other."""
+    pods = after.snapshot.pods
+    return any(info.resources != pods[key].resources for key, info in before.snapshot.pods.items() if key in pods)
 
 
 def _minor(version: str) -> int:

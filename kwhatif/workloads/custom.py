@@ -25,7 +25,7 @@ _STEP = re.compile(
 
 
 class TemplatePathError(ValueError):
-    """The path is not one, or what it leads to is no pod template; the message says which."""
+    """The path is not one, or what it leads to is not a pod template; the message says which."""
 
 
 class _Owner(msgspec.Struct, rename="camel"):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kwhatif.matching.volumes import claim_name
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.meta import AnnotatedMeta, OwnerReference
+from kwhatif.model.meta import AnnotatedMeta, OwnerReference, controller_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
 
@@ -32,3 +32,16 @@ def ephemeral_claims(pod: Pod, cluster: Cluster) -> Iterator[PersistentVolumeCla
         )
         if cluster.get(PersistentVolumeClaim, key_of(claim)) is None:
             yield claim
+
+
+def owns_claims(pod: Pod, cluster: Cluster) -> bool:
+    """Whether claims of its generic ephemeral volumes are there and owned by this very pod.
+
+    Then its manifest was written down from the cluster, and means the pod for which they were made, not a new one.
+    """
+    if not pod.metadata.uid:
+        return False
+    names = (claim_name(pod, volume) for volume in pod.spec.volumes if volume.ephemeral)
+    claims = (cluster.get(PersistentVolumeClaim, f"{pod.metadata.namespace}/{name.name}") for name in names if name)
+    owners = (controller_of(claim.metadata) for claim in claims if claim is not None)
+    return any(owner is not None and owner.uid == pod.metadata.uid for owner in owners)

@@ -7,20 +7,11 @@ from typing import TypeVar
 
 from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import CronJob, Deployment, Job, ReplicaSet
 from kwhatif.workloads.stand_ins import uid_of
-
-_API_VERSIONS = {
-    "CronJob": "batch/v1",
-    "DaemonSet": "apps/v1",
-    "Deployment": "apps/v1",
-    "Job": "batch/v1",
-    "ReplicaSet": "apps/v1",
-    "ReplicationController": "v1",
-    "StatefulSet": "apps/v1",
-}
 
 T = TypeVar("T", bound=KubernetesObject)
 #: (namespace, kind, name) of a controller.
@@ -32,7 +23,8 @@ def reference_to(obj: KubernetesObject, cluster: Cluster) -> OwnerReference:
     kind, meta = type(obj).__name__, obj.metadata
     known = cluster.get(type(obj), key_of(obj))
     uid = (known.metadata.uid if known is not None else "") or uid_of(kind, meta.namespace, meta.name)
-    return OwnerReference(kind=kind, name=meta.name, uid=uid, api_version=_API_VERSIONS[kind], controller=True)
+    api_version = RESOURCES[type(obj)].api_version
+    return OwnerReference(kind=kind, name=meta.name, uid=uid, api_version=api_version, controller=True)
 
 
 def _by_controller(cluster: Cluster) -> Mapping[ControllerKey, Sequence[Pod]]:

@@ -127,7 +127,7 @@ def _sorted(ranks: list[_Rank], now: int | None) -> list[Pod]:
     ranks.sort(key=lambda rank: key_of(rank.pod))
     ranks.sort(key=lambda rank: rank.place)
 
-    # What is left are comparisons that are no order by a key: equal times go on to the next rule, other ones of the
+    # What is left are comparisons that do not order by a key: equal times go on to the next rule, other ones of the
     # same magnitude are ordered by UID.
     def compare(one: _Rank, other: _Rank) -> int:
         return _compare(one, other, now)

@@ -12,6 +12,7 @@ from kwhatif.model.caveat import FieldsNotCompared, ImagesNotCompared, ReplicasK
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.workload import (
+    SCALABLE,
     CronJob,
     DaemonSet,
     Deployment,
@@ -79,12 +80,9 @@ def _without_images(update: Update, known: object) -> Update:
     return replace(update, caveat=ImagesNotCompared())
 
 
-_SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
-
-
 def _kept_replicas(new: Workload, known: object) -> ReplicasKept | None:
     """An autoscaler may own the number; but if the manifest that was applied before had one, one pod is left."""
-    if not (isinstance(new, _SCALED) and isinstance(known, _SCALED)) or new.spec.replicas is not None:
+    if not (isinstance(new, SCALABLE) and isinstance(known, SCALABLE)) or new.spec.replicas is not None:
         return None
     if known.spec.replicas is None or known.spec.replicas == 1:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.pod_defaults import default_pod
@@ -62,7 +63,7 @@ def content_of(template: PodTemplateSpec | None) -> object:
 def same_template(known: PodTemplateSpec | None, new: PodTemplateSpec | None) -> bool:
     """Whether the cluster's template says what the new one says, in fields that are not in the model, too.
 
-    Where those are not known of both, a mark tells a new template from that of the cluster (`content_of`). The API
+    Where those are not known of both, a mark distinguishes a new template from the cluster's (`content_of`). The API
     server stores no container without an image: where there are none, a snapshot has left them out; that they are still
     the same is assumed, unless there is a mark.
     """
@@ -92,10 +93,36 @@ def _equal_fields(one: PodTemplateSpec, other: PodTemplateSpec) -> bool | None:
     """Whether the two are the same in every field; None if that is not known of both."""
     if one.text is None or other.text is None:
         return None
-    if one.text.json == other.text.json:
+    if one.text.json == other.text.json or _equal_texts(one.text.json, other.text.json):
         return True
     fields = filled_fields_of(one.text.json), filled_fields_of(other.text.json)
     return None if None in fields else fields[0] == fields[1]
+
+
+class _Outline(msgspec.Struct, forbid_unknown_fields=True):
+    """A template of which only the metadata is decoded."""
+
+    metadata: dict[str, Any] = {}
+    spec: msgspec.Raw = msgspec.Raw()
+
+
+_decode_outline = msgspec.json.Decoder(_Outline).decode
+
+
+def _equal_texts(one: str, other: str) -> bool:
+    """Whether the two differ in nothing but labels that are added: that is quickly seen of nearly all."""
+    try:
+        outlines = [_decode_outline(text) for text in (one, other)]
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return bytes(outlines[0].spec) == bytes(outlines[1].spec) and _unlabelled(outlines[0]) == _unlabelled(outlines[1])
+
+
+def _unlabelled(outline: _Outline) -> dict[str, Any]:
+    labels = outline.metadata.get("labels")
+    if not isinstance(labels, dict):
+        return outline.metadata
+    return {**outline.metadata, "labels": {key: value for key, value in labels.items() if key not in ADDED_LABELS}}
 
 
 def has_images(spec: PodSpec) -> bool:

@@ -54,7 +54,7 @@ _NO_POINTERS = frozenset(
 )
 #: Those of the pod are a pointer, unlike those of a container.
 _POD_RESOURCES = ".spec.resources"
-#: Scalars of which the API tells empty from absent (`*bool`, `*int64`, `*string` in `k8s.io/api/core/v1/types.go`).
+#: Scalars of which empty and absent differ in the API (`*bool`, `*int64`, `*string` in `k8s.io/api/core/v1/types.go`).
 _POINTERS = frozenset(
     {
         "activeDeadlineSeconds",

@@ -13,6 +13,7 @@ import xmlschema
 
 from kwhatif.cli.app import app
 from kwhatif.cli.edits import complete_edit
+from kwhatif.cli.names import complete_node, complete_object
 from tests.cli.running import run
 
 ROOT = Path(__file__).parents[2]
@@ -131,3 +132,28 @@ def test_without_a_cluster_no_node_completes(dumps: list[str]) -> None:
     context = typer.Context(typer.main.get_command(app))
     context.params = {"from_": dumps}
     assert complete_edit(context, "cordon g") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "incomplete", "expected"),
+    [
+        ((), "deploy/shop/", ["deploy/shop/api", "deploy/shop/web"]),
+        ((), "StatefulSet/data/", ["StatefulSet/data/postgres"]),
+        ((), "dep", []),
+        ((), "nodes/", []),
+        (("like",), "st", ["sts/"]),
+        (("like",), "deploy/ml/", ["deploy/ml/trainer"]),
+    ],
+)
+def test_objects_complete_where_the_shell_cannot_mean_a_file(
+    given: tuple[str, ...], incomplete: str, expected: list[str]
+) -> None:
+    context = typer.Context(typer.main.get_command(app))
+    context.params = {"from_": [str(CLUSTER)], "manifests": given}
+    assert complete_object(context, incomplete) == expected
+
+
+def test_nodes_complete_where_an_option_takes_one() -> None:
+    context = typer.Context(typer.main.get_command(app))
+    context.params = {"from_": [str(CLUSTER)]}
+    assert complete_node(context, "gpu-") == ["gpu-a1", "gpu-b1"]

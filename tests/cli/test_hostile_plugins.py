@@ -15,7 +15,7 @@ import pytest
 import kwhatif
 from kwhatif.errors import ExitCode, PluginFailed
 from kwhatif.framework.guard import is_ctrl_c
-from kwhatif.sources import plugin_fence
+from kwhatif.sources.scheduler import plugin_fence
 from tests.cli.running import Ran, run
 
 HEAD = """
@@ -164,7 +164,7 @@ def test_one_that_swallows_every_exception_is_ended_with_the_process() -> None:
                 time.sleep(60)
             except BaseException:
                 pass"""
-    top = "from kwhatif.sources import plugin_fence\nplugin_fence.LIMIT = plugin_fence._AGAIN = 0.1\n"
+    top = "from kwhatif.sources.scheduler import plugin_fence\nplugin_fence.LIMIT = plugin_fence._AGAIN = 0.1\n"
     Path("own_plugin.py").write_text(top + HEAD.format(pre_filter="pass", filter=loop))
     ran = subprocess.run([sys.executable, "-m", *ASK.split()], capture_output=True, text=True, check=False, timeout=60)
     assert (ran.returncode, ran.stdout) == (ExitCode.BAD_INPUT, "")

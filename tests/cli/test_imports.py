@@ -34,6 +34,7 @@ OURS = {
     "kwhatif.cli.drain",
     "kwhatif.cli.edits",
     "kwhatif.cli.gate",
+    "kwhatif.cli.names",
     "kwhatif.cli.options",
     "kwhatif.cli.outage",
     "kwhatif.cli.preempt",

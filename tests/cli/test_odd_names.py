@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kwhatif.errors import ExitCode
-from kwhatif.sources import files
+from kwhatif.sources.text import files
 from tests.cli.running import Ran, run
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: a, image: b}]}\n"

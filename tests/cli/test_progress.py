@@ -12,8 +12,8 @@ import pytest
 import kwhatif
 from benchmarks.dump import Shape, write_json, write_yaml
 from kwhatif.cli import progress
-from kwhatif.sources import read
-from kwhatif.sources.progress import Step
+from kwhatif.sources.decoding import read
+from kwhatif.sources.dumps.progress import Step
 from tests.cli.running import run
 
 SHAPE = Shape(nodes=4, budgets=3)
@@ -58,7 +58,7 @@ def test_bytes_and_objects_are_told_as_they_are_read(
     suffix: str, write: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read, "_LARGE", 1)
-    monkeypatch.setattr("kwhatif.sources.listing.PIECE", 1 << 14)
+    monkeypatch.setattr("kwhatif.sources.text.listing.PIECE", 1 << 14)
     path = tmp_path / f"cluster.{suffix}"
     write(path, SHAPE)  # type: ignore[operator]
     steps: list[Step] = []

@@ -369,3 +369,15 @@ class TestPolicy:
         write(small=SMALL)
         ran = asked("schedule small.yaml --fail-on no-budget")
         assert (ran.code, "did you mean no-budgets?" in flat(ran.stderr)) == (2, True)
+
+
+def test_an_upgrade_says_what_it_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", TWO_HOURS_LATER)
+    write(cluster=NODE)
+    ran = run("kwhatif upgrade --to 1.35 --from cluster.yaml")
+    assert "; but the cluster is as of " in " ".join(ran.stdout.split("kube-scheduler")[0].split())
+
+
+def test_a_dump_without_objects_holds_nothing() -> None:
+    write(empty="{apiVersion: v1, kind: List, items: []}\n")
+    assert "holds no object that scheduling depends on" in run("kwhatif snapshot info empty.yaml").stdout

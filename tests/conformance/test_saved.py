@@ -17,13 +17,13 @@ import pytest
 
 from kwhatif.model.pod import Pod
 from kwhatif.release import find_release
-from kwhatif.sources.collected import Collected
-from kwhatif.sources.dump import collect_dump
+from kwhatif.sources.dumps.collected import Collected
+from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.saving.anonymize import Anonymizer
 from kwhatif.sources.saving.formats import format_of
 from kwhatif.sources.saving.redact import redact
 from kwhatif.sources.saving.save import saved_objects
-from kwhatif.sources.scheduler import read_scheduler_config
+from kwhatif.sources.scheduler.profiles import read_scheduler_config
 from kwhatif.whatif.session import Session
 from tests.asking import each_alone, stored_pods
 from tests.conformance.test_conformance import CASES

@@ -6,14 +6,14 @@ import io
 import json
 from typing import Any
 
+import kwhatif
 from kwhatif.descheduler.attempt import Cycle
-from kwhatif.descheduler.build import build_policy
 from kwhatif.descheduler.cycle import run_cycle
 from kwhatif.descheduler.world import World
 from kwhatif.errors import InputError
 from kwhatif.model.meta import parse_time
-from kwhatif.sources.dump import read_cluster
-from kwhatif.sources.scheduler_config import read_config
+from kwhatif.sources.descheduler_policy import read_descheduler_policy
+from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.state.state import State
 
 
@@ -22,8 +22,8 @@ def play(case: dict[str, Any]) -> Cycle | str:
     objects = json.dumps({"apiVersion": "v1", "kind": "List", "items": case["cluster"]})
     cluster = read_cluster(["-"], stdin=io.BytesIO(objects.encode())).cluster
     try:
-        file = read_config("-", stdin=io.BytesIO(case["policy"].encode()), kind="DeschedulerPolicy", may_be_empty=True)
-        policy, _ = build_policy(file.data, "policy.yaml", cluster)
+        text = kwhatif.text(case["policy"], "policy.yaml")
+        policy = read_descheduler_policy(text, cluster, stdin=io.BytesIO()).policy
     except InputError as failure:
         return str(failure)
     return run_cycle(policy, World(State(cluster), parse_time(case["now"])))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import lzma
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from kwhatif.descheduler.attempt import Attempt, Cycle
 from kwhatif.descheduler.validate import aggregate
+from kwhatif.sources.dumps.dump import collect_dump
+from kwhatif.sources.saving.save import saved_objects
 from tests.descheduling.play import play
 
 _FILE = Path(__file__).parents[2] / "fixtures" / "descheduler" / "cases.jsonl.xz"
@@ -108,3 +112,24 @@ def test_family(family: str) -> None:
 
 def test_there_are_369() -> None:
     assert len(CASES) == 369
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_of_a_snapshot_it_is_the_same(family: str) -> None:
+    for case in [case for case in CASES if case["case"].rpartition("/")[0] == family][:6]:
+        dump = io.BytesIO(json.dumps({"apiVersion": "v1", "kind": "List", "items": case["cluster"]}).encode())
+        saved = saved_objects(collect_dump(["-"], stdin=dump), taken_at=case["now"], images=True, anonymize=False)
+        assert play({**case, "cluster": msgspec.to_builtins(saved)}) == play(case), case["case"]
+
+
+def test_what_is_measured_is_anonymized_as_what_it_is_about() -> None:
+    case = next(case for case in CASES if "metrics" in case["case"])
+    dump = io.BytesIO(json.dumps({"apiVersion": "v1", "kind": "List", "items": case["cluster"]}).encode())
+    objects = saved_objects(collect_dump(["-"], stdin=dump), taken_at=case["now"], images=False, anonymize=True)
+    names: dict[str, set[str]] = {}
+    for obj in msgspec.to_builtins(objects):
+        names.setdefault(obj["kind"], set()).add(f"{obj['metadata'].get('namespace')}/{obj['metadata']['name']}")
+    assert names["PodMetrics"] <= names["Pod"]
+    assert names["NodeMetrics"] <= names["Node"]
+    before = {obj["metadata"]["name"] for obj in case["cluster"] if obj["kind"] in ("PodMetrics", "NodeMetrics")}
+    assert not before & {key.partition("/")[2] for keys in names.values() for key in keys}

@@ -15,9 +15,9 @@ import pytest
 from kwhatif.configuration.schema import ExtenderConfig, ExtenderTLSConfig, ManagedResource
 from kwhatif.framework.extender import ExtenderError, ExtenderVictims
 from kwhatif.model.originals import Originals, SessionOriginals
-from kwhatif.sources.extender.http import HTTPExtender
-from kwhatif.sources.extender.objects import WholeObjects
-from kwhatif.sources.extender.tls import TLSProblem
+from kwhatif.sources.extenders.http import HTTPExtender
+from kwhatif.sources.extenders.objects import WholeObjects
+from kwhatif.sources.extenders.tls import TLSProblem
 from tests.builders import node, pod, snapshot
 from tests.http.fake_api import CERTS
 from tests.http.fake_extender import FakeExtender, Handler

@@ -21,9 +21,9 @@ import pytest
 from urllib3.exceptions import NewConnectionError
 
 import kwhatif
+from kwhatif.sources.decoding.resources import ESSENTIAL, RESOURCES
 from kwhatif.sources.live import LiveOptions, lists, read, request
 from kwhatif.sources.live.connection import connect
-from kwhatif.sources.resources import ESSENTIAL, RESOURCES
 from tests.cli.running import run
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import (

@@ -13,8 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import kwhatif
-from kwhatif.sources.progress import Step
-from kwhatif.sources.resources import RESOURCES
+from kwhatif.sources.decoding.resources import RESOURCES
+from kwhatif.sources.dumps.progress import Step
 from tests.http.conftest import WriteKubeconfig
 from tests.http.fake_api import CERTS, ROOT, TOKEN, FakeAPI, recorded
 

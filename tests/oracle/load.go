@@ -201,6 +201,9 @@ func decodeObject(document json.RawMessage) (runtime.Object, error) {
 		return nil, err
 	}
 	legacyscheme.Scheme.Default(obj)
+	if err := prepareForCreate(obj); err != nil {
+		return nil, err
+	}
 	return stored(inStableVersion(obj, gvk))
 }
 

@@ -11,7 +11,7 @@ import msgspec
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.sources.kinds import AnyObject
+from kwhatif.sources.decoding.kinds import AnyObject
 
 Raw = dict[str, Any]
 _DECODER = msgspec.json.Decoder(AnyObject)

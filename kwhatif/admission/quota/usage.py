@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from kwhatif.gates import BASE_RESIZES
 from kwhatif.matching.amounts import limited, requested
 from kwhatif.matching.requests import (
     CPU,
@@ -94,7 +95,7 @@ def _requests(pod: Pod) -> Usage:
         requests[name] = requests[name] + amount if name in requests else amount
     if not (pod.status.container_statuses or pod.status.init_container_statuses):
         return requests
-    granted = pod_requests(pod, status_aware=True)
+    granted = pod_requests(pod, resizes=BASE_RESIZES)
     return {name: Amount(nanos, requests[name].notation) for name, nanos in granted.items() if name in requests}
 
 

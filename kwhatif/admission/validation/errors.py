@@ -22,7 +22,7 @@ class FieldErrors:
         self._prefix = ""
 
     def within(self, path: str) -> FieldErrors:
-        """The same errors, told about a part of the object: `path` and a dot come before every field."""
+        """The same errors, as errors of a part of the object: `path` and a dot come before every field."""
         inner = FieldErrors()
         inner._found = self._found
         inner._prefix = f"{self._prefix}{path}."

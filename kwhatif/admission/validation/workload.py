@@ -28,9 +28,8 @@ from kwhatif.model.workload import (
     ReplicaSet,
     ReplicationController,
     StatefulSet,
+    Workload,
 )
-
-Workload = CronJob | DaemonSet | Deployment | Job | ReplicaSet | ReplicationController | StatefulSet
 
 _ALWAYS = "Always"
 _POLICIES = ("OrderedReady", "Parallel")

@@ -8,11 +8,11 @@ from kwhatif.admission.denied import Denied
 from kwhatif.admission.pod_defaults import default_claim_spec
 from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.admission.validation.selectors import as_json
-from kwhatif.admission.validation.workload import Workload, refusal, validate_workload_spec
+from kwhatif.admission.validation.workload import refusal, validate_workload_spec
 from kwhatif.model.amount import amounts
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.volume import ClaimTemplate
-from kwhatif.model.workload import DaemonSet, Deployment, Job, JobSpec, ReplicaSet, StatefulSet
+from kwhatif.model.workload import DaemonSet, Deployment, Job, JobSpec, ReplicaSet, StatefulSet, Workload
 
 _IMMUTABLE = "field is immutable"
 _INDEXED, _NOT_INDEXED = "Indexed", "NonIndexed"
@@ -23,7 +23,7 @@ _OTHER_FIELDS = (
 
 
 def validate_workload_update(new: Workload, known: Workload, qualified: str) -> Denied | None:
-    """The API server's refusal of a change. That a Job's template cannot change, `update_job` tells."""
+    """The API server's refusal of a change. That a Job's template cannot change, `update_job` says."""
     errors = FieldErrors()
     if isinstance(new, DaemonSet) and isinstance(known, DaemonSet):
         _validate_selector(new.spec.selector, known.spec.selector, errors)

@@ -1,4 +1,4 @@
-"""Why a text is no address and no prefix, as Go says it (`net/netip/netip.go`)."""
+"""Why a text is neither an address nor a prefix, as Go says it (`net/netip/netip.go`)."""
 
 from __future__ import annotations
 

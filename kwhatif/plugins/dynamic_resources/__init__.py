@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from kwhatif.dra.devices import BINDING_GATES
 from kwhatif.framework.cycle import Cycle
+from kwhatif.framework.events import ActionType
 from kwhatif.framework.hints import ClusterEventWithHint
 from kwhatif.framework.incremental import PostFilterKind
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult
@@ -54,6 +55,8 @@ class DynamicResources:
 
     #: What the release does in a way of its own.
     rules: ClassVar[ClaimRules] = RULES
+    #: Which changes of nodes and of claims may help.
+    events: ClassVar[tuple[ActionType, ActionType]] = (hints.NODE, hints.CLAIM)
 
     def __init__(self, args: DynamicResourcesArgs | None = None, *, gates: Gates = BASE_GATES) -> None:
         self.args = args = args or DynamicResourcesArgs()
@@ -107,7 +110,7 @@ class DynamicResources:
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """See `hints`."""
-        return hints.events_to_register()
+        return hints.events_to_register(*self.events)
 
     def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         """SKIP unless there is a choice between alternatives; upstream scores every node 0 then."""
@@ -116,6 +119,41 @@ class DynamicResources:
         if not isinstance(compiled, ClaimFilter) or not compiled.allocates or not prefers(compiled.claims):
             return SKIP
         return Preference(compiled)
+
+
+class DynamicResourcesDisabled:
+    """The plugin up to 1.36 where its gate is off, and a configuration enables it by name."""
+
+    name: ClassVar[str] = "DynamicResources"
+
+    def pre_enqueue(self, pod: PodInfo, snapshot: State) -> Status:
+        """Nothing to wait for."""
+        del pod, snapshot
+        return SUCCESS
+
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
+        """Nothing to look at."""
+        del pod, snapshot
+        return SKIP
+
+    def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
+        """Filter accepts every node."""
+        del pod, snapshot
+        return SUCCESS
+
+    def post_filter(self, cycle: Cycle) -> PostFilterResult:
+        """That it does nothing."""
+        del cycle
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, ("plugin disabled",)))
+
+    def pre_score(self, pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> Status:
+        """Every node is as good as the others."""
+        del pod, snapshot, nodes
+        return SKIP
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """It rejects no pod."""
+        return ()
 
 
 def _problem(claim: ResourceClaim, cluster: Cluster, gates: Gates) -> Status | None:

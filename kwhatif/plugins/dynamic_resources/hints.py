@@ -21,26 +21,37 @@ from kwhatif.model.resource import ResourceClaim
 from kwhatif.plugins.dynamic_resources.claims import user_claims
 from kwhatif.state.pod_info import PodInfo
 
+#: What may happen to a node: it is added, gets other labels or amounts; and, up to 1.33.
+NODE = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
+NODE_UNTIL_133 = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
+#: What may happen to a claim; and, since 1.37: it is deleted.
+CLAIM = ActionType.ADD | ActionType.UPDATE
+CLAIM_SINCE_137 = CLAIM | ActionType.DELETE
 
-def events_to_register() -> Sequence[ClusterEventWithHint]:
-    """A node is added, gets other labels or amounts; a claim, a class or a slice comes or changes."""
+
+def events_to_register(node: ActionType = NODE, claim: ActionType = CLAIM) -> Sequence[ClusterEventWithHint]:
+    """A node or a claim changes; a class or a slice comes or changes."""
     change = ActionType.ADD | ActionType.UPDATE
-    node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
     return (
         builtin(EventResource.NODE, node),
-        builtin(EventResource.RESOURCE_CLAIM, change, _after_claim_change),
+        builtin(EventResource.RESOURCE_CLAIM, claim, _after_claim_change),
         builtin(EventResource.POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, _after_pod_change),
         builtin(EventResource.DEVICE_CLASS, change),
         builtin(EventResource.RESOURCE_SLICE, change),
     )
 
 
-def _after_claim_change(pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim, cluster: Cluster) -> QueueingHint:
-    """All claims of the pod are there, and: any claim gave its devices back, or one of the pod's own changed."""
+def _after_claim_change(
+    pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim | None, cluster: Cluster
+) -> QueueingHint:
+    """Any claim gave its devices back, or one of the pod's own changed; all of the pod's must be there."""
+    was_allocated = old is not None and old.status.allocation is not None
+    if new is None:
+        return queue_if(was_allocated)
     claims = user_claims(pod, cluster)
     if isinstance(claims, Status):
         return QUEUE_SKIP
-    if old is not None and old.status.allocation is not None and new.status.allocation is None:
+    if was_allocated and new.status.allocation is None:
         return QUEUE
     if not any(_is_same(claim, new) for claim in claims):
         return QUEUE_SKIP

@@ -13,6 +13,7 @@ from kwhatif.framework.status import SKIP, Status, error, unresolvable
 from kwhatif.model.meta import Model
 from kwhatif.plugins.inter_pod_affinity import hints
 from kwhatif.plugins.inter_pod_affinity.filtering import compile_filter
+from kwhatif.plugins.inter_pod_affinity.incoming import AcceptsNamespace, accepts_namespace, accepts_only_selected
 from kwhatif.plugins.inter_pod_affinity.scoring import compile_scorer
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
@@ -32,6 +33,7 @@ class InterPodAffinity:
     """Pods that want, or refuse, to be near others."""
 
     name: ClassVar[str] = "InterPodAffinity"
+    _accepts: AcceptsNamespace = staticmethod(accepts_namespace)
 
     def __init__(self, args: InterPodAffinityArgs | None = None) -> None:
         self._args = args or InterPodAffinityArgs()
@@ -41,7 +43,7 @@ class InterPodAffinity:
         problem = pod.affinity_terms.problem
         if problem:
             return unresolvable(f"parsing pod: {problem}")
-        return compile_filter(pod, snapshot)
+        return compile_filter(pod, snapshot, self._accepts)
 
     def without_pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
         """Filter fails: it relies on what PreFilter left behind."""
@@ -55,7 +57,7 @@ class InterPodAffinity:
             return SKIP
         if pod.affinity_terms.problem:
             return error(f"failed to parse pod: {pod.affinity_terms.problem}")
-        return compile_scorer(pod, snapshot, self._args.hard_pod_affinity_weight)
+        return compile_scorer(pod, snapshot, self._args.hard_pod_affinity_weight, self._accepts)
 
     def sign(self, pod: PodInfo, snapshot: State) -> Fragments | None:
         """The labels, which terms of others may ask for; pods with terms of their own cannot be signed."""
@@ -83,9 +85,25 @@ def _prefers(pod: PodInfo) -> bool:
     return any(part is not None and part.preferred for part in parts)
 
 
+class InterPodAffinitySince137(InterPodAffinity):
+    """The plugin since 1.37: a namespaceSelector is not asked twice, and one anti-affinity term is enough for hints."""
+
+    _accepts = staticmethod(accepts_only_selected)
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """See `hints`."""
+        return hints.events_since_137()
+
+
 class InterPodAffinityUntil135(InterPodAffinity):
     """The plugin up to 1.35: other hints (`isSchedulableAfterPodChange`)."""
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         """See `hints`."""
         return hints.events_to_register(until_135=True)
+
+
+class InterPodAffinityUntil133(InterPodAffinityUntil135):
+    """The plugin up to 1.33."""
+
+    _accepts = staticmethod(accepts_only_selected)

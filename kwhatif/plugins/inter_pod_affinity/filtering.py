@@ -12,7 +12,7 @@ from kwhatif.framework.status import SUCCESS, SkipUntil, Status, unresolvable, u
 from kwhatif.framework.tally import Tally
 from kwhatif.matching.labels import Labels
 from kwhatif.model.node import Node
-from kwhatif.plugins.inter_pod_affinity.incoming import Incoming
+from kwhatif.plugins.inter_pod_affinity.incoming import AcceptsNamespace, Incoming
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -202,9 +202,9 @@ class AffinityFilter(Selective, Incremental, NodeFilter):
         return (*counts, *(min(tally.nonzero, 2) for _, tally in self._wanted))
 
 
-def compile_filter(pod: PodInfo, snapshot: State) -> AffinityFilter | Status:
+def compile_filter(pod: PodInfo, snapshot: State, accepts: AcceptsNamespace) -> AffinityFilter | Status:
     """Count all pods that matter to the pod, or that it matters to; a SKIP if there are none and it asks for none."""
-    incoming = Incoming(pod, snapshot.cluster)
+    incoming = Incoming(pod, snapshot.cluster, accepts)
     relevant: set[str] = set()
     existing = _existing(pod, incoming, snapshot, relevant)
     terms = incoming.terms

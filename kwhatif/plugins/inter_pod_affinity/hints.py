@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.hints import (
@@ -17,12 +18,15 @@ from kwhatif.framework.hints import (
     changed_keys,
     queue_if,
 )
-from kwhatif.matching.affinity import AffinityTerm, affinity_terms
+from kwhatif.matching.affinity import AffinityTerm, AffinityTerms, affinity_terms
 from kwhatif.matching.labels import Labels
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.state.pod_info import PodInfo
+
+#: Whether terms speak of a pod.
+Matches = Callable[[Sequence[AffinityTerm], Pod], bool]
 
 
 def events_to_register(*, until_135: bool = False) -> Sequence[ClusterEventWithHint]:
@@ -36,6 +40,14 @@ def events_to_register(*, until_135: bool = False) -> Sequence[ClusterEventWithH
     )
 
 
+def events_since_137() -> Sequence[ClusterEventWithHint]:
+    """The same, but one anti-affinity term that speaks of a pod is enough."""
+    after_pod_change = partial(_after_pod_change, keeps_away=_any_matches)
+    index = HintIndex(partial(_pods_spoken_of, by_any=True), partial(_pods_of_event, by_any=True))
+    on_pod, on_node = events_to_register()
+    return builtin(on_pod.event.resource, on_pod.event.action, after_pod_change, index), on_node
+
+
 def _all_match(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
     """Whether there are terms, and all of them speak of the pod.
 
@@ -46,7 +58,15 @@ def _all_match(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
     return bool(terms) and all(term.matches(meta.namespace, meta.labels, {}) for term in terms)
 
 
-def _after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None, _cluster: Cluster) -> QueueingHint:
+def _any_matches(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
+    """Since 1.37: whether any of anti-affinity terms speaks of the pod (`podMatchesAnyAffinityTerms`)."""
+    meta = pod.metadata
+    return any(term.matches(meta.namespace, meta.labels, {}) for term in terms)
+
+
+def _after_pod_change(
+    pod: PodInfo, old: Pod | None, new: Pod | None, _cluster: Cluster, keeps_away: Matches = _all_match
+) -> QueueingHint:
     at_once = answer_at_once(pod, old, new)
     if at_once is not None:
         return at_once
@@ -57,9 +77,9 @@ def _after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None, _cluster: 
     if old is None:
         return queue_if(new is not None and _all_match(wanted, new))
     if new is None:
-        return queue_if(_all_match(refused, old) or _refuses(old, pod))
+        return queue_if(keeps_away(refused, old) or _refuses(old, pod, keeps_away))
     comes = _all_match(wanted, new) and not _all_match(wanted, old)
-    goes = _all_match(refused, old) and not _all_match(refused, new)
+    goes = keeps_away(refused, old) and not keeps_away(refused, new)
     return queue_if(comes or goes)
 
 
@@ -79,27 +99,36 @@ _OWN = "own"
 _ANTI = ""
 
 
-def _pods_spoken_of(pod: Pod) -> Keys:
-    """All terms of a kind must match a pod: the first one is enough to file by. And its own labels."""
+def _pods_spoken_of(pod: Pod, *, by_any: bool = False) -> Keys:
+    """All terms of a kind must match a pod: the first one is enough to file by. And its own labels.
+
+    `by_any`: each anti-affinity term for itself.
+    """
     terms = affinity_terms(pod)
     if terms.problem:
         return None
-    pairs = [kind[0].selector.pair for kind in (terms.required, terms.required_anti) if kind]
+    decisive = (*terms.required[:1], *_filed_by(terms, by_any=by_any))
+    pairs = [term.selector.pair for term in decisive]
     if None in pairs:
         return None
     own: list[Hashable] = [(_OWN, *label) for label in pod.metadata.labels.items()]
     return [*own, *pairs]
 
 
-def _pods_of_event(old: Pod | None, new: Pod | None, _cluster: Cluster) -> Keys:
+def _filed_by(terms: AffinityTerms, *, by_any: bool) -> Sequence[AffinityTerm]:
+    return terms.required_anti if by_any else terms.required_anti[:1]
+
+
+def _pods_of_event(old: Pod | None, new: Pod | None, _cluster: Cluster, *, by_any: bool = False) -> Keys:
     keys: list[Hashable] = [label for pod in (old, new) if pod is not None for label in pod.metadata.labels.items()]
     if new is None and old is not None:
         terms = affinity_terms(old)
-        pair = terms.required_anti[0].selector.pair if terms.required_anti else None
-        if terms.problem or (terms.required_anti and pair is None):
+        for term in _filed_by(terms, by_any=by_any):
+            if term.selector.pair is None:
+                return None
+            keys.append((_OWN, *term.selector.pair))
+        if terms.problem:
             return None
-        if pair is not None:
-            keys.append((_OWN, *pair))
     return keys
 
 
@@ -116,10 +145,10 @@ def _changed_domains(old: Node | None, new: Node, _cluster: Cluster) -> Keys:
     return {*labels, _ANTI} if old is None else changed_keys(old.metadata.labels, labels)
 
 
-def _refuses(deleted: Pod, pod: PodInfo) -> bool:
+def _refuses(deleted: Pod, pod: PodInfo, keeps_away: Matches) -> bool:
     """Whether the deleted pod's own anti-affinity spoke of the pod."""
     terms = affinity_terms(deleted)
-    return bool(terms.problem) or _all_match(terms.required_anti, pod.pod)
+    return bool(terms.problem) or keeps_away(terms.required_anti, pod.pod)
 
 
 def _after_node_change(pod: PodInfo, old: Node | None, new: Node, _cluster: Cluster) -> QueueingHint:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import NamedTuple
 
@@ -11,6 +12,8 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.state.pod_info import PodInfo
 
 _NO_LABELS: Labels = {}
+#: Whether a term of the incoming pod speaks of pods of a namespace.
+AcceptsNamespace = Callable[[AffinityTerm, str, Cluster], bool]
 
 
 def accepts_namespace(term: AffinityTerm, namespace: str, cluster: Cluster) -> bool:
@@ -20,17 +23,12 @@ def accepts_namespace(term: AffinityTerm, namespace: str, cluster: Cluster) -> b
     looking their namespace up. QUIRK: (plugin.go, mergeAffinityTermNamespacesIfNotEmpty) it means to drop the selector
     then, but drops that of a copy. So one that holds for no labels at all, such as `NotIn` alone, accepts them all.
     """
-    selector = term.namespace_selector
-    return (
-        namespace in term.namespaces
-        or selector.matches(cluster.namespace_labels(namespace))
-        or selector.matches(_NO_LABELS)
-    )
+    return accepts_only_selected(term, namespace, cluster) or term.namespace_selector.matches(_NO_LABELS)
 
 
-def term_matches(term: AffinityTerm, namespace: str, labels: Labels, cluster: Cluster) -> bool:
-    """Whether a term of the incoming pod speaks of a pod of that namespace and labels."""
-    return term.selector.matches(labels) and accepts_namespace(term, namespace, cluster)
+def accepts_only_selected(term: AffinityTerm, namespace: str, cluster: Cluster) -> bool:
+    """The same up to 1.33, and since 1.37: the selector is dropped."""
+    return namespace in term.namespaces or term.namespace_selector.matches(cluster.namespace_labels(namespace))
 
 
 class Match(NamedTuple):
@@ -45,7 +43,8 @@ class Match(NamedTuple):
 class Incoming:
     """The required terms of the incoming pod; shared by all forks."""
 
-    def __init__(self, pod: PodInfo, cluster: Cluster) -> None:
+    def __init__(self, pod: PodInfo, cluster: Cluster, accepts: AcceptsNamespace = accepts_namespace) -> None:
+        self._accepts = accepts
         self.terms = pod.affinity_terms
         #: Several terms about one key count the same pods: one count per key decides as well as upstream's sum.
         self.affinity_keys = tuple(dict.fromkeys(term.topology_key for term in self.terms.required))
@@ -64,9 +63,12 @@ class Incoming:
         terms = self.terms.required
         # Asked for every potential victim; a generator would double the cost.
         for term in terms:
-            if not term_matches(term, namespace, labels, self._cluster):
+            if not self._speaks_of(term, namespace, labels):
                 return False
         return bool(terms)
+
+    def _speaks_of(self, term: AffinityTerm, namespace: str, labels: Labels) -> bool:
+        return term.selector.matches(labels) and self._accepts(term, namespace, self._cluster)
 
     def fork(self, cluster: Cluster) -> Incoming:
         """The same for another state; what pods there are to it is found out anew."""
@@ -80,7 +82,7 @@ class Incoming:
         concerned = self._concerns.get(namespace)
         if concerned is None:
             both = (*self.terms.required, *self.terms.required_anti)
-            concerned = any(accepts_namespace(term, namespace, self._cluster) for term in both)
+            concerned = any(self._accepts(term, namespace, self._cluster) for term in both)
             self._concerns[namespace] = concerned
         return concerned
 
@@ -88,9 +90,7 @@ class Incoming:
         """What pods of that namespace and labels are to the incoming one; None: nothing."""
         wanted = self._wants(namespace, labels)
         refused = [
-            index
-            for index, term in enumerate(self.terms.required_anti)
-            if term_matches(term, namespace, labels, self._cluster)
+            index for index, term in enumerate(self.terms.required_anti) if self._speaks_of(term, namespace, labels)
         ]
         return Match(wanted, tuple(refused)) if wanted or refused else None
 

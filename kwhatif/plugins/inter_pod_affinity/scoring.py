@@ -13,9 +13,10 @@ from kwhatif.framework.status import SkipUntil, Status
 from kwhatif.matching.affinity import AffinityTerms, WeightedTerms
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
-from kwhatif.plugins.inter_pod_affinity.incoming import accepts_namespace
+from kwhatif.plugins.inter_pod_affinity.incoming import AcceptsNamespace, accepts_namespace
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.shapes import NodesByLabel, nodes_by_label
 from kwhatif.state.state import State
 
 #: Sums of weights by topology key and value.
@@ -25,11 +26,12 @@ Scores = dict[str, dict[str, int]]
 class AffinityScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScorer):
     """The preferences between one pod and all others, as sums of weights per topology domain."""
 
-    def __init__(self, scores: Scores, preferences: Preferences, unfixed: frozenset[str]) -> None:
+    def __init__(self, scores: Scores, preferences: Preferences, unfixed: frozenset[str], nodes: NodesByLabel) -> None:
         self._scores = tuple(scores.items())
         self._by_key = scores
         self._preferences = preferences
         self._unfixed = unfixed
+        self._nodes = nodes
 
     def score(self, node: NodeInfo) -> int:
         """The weights in all domains of the node."""
@@ -43,8 +45,9 @@ class AffinityScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScore
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
         """Those in domains that count, as far as a shape does not fix which these are."""
-        sums = [(key, scores) for key, scores in self._scores if key in self._unfixed]
-        return {node.name for node in nodes for key, scores in sums if node.labels.get(key) in scores}
+        del nodes
+        sums = [(self._nodes.of(key), scores) for key, scores in self._scores if key in self._unfixed]
+        return {name for names, scores in sums for value in scores for name in names.get(value, ())}
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         """Scale from the least to the most; nobody gets anything when all are equal."""
@@ -98,7 +101,10 @@ class AffinityScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScore
 class Preferences:
     """What one pod prefers about others, and others about it."""
 
-    def __init__(self, pod: PodInfo, cluster: Cluster, hard_weight: int) -> None:
+    def __init__(
+        self, pod: PodInfo, cluster: Cluster, hard_weight: int, accepts: AcceptsNamespace = accepts_namespace
+    ) -> None:
+        self._accepts = accepts
         self._pod = pod
         self._cluster = cluster
         self._namespace_labels = cluster.namespace_labels(pod.namespace)
@@ -124,7 +130,7 @@ class Preferences:
 
     def about(self, namespace: str) -> WeightedTerms:
         """The pod's own terms that speak of pods of that namespace."""
-        return tuple(weighted for weighted in self.weighted if accepts_namespace(weighted[1], namespace, self._cluster))
+        return tuple(weighted for weighted in self.weighted if self._accepts(weighted[1], namespace, self._cluster))
 
     def with_pod(self, other: PodInfo) -> Iterator[tuple[str, int]]:
         """Topology key and weight of all terms between the pod and that other one."""
@@ -135,10 +141,12 @@ class Preferences:
                 yield term.topology_key, weight
 
 
-def compile_scorer(pod: PodInfo, snapshot: State, hard_weight: int) -> AffinityScorer | Status:
+def compile_scorer(
+    pod: PodInfo, snapshot: State, hard_weight: int, accepts: AcceptsNamespace
+) -> AffinityScorer | Status:
     """Sum up all preferences of the pod about others and of others about it; a SKIP when there are none."""
     scores: Scores = {}
-    preferences = Preferences(pod, snapshot.cluster, hard_weight)
+    preferences = Preferences(pod, snapshot.cluster, hard_weight, accepts)
     for terms, pods in snapshot.index.terms_about(pod.namespace):
         for key, weight in preferences.by_their_terms(terms):
             _add(scores, key, weight, pods, snapshot)
@@ -150,7 +158,7 @@ def compile_scorer(pod: PodInfo, snapshot: State, hard_weight: int) -> AffinityS
                     _add(scores, term.topology_key, weight, group.pods, snapshot)
     if not scores:
         return SkipUntil(concerns=lambda other: any(preferences.with_pod(other)))
-    return AffinityScorer(scores, preferences, snapshot.shapes.unfixed)
+    return AffinityScorer(scores, preferences, snapshot.shapes.unfixed, nodes_by_label(snapshot.cluster))
 
 
 def _add(scores: Scores, key: str, weight: int, pods: Mapping[str, int], snapshot: State) -> None:

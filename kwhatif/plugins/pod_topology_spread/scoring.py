@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import NamedTuple, Self
@@ -15,6 +15,7 @@ from kwhatif.model.node import Node
 from kwhatif.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Eligibility, Matches, has_all
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.shapes import nodes_by_label
 from kwhatif.state.state import State
 
 
@@ -35,10 +36,20 @@ class _Rule(NamedTuple):
 class SpreadScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScorer):
     """The soft constraints of one pod, with the number of matching pods per domain."""
 
-    def __init__(self, rules: Sequence[_Rule], ignored: frozenset[str], upkeep: _Upkeep, *, by_shape: bool) -> None:
+    def __init__(
+        self,
+        rules: Sequence[_Rule],
+        ignored: frozenset[str],
+        upkeep: _Upkeep,
+        unnamed: Sequence[str],
+        *,
+        by_shape: bool,
+    ) -> None:
         self._rules = tuple(rules)
         self._ignored = ignored
         self._upkeep = upkeep
+        #: Nodes without a host name.
+        self._unnamed = unnamed
         self.by_shape = by_shape
 
     def score(self, node: NodeInfo) -> int:
@@ -56,15 +67,15 @@ class SpreadScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScorer)
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
         """Where pods are counted host by host: those with such pods, and those without the label."""
+        del nodes
         hosts = [counts for _, by_name, counts, _, _ in self._rules if by_name]
-        if not hosts:
-            return frozenset()
-        counted = hosts[0].keys()
-        return {node.name for node in nodes if node.name in counted or HOSTNAME not in node.labels}
+        return {*hosts[0], *self._unnamed} if hosts else frozenset()
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         """Fewer pods give more points; nodes without the labels get none."""
         ignored = self._ignored
+        if not ignored:
+            return _fewer_are_better(scores)
         counted = [score for score, node in zip(scores, nodes, strict=True) if node.name not in ignored]
         least, most = min(counted, default=0), max(counted, default=0)
         if most <= 0:
@@ -112,6 +123,14 @@ class SpreadScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScorer)
             value = node.labels.get(key)
             values.append(value if value is None or not by_name else counts.get(node.name, 0))
         return tuple(values)
+
+
+def _fewer_are_better(scores: list[int]) -> list[int]:
+    least, most = min(scores, default=0), max(scores, default=0)
+    if most <= 0:
+        return [MAX_NODE_SCORE] * len(scores)
+    points = {score: MAX_NODE_SCORE * (most + least - score) // most for score in set(scores)}
+    return [points[score] for score in scores]
 
 
 def _weight(domains: int) -> float:
@@ -195,9 +214,9 @@ def compile_scorer(
     keys = tuple(constraint.topology_key for constraint in constraints)
     required = keys if require_all else ()
     unfixed = snapshot.shapes.unfixed
-    ignored = _lacking(required, (*snapshot.nodes, *nodes), unfixed)
-    scored = [node for node in nodes if node.name not in ignored]
-    counted = [node for node in snapshot.nodes if has_all(node.labels, required)] if required else snapshot.nodes
+    ignored = _lacking(required, snapshot, nodes)
+    scored = [node for node in nodes if node.name not in ignored] if ignored else nodes
+    counted = [node for node in snapshot.nodes if has_all(node.labels, required)] if ignored else snapshot.nodes
     matches = Matches(pod, constraints)
     on_node = matches.by_node(snapshot.index)
     eligibility = Eligibility(pod, constraints, unfixed)
@@ -207,7 +226,7 @@ def compile_scorer(
         if key == HOSTNAME:
             counts = _by_host(index, on_node[index], matches, snapshot, scored)
         else:
-            counts = _by_domain(index, key, on_node[index], counted, eligibility, unfixed)
+            counts = _by_domain(index, key, on_node[index], counted, eligibility, snapshot)
         census = _Census(key, scored, unfixed)
         censuses.append(census)
         weight = _weight(census.domains)
@@ -215,18 +234,19 @@ def compile_scorer(
     # A shape does not fix what is on the node, so hosts with pods that count are exceptions.
     by_shape = (unfixed - {HOSTNAME}).isdisjoint(keys)
     upkeep = _Upkeep(matches, eligibility, censuses, required)
-    return SpreadScorer(rules, ignored, upkeep, by_shape=by_shape)
+    unnamed = nodes_by_label(snapshot.cluster).of(HOSTNAME).get(None, ())
+    return SpreadScorer(rules, ignored, upkeep, unnamed, by_shape=by_shape)
 
 
-def _lacking(required: Sequence[str], nodes: Sequence[NodeInfo], unfixed: frozenset[str]) -> frozenset[str]:
+def _lacking(required: Sequence[str], snapshot: State, nodes: Sequence[NodeInfo]) -> frozenset[str]:
     """The nodes without one of the labels; of two of the same name the last one counts."""
     if not required:
         return frozenset()
-    if unfixed.isdisjoint(required):
-        shapes = {node.shape: node for node in nodes}.values()
+    if snapshot.shapes.unfixed.isdisjoint(required):
+        shapes = {**snapshot.of_shape, **{node.shape: node for node in nodes}}.values()
         if all(has_all(node.labels, required) for node in shapes):
             return frozenset()
-    lacks = {node.name: not has_all(node.labels, required) for node in nodes}
+    lacks = {node.name: not has_all(node.labels, required) for node in (*snapshot.nodes, *nodes)}
     return frozenset(name for name, lacking in lacks.items() if lacking)
 
 
@@ -247,23 +267,29 @@ def _by_domain(
     on_node: Mapping[str, int],
     nodes: Sequence[NodeInfo],
     eligibility: Eligibility,
-    unfixed: frozenset[str],
+    snapshot: State,
 ) -> dict[str, int]:
     """Matching pods per domain of eligible nodes; nodes without the label are one, too."""
     # One node of each shape has its domain, and few nodes have pods that count.
-    alike = not eligibility.per_node and key not in unfixed
-    asked = {node.shape: node for node in nodes}.values() if alike else nodes
-    counts = {node.labels.get(key, ""): 0 for node in asked if eligibility.of(node)[index]}
-    for node in [node for node in nodes if node.name in on_node]:
+    alike = not eligibility.per_node and key not in snapshot.shapes.unfixed
+    is_all = nodes is snapshot.nodes
+    shapes = snapshot.of_shape if is_all else {node.shape: node for node in nodes}
+    counts = {
+        node.labels.get(key, ""): 0 for node in (shapes.values() if alike else nodes) if eligibility.of(node)[index]
+    }
+    names = on_node if is_all else on_node.keys() & {node.name for node in nodes}
+    for node in filter(None, map(snapshot.node, names)):
         if eligibility.of(node)[index]:
             counts[node.labels.get(key, "")] += on_node[node.name]
     return counts
 
 
 def _by_host(
-    index: int, on_node: dict[str, int], matches: Matches, snapshot: State, scored: Iterable[NodeInfo]
+    index: int, on_node: dict[str, int], matches: Matches, snapshot: State, scored: Sequence[NodeInfo]
 ) -> dict[str, int]:
     """Matching pods per node, eligible or not. An extender may bring NodeInfos of its own, with other pods on them."""
+    if scored is snapshot.nodes:
+        return on_node
     by_name = snapshot.by_name
     for node in scored:
         if by_name.get(node.name) is not node:

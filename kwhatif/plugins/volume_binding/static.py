@@ -26,8 +26,8 @@ class VolumeSearch:
     """The volumes that would do for a claim, were the node within their reach."""
 
     def __init__(self, claim: PersistentVolumeClaim, cluster: Cluster) -> None:
-        #: The claim's selector is not valid: the scheduler fails on it.
-        self.error: Status | None = None
+        #: The claim's selector is not valid, or it has a class whose gate is off: the scheduler fails on it.
+        self.error: Status | None = _without_gate(claim, cluster)
         self._prebound: list[tuple[Reach, PersistentVolume]] = []
         free: list[tuple[Reach, PersistentVolume]] = []
         selector = self._selector(claim)
@@ -52,7 +52,9 @@ class VolumeSearch:
         try:
             return compile_selector(claim.spec.selector)
         except SelectorError as failure:
-            self.error = error(f"error creating internal label selector for claim: {key_of(claim)}: {failure}")
+            self.error = self.error or error(
+                f"error creating internal label selector for claim: {key_of(claim)}: {failure}"
+            )
             return EVERYTHING
 
     @property
@@ -70,6 +72,15 @@ class VolumeSearch:
             if volume.metadata.name not in taken:
                 return volume
         return None
+
+
+def _without_gate(claim: PersistentVolumeClaim, cluster: Cluster) -> Status | None:
+    if not claim.spec.volume_attributes_class_name or "VolumeAttributesClass" in cluster.gates:
+        return None
+    return error(
+        f"unsupported volumeAttributesClassName is set on claim {key_of(claim)} when the feature-gate"
+        " VolumeAttributesClass is disabled"
+    )
 
 
 def _candidates(claim: PersistentVolumeClaim, cluster: Cluster) -> Iterator[PersistentVolume]:

@@ -12,17 +12,13 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import urllib3
+from kubernetes.client import Configuration
+from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
 from kwhatif._version import __version__
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.sources.live.headers import Header, impersonation, sendable
 from kwhatif.sources.live.kubeconfig import Kubeconfig, find_kubeconfig
-from kwhatif.sources.live.official import (
-    ConfigException,
-    Configuration,
-    load_incluster_config,
-    load_kube_config,
-)
 from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.pool import make_pool
 
@@ -61,14 +57,14 @@ class Connection:
     def headers(self) -> urllib3.HTTPHeaderDict:
         """The headers of a request; credentials that are about to expire are renewed."""
         headers = urllib3.HTTPHeaderDict(self._headers)
-        with self._lock, _told_by_client() as told:
+        with self._lock, _logged_by_client() as logged:
             settings = self._configuration.auth_settings()
         for setting in settings.values():
             if setting["value"]:
                 # A file with a token may end with a line break.
                 headers.add(setting["key"], sendable(setting["value"].strip(), f"{self.name}: the token"))
-        if told:
-            raise ClusterUnreadable(f"{self.name}: the credentials could not be renewed: {'; '.join(told)}")
+        if logged:
+            raise ClusterUnreadable(f"{self.name}: the credentials could not be renewed: {'; '.join(logged)}")
         return headers
 
     def close(self) -> None:
@@ -106,14 +102,14 @@ def connect(options: LiveOptions, environ: Mapping[str, str] = os.environ) -> Co
 
 def _load(kubeconfig: Kubeconfig, configuration: Any) -> None:
     _check_server(kubeconfig)
-    with _told_by_client() as told:
+    with _logged_by_client() as logged:
         try:
             load_kube_config(kubeconfig.paths, kubeconfig.context, configuration)  # type: ignore[no-untyped-call]
         except (ConfigException, OSError, ValueError, TypeError, KeyError) as failure:
             raise InputError([Problem(kubeconfig.paths, f"cannot be used: {_words(failure)}")]) from failure
         except Exception as failure:  # an OIDC provider was asked for a token; its libraries raise what they like
             raise ClusterUnreadable(f"context {kubeconfig.context}: no credentials: {failure}") from failure
-    _check_credentials(kubeconfig, configuration, told)
+    _check_credentials(kubeconfig, configuration, logged)
 
 
 def _words(failure: Exception) -> str:
@@ -129,14 +125,14 @@ def _check_server(kubeconfig: Kubeconfig) -> None:
         raise InputError([Problem(kubeconfig.paths, said, hint="it begins with https://")])
 
 
-def _check_credentials(kubeconfig: Kubeconfig, configuration: Any, told: list[str]) -> None:
+def _check_credentials(kubeconfig: Kubeconfig, configuration: Any, logged: list[str]) -> None:
     """The client goes on as nobody where a plugin gave it nothing; the server's words would then mislead."""
     if configuration.auth_settings() or configuration.cert_file:
         return
     plugin, provider = kubeconfig.user.get("exec"), kubeconfig.user.get("auth-provider")
     if isinstance(plugin, dict):
         hint = plugin.get("installHint") or "run it by hand to see what is wrong"
-        reason = "; ".join(told) or "it gave neither a token nor a certificate"
+        reason = "; ".join(logged) or "it gave neither a token nor a certificate"
         raise ClusterUnreadable(
             f"context {kubeconfig.context}: no credentials from the exec plugin {plugin.get('command')}:"
             f" {reason} ({hint})"
@@ -158,14 +154,14 @@ def _in_cluster(configuration: Any) -> _Target:
 
 
 @contextmanager
-def _told_by_client() -> Iterator[list[str]]:
-    """What the client tells the root logger meanwhile: there it reports failures of exec plugins, and goes on."""
-    told: list[str] = []
+def _logged_by_client() -> Iterator[list[str]]:
+    """What the client logs meanwhile: it goes on where an exec plugin fails."""
+    logged: list[str] = []
     handler = logging.Handler(logging.ERROR)
-    handler.emit = lambda record: told.append(" ".join(record.getMessage().split()))  # type: ignore[method-assign]
+    handler.emit = lambda record: logged.append(" ".join(record.getMessage().split()))  # type: ignore[method-assign]
     root = logging.getLogger()
     root.addHandler(handler)
     try:
-        yield told
+        yield logged
     finally:
         root.removeHandler(handler)

@@ -51,7 +51,7 @@ def refusal(status: int, body: bytes) -> str:
     return f"{words} ({status})"
 
 
-#: The narrower kind before the wider. What is not here is told in the library's words. `{}` is the innermost reason.
+#: The narrower kind before the wider. All else is reported in the library's words. `{}` is the innermost reason.
 _EXPLANATIONS: tuple[tuple[type[Exception], str], ...] = (
     (http.NameResolutionError, "the name cannot be resolved: {} (is the server's address right, is the VPN up?)"),
     (http.NewConnectionError, "no connection: {} (is the API server running, is its address right?)"),

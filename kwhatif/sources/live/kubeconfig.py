@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.sources.files import as_utf8, read_bytes
-from kwhatif.sources.inflate import Unreadable
+from kwhatif.sources.text.files import as_utf8, read_bytes
+from kwhatif.sources.text.inflate import Unreadable
 
 _SECTIONS = ("clusters", "contexts", "users")
 
@@ -34,7 +34,7 @@ def find_kubeconfig(path: str | None, context: str | None, environ: Mapping[str,
     """What `--kubeconfig` and `--context`, or $KUBECONFIG, or `~/.kube/config` say; None if there is nothing.
 
     Raises:
-        InputError: a file is no kubeconfig, or what is asked for is not in it.
+        InputError: a file is not a kubeconfig, or what is asked for is not in it.
     """
     files = _files(path, environ)
     contents = [_read(file) for file in files]

@@ -11,10 +11,11 @@ import msgspec
 
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.kinds import Resource
+from kwhatif.model.workload import WORKLOADS
+from kwhatif.sources.decoding.resources import ESSENTIAL
+from kwhatif.sources.decoding.templates import keep_templates
 from kwhatif.sources.live.failures import refusal, unreadable
 from kwhatif.sources.live.request import Client, Refused
-from kwhatif.sources.resources import ESSENTIAL
-from kwhatif.sources.templates import WITH_TEMPLATE, keep_templates
 
 Entry = TypeVar("Entry")
 
@@ -94,7 +95,7 @@ def _reader(resource: Resource) -> Callable[[bytes], _Answer]:
     def read(body: bytes) -> _Answer:
         try:
             head = decode(body)
-            if resource.type in WITH_TEMPLATE:
+            if resource.type in WORKLOADS:
                 keep_templates(getattr(head, "items", None) or (), entries(body))
             return _Answer(head, body)
         except msgspec.ValidationError:

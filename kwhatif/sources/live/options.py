@@ -37,7 +37,7 @@ class LiveOptions(msgspec.Struct, frozen=True):
         """The options that were said.
 
         Raises:
-            ValueError: `request_timeout` is no duration.
+            ValueError: `request_timeout` is not a duration.
         """
         kubeconfig = said.get("kubeconfig")
         return cls(

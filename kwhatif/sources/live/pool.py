@@ -7,11 +7,11 @@ import warnings
 from typing import Any
 
 import urllib3
+from kubernetes.client.rest import RESTClientObject
 from urllib3.util.ssl_ import create_urllib3_context
 
 from kwhatif.errors import ClusterUnreadable
 from kwhatif.sources.live.failures import PROXY_HINT, explain, shown_proxy
-from kwhatif.sources.live.official import RESTClientObject
 
 #: What connections would load for themselves.
 _LOADED_ONCE = ("ca_certs", "ca_cert_data", "cert_file", "key_file")

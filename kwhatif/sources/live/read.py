@@ -17,21 +17,21 @@ from kwhatif.model.caveat import TwoMoments
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.kinds import Resource
 from kwhatif.model.originals import Originals
-from kwhatif.sources.collected import Collected
-from kwhatif.sources.decode import Batch, ObjectDecoder
-from kwhatif.sources.listing import NotPiecesError, one_piece
+from kwhatif.sources.decoding.decode import Batch, ObjectDecoder
+from kwhatif.sources.decoding.resources import RESOURCES
+from kwhatif.sources.dumps.collected import Collected
+from kwhatif.sources.dumps.progress import Progress, Teller
+from kwhatif.sources.dumps.unread import FORBIDDEN
 from kwhatif.sources.live import lists
 from kwhatif.sources.live.connection import PARALLEL, connect
 from kwhatif.sources.live.failures import refusal, unreadable
 from kwhatif.sources.live.lists import Ended, Page, Restarted, entries, read_list
 from kwhatif.sources.live.options import LiveOptions
 from kwhatif.sources.live.request import Cancelled, Client
-from kwhatif.sources.origin import Origin, Place
-from kwhatif.sources.problems import Problems
-from kwhatif.sources.progress import Progress, Teller
-from kwhatif.sources.resources import RESOURCES
-from kwhatif.sources.unread import FORBIDDEN
-from kwhatif.sources.validate import STORED, validate_batch
+from kwhatif.sources.text.listing import NotPiecesError, one_piece
+from kwhatif.sources.text.origin import Origin, Place
+from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.validation.objects import STORED, validate_batch
 
 #: Pages that wait to be taken in: enough to keep that busy, too few to fill the memory.
 _WAITING = 16

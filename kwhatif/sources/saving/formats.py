@@ -12,7 +12,7 @@ import msgspec
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 #: What JSON writes as it is, and YAML takes for a break of the line, or refuses.
 _NOT_PLAIN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-#: Words that are no strings to some YAML parser or other.
+#: Words that are not strings to some YAML parser or other.
 _RESERVED = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"])
 
 

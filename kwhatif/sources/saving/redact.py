@@ -18,13 +18,11 @@ from kwhatif.model.node import Node, NodeStatus
 from kwhatif.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.model.volume import Volume
 from kwhatif.model.workload import (
+    WORKLOADS,
     CronJob,
-    DaemonSet,
     Deployment,
-    Job,
+    PodController,
     ReplicaSet,
-    ReplicationController,
-    StatefulSet,
 )
 from kwhatif.workloads.applied_template import digest_of, template_of, with_template
 from kwhatif.workloads.template import has_images, without_images
@@ -43,8 +41,7 @@ READ_ANNOTATIONS = frozenset(
 )
 
 _SOME_FINALIZER = "kwhatif.dev/some-finalizer"
-_WITH_TEMPLATE = (DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet)
-_WITH_DIGEST = (CronJob, *_WITH_TEMPLATE)
+_WITH_TEMPLATE = Deployment | PodController
 #: BLAKE2 takes keys of 64 bytes.
 _LONGEST_SALT = 16
 T = TypeVar("T", bound=Model)
@@ -56,7 +53,7 @@ def redact(obj: T, *, images: bool, digests: bool = True) -> T:
     if isinstance(meta, AnnotatedMeta) and not meta.annotations.keys() <= READ_ANNOTATIONS:
         kept = {key: value for key, value in meta.annotations.items() if key in READ_ANNOTATIONS}
         obj = replace(obj, metadata=replace(meta, annotations=kept))
-    if isinstance(obj, _WITH_DIGEST):
+    if isinstance(obj, WORKLOADS):
         obj = _digested(obj, keep=digests)
     match obj:
         case Node():

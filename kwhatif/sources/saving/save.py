@@ -16,8 +16,9 @@ from kwhatif.model.meta import Model, ObjectMeta
 from kwhatif.model.pod import Pod
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.model.scheduling_events import SchedulingEvents
-from kwhatif.sources.collected import Collected
-from kwhatif.sources.resources import RESOURCES
+from kwhatif.model.usage import NodeMetrics, PodMetrics
+from kwhatif.sources.decoding.resources import RESOURCES
+from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.saving.anonymize import Anonymizer
 from kwhatif.sources.saving.atomic import replacing
 from kwhatif.sources.saving.formats import format_of
@@ -98,3 +99,6 @@ def _sorted(cluster: Cluster) -> Iterator[Any]:
         for obj in sorted(found.values(), key=lambda obj: (obj.metadata.namespace, obj.metadata.name)):
             # Of whatever version it was: what is read of others has been converted.
             yield obj if obj.api_version == resource.api_version else replace(obj, api_version=resource.api_version)
+    for measured in (NodeMetrics, PodMetrics):
+        metrics: Mapping[str, Any] = cluster.all(measured)
+        yield from (metrics[key] for key in sorted(metrics))

@@ -147,9 +147,11 @@ def delete_pods(pods: Sequence[Pod], preemptor: PodInfo, *, moved_to: str = "") 
     """Without these pods, by their end, by hand, or to a place where their controllers' new ones go."""
     keys = sorted(map(key_of, pods))
     kind = "wait" if all(pod.metadata.deletion_timestamp for pod in pods) else "move-pod" if moved_to else "delete-pod"
-    references = tuple(
-        Reference(f"pod/{key}", RESOURCES[Pod], key.partition("/")[2], key.partition("/")[0]) for key in keys
-    )
+
+    def less() -> Iterator[Change]:
+        for pod in pods:
+            yield delete_pods([each for each in pods if each is not pod], preemptor)
+
     above = any((pod.spec.priority or 0) >= preemptor.priority for pod in pods)
     extra = 0 if kind == "wait" else sum(_extra(pod.metadata.namespace) for pod in pods) + 20 * above
     return Change(
@@ -159,8 +161,39 @@ def delete_pods(pods: Sequence[Pod], preemptor: PodInfo, *, moved_to: str = "") 
         after=moved_to,
         count=len(keys),
         cost=COSTS[kind] + 10 * (len(keys) - 1) + extra,  # type: ignore[index]
-        edits=(DeleteObjects(text=f"delete {' '.join(f'pod/{key}' for key in keys)}", objects=references),),
+        edits=(_deletion(keys),),
+        less=less if len(pods) > 1 else None,
     )
+
+
+def pods_of_job(job: Job, state: State) -> list[PodInfo]:
+    """The Job's pods that run or are to run."""
+    return [pod for pod in state.pods.values() if pod.namespace == job.metadata.namespace and _is_of(job, pod.pod)]
+
+
+def _is_of(job: Job, pod: Pod) -> bool:
+    owner = controller_of(pod.metadata)
+    return owner is not None and owner.kind == "Job" and owner.name == job.metadata.name
+
+
+def job_done(job: Job, pods: Sequence[Pod]) -> Change:
+    """Once the Job is complete, and these pods of it have ended."""
+    keys = sorted(map(key_of, pods))
+    return Change(
+        kind="job-done",
+        by="waiting",
+        target=f"Job {key_of(job)}",
+        count=len(keys),
+        cost=COSTS["job-done"],
+        edits=(_deletion(keys),),
+    )
+
+
+def _deletion(keys: Sequence[str]) -> DeleteObjects:
+    references = tuple(
+        Reference(f"pod/{key}", RESOURCES[Pod], key.partition("/")[2], key.partition("/")[0]) for key in keys
+    )
+    return DeleteObjects(text=f"delete {' '.join(f'pod/{key}' for key in keys)}", objects=references)
 
 
 def _extra(namespace: str) -> int:

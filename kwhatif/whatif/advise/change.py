@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import msgspec
-
 from kwhatif.edits.edit import Edit
-from kwhatif.report import AdviceBy, AdviceKind
+from kwhatif.report import AdviceKind, Advised
 
 #: The spec of a pod as plain data, in the API's names.
 Spec = dict[str, Any]
 #: What a change makes of it, in place.
 Revise = Callable[[Spec], None]
 
-#: What each kind of change costs, roughly: how sure one can be that nobody minds. The least comes first.
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+#: A rule that is preferred instead of required counts as much as one can.
+WEIGHT = 100
+
+#: What each kind of change costs, roughly: how sure one can be that it harms nobody. The least comes first.
 COSTS: dict[AdviceKind, int] = {
     "wait": 10,
+    "job-done": 30,
     "node-ready": 20,
     "claim-bound": 20,
     "other-name": 20,
@@ -64,29 +68,35 @@ class Amount(NamedTuple):
     at: Callable[[int], Change]
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+class Change(Advised, kw_only=True, eq=False):
     """One change. Either `revise` changes the spec of the pod, or `edits` the cluster."""
 
-    kind: AdviceKind
-    by: AdviceBy
-    #: What is changed: a node, a pod, a workload, a constraint, as `namespace/name` where it has a namespace.
-    target: str = ""
-    #: The resource, label, taint or topology key that it is about.
-    about: str = ""
-    before: str = ""
-    after: str = ""
-    count: int = 0
     cost: int
     revise: Revise | None = None
     edits: tuple[Edit, ...] = ()
     #: The edits in the form of YAML, where they have no form on one line.
     data: tuple[dict[str, Any], ...] = ()
     amount: Amount | None = None
+    #: The same without one of its parts each, where it has several.
+    less: Callable[[], Iterator[Change]] | None = None
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
         """Changes of one key do the same."""
         return self.kind, self.target, self.about, self.before, self.after
+
+
+def in_spec(kind: AdviceKind, revise: Revise, about: str = "", before: str = "", after: str = "") -> Change:
+    """A change of the manifest."""
+    return Change(kind=kind, by="manifest", about=about, before=before, after=after, cost=COSTS[kind], revise=revise)
+
+
+def prune(spec: Spec, kind: str) -> None:
+    """Leave no empty affinity behind."""
+    if not spec["affinity"][kind]:
+        del spec["affinity"][kind]
+    if not spec["affinity"]:
+        del spec["affinity"]
 
 
 class Advice(NamedTuple):
@@ -104,4 +114,9 @@ class Advice(NamedTuple):
     @property
     def sort(self) -> tuple[str, ...]:
         """Advice of one sort differs only in what it is about: the cheapest of a sort is enough."""
-        return tuple(sorted(f"{change.kind} {change.about}".strip() for change in self.changes))
+        several = [change.kind == "delete-pod" and change.count > 1 for change in self.changes]
+        kinds = (
+            f"{change.kind} {change.about}{'several' * many}"
+            for change, many in zip(self.changes, several, strict=True)
+        )
+        return tuple(sorted(kinds))

@@ -132,11 +132,14 @@ class Asking:
         return advice
 
     def _fewer(self, advice: Advice, proof: Proof) -> Advice:
-        for change in advice.changes:
-            fewer = advice._replace(changes=tuple(each for each in advice.changes if each is not change))
-            found = self.ask(fewer.changes) if fewer.changes else None
-            if found is not None and found.rank >= proof.rank:
-                return self._fewer(fewer, found)
+        """Without a change, or a part of one, that need not be."""
+        for place, change in enumerate(advice.changes):
+            without = advice._replace(changes=(*advice.changes[:place], *advice.changes[place + 1 :]))
+            parts = change.less() if change.less is not None else ()
+            for fewer in (without, *(_with(advice, place, part) for part in parts)):
+                found = self.ask(fewer.changes) if fewer.changes else None
+                if found is not None and found.rank >= proof.rank:
+                    return self._fewer(fewer, found)
         return advice
 
     def _smaller(self, advice: Advice, place: int, proof: Proof) -> Advice:

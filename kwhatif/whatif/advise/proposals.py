@@ -12,15 +12,18 @@ from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
+from kwhatif.model.workload import Job
 from kwhatif.state.change import Bind
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.advise.blocking import (
     Scalable,
     delete_pods,
+    job_done,
     least_important,
     may_be_enough,
     owner_of_pod,
+    pods_of_job,
     replicas_of,
     scale_down,
     suspects,
@@ -29,6 +32,7 @@ from kwhatif.whatif.advise.change import Change
 from kwhatif.whatif.advise.claims import missing_claims
 from kwhatif.whatif.advise.cluster import on_node
 from kwhatif.whatif.advise.manifest import anywhere, in_manifest, ungated, with_scheduler
+from kwhatif.whatif.advise.pod_rules import OwnTerm, soft_terms
 from kwhatif.whatif.advise.scene import Obstacle, Scene, Trial
 from kwhatif.workloads.restart import unstarted
 
@@ -56,9 +60,25 @@ def proposals(
     if node is None:
         return
     yield from in_manifest(pod, first.evidence, node)
+    yield from _several_terms(scene, made, trial, name, first)
     if scene.state.node(name) is not None:  # else it is new: nobody would make it and then change it
         yield from on_node(first.evidence, node)
         yield from _without_pods(scene, made, trial, name, first)
+
+
+def _several_terms(scene: Scene, made: Sequence[Change], trial: Trial, name: str, first: Obstacle) -> Iterator[Change]:
+    """All terms of affinity, or of anti-affinity, that object one after another: the filter names only the first."""
+    objecting: list[OwnTerm] = []
+    evidence = first.evidence
+    side = type(evidence)
+    while isinstance(evidence, OwnTerm) and isinstance(evidence, side) and evidence not in objecting:
+        objecting.append(evidence)
+        change = next(soft_terms(trial.pod.pod, objecting), None)
+        softened = None if change is None else scene.trial((*made, change))
+        obstacles = None if softened is None else softened.obstacles(name)
+        evidence = next((each.evidence for each in obstacles or () if each.plugin == first.plugin), None)
+    if len(objecting) > 1:
+        yield from soft_terms(trial.pod.pod, objecting)
 
 
 def _without_pods(scene: Scene, made: Sequence[Change], trial: Trial, name: str, first: Obstacle) -> Iterator[Change]:
@@ -68,6 +88,7 @@ def _without_pods(scene: Scene, made: Sequence[Change], trial: Trial, name: str,
     found = suspects(first.evidence, node, trial.pod, trial.state)
     ranked = least_important(found, trial.pod, first.evidence, trial.state)
     yield from _deletions(trial, name, first, ranked)
+    yield from _completed(trial, name, first, ranked)
     yield from _scaled(scene, made, trial, name, first, ranked)
 
 
@@ -159,6 +180,19 @@ def _landing(scene: Scene, gone: Pod, state: State) -> str:
     profile = scene.profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
     result = None if profile is None else result_of(attempt(profile, pod, state))
     return result.node or "" if result is not None and result.outcome == "Placed" else ""
+
+
+def _completed(trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]) -> Iterator[Change]:
+    """Once a Job of some of these is complete: all its pods are gone then."""
+    jobs: dict[str, Job] = {}
+    for pod in ranked:
+        owner = None if pod.terminating else owner_of_pod(pod.pod, trial.state.cluster)
+        if isinstance(owner, Job):
+            jobs.setdefault(key_of(owner), owner)
+    for job in list(jobs.values())[:_MOST_WORKLOADS]:
+        pods = pods_of_job(job, trial.state)
+        if _is_gone(trial, name, first, pods):
+            yield job_done(job, [pod.pod for pod in pods])
 
 
 def _scaled(

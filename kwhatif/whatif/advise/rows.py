@@ -8,7 +8,7 @@ from typing import Any
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.pod import Pod
-from kwhatif.report import AdviceRow, AdvisedChangeRow, Decision, LeftRow, Outcome
+from kwhatif.report import AdviceRow, Advised, AdvisedChangeRow, Decision, LeftRow, Outcome
 from kwhatif.whatif.advise.blocking import owner_of_pod
 from kwhatif.whatif.advise.change import Advice, Change
 from kwhatif.whatif.advise.proof import Proof, Proven
@@ -78,13 +78,7 @@ class Rows:
         obj = self._object
         kind = obj.kind if isinstance(obj, CustomResource) else type(obj).__name__
         return AdvisedChangeRow(
-            kind=change.kind,
-            by=change.by,
-            target=change.target,
-            about=change.about,
-            before=change.before,
-            after=change.after,
-            count=change.count,
+            **{name: getattr(change, name) for name in Advised.__struct_fields__},
             object=f"{kind} {key_of(obj)}" if change.revise is not None else None,
             in_cluster=self._in_cluster and change.revise is not None,
             file=self._file if change.revise is not None else None,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from kwhatif.admission.changes import Change, changes_between
 from kwhatif.admission.denied import Denied
-from kwhatif.admission.new_pod import admit_pod, admit_replicas, complete_pod
+from kwhatif.admission.new_pod import ReplicaAdmission, admit_pod, admit_replicas, complete_pod
 from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.cluster import Cluster
@@ -166,3 +167,27 @@ def test_replicas_that_are_not_valid_are_named() -> None:
         'Pod "web-a"',
         'Pod "web-b"',
     ]
+
+
+def test_pods_alike_are_admitted_as_if_each_were_alone() -> None:
+    objects = (namespace("shop"), quota(pods="3"))
+    cluster = Cluster(objects)
+    usage, admission = QuotaUsage(cluster), ReplicaAdmission()
+    first = raw().build()
+    for number in range(3):
+        meta = replace(first.metadata, name=f"p-{number}", uid=f"u-{number}")
+        alone = admit_pod(replace(first, metadata=meta), Cluster(objects), QuotaUsage(Cluster(objects)))
+        assert isinstance(alone, Admitted)
+        assert admission.admit(replace(first, metadata=meta), cluster, usage) == alone
+    refused = admission.admit(replace(first, metadata=replace(first.metadata, name="p-3")), cluster, usage)
+    assert isinstance(refused, Denied)
+    assert "exceeded quota" in refused.message
+
+
+def test_pods_alike_are_judged_anew_by_other_rules() -> None:
+    cluster, admission = Cluster((namespace("shop"),)), ReplicaAdmission()
+    first = raw().build()
+    assert isinstance(admission.admit(first, cluster, QuotaUsage(cluster)), Admitted)
+    going = replace(namespace("shop"), metadata=ObjectMeta(name="shop", deletion_timestamp="2026-01-01T00:00:00Z"))
+    cluster.add(going)
+    assert isinstance(admission.admit(first, cluster, QuotaUsage(cluster)), Denied)

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers import deployment, replica_set
-from kwhatif.controllers.contract import Create, Remove, Update
+from kwhatif.controllers.contract import NOTHING, Create, Remove, Update, View
 from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.pod import Container, Pod, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.model.workload import Deployment, DeploymentSpec, ReplicaSet, RollingUpdate, UpdateStrategy
@@ -17,6 +17,19 @@ from tests.fake_world import World
 
 CONTROLLERS = (*deployment.CONTROLLERS, *replica_set.CONTROLLERS)
 RECREATE = UpdateStrategy(type="Recreate")
+
+
+@pytest.fixture(autouse=True)
+def _steady_means_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a test plays: a Deployment that is left out would have written nothing, and waited for nothing."""
+    is_steady = deployment._is_steady
+
+    def checked(one: Deployment, view: View) -> bool:
+        found = is_steady(one, view)
+        assert not found or deployment._Sync(one, view).outcome() == NOTHING
+        return found
+
+    monkeypatch.setattr(deployment, "_is_steady", checked)
 
 
 def web(replicas: int = 3, image: str = "web:1", **spec: Any) -> Deployment:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwhatif.gates import BASE_GATES, BASE_RESIZES, ResizeRules, resize_rules
 from kwhatif.matching.amounts import limited
 from kwhatif.matching.pod_resources import pod_resources
 from kwhatif.matching.requests import (
@@ -178,8 +179,59 @@ RESIZED = {
 @pytest.mark.parametrize(("builder", "cpu"), RESIZED.values(), ids=RESIZED.keys())
 def test_resize(builder: PodBuilder, cpu: int) -> None:
     made = builder.build()
-    assert in_units(made, status_aware=True)["cpu"] == cpu
+    assert in_units(made, resizes=BASE_RESIZES)["cpu"] == cpu
     assert pod_resources(made).requested.cpu == cpu
+
+
+SUMS_FIRST = ResizeRules(sums_first=True)
+
+SINCE_1_37 = {
+    "a container without resources in its status is as allocated": (resized(status(allocated="9")), 9000),
+    "the largest of each container is not what is summed": (
+        resized(status(actual="3", allocated="1"), status("b", actual="1", allocated="1")).container(
+            "b", resources=asking(cpu="4")
+        ),
+        6000,
+    ),
+    "infeasible, and nothing granted that is known": (resized(reason="Infeasible"), 0),
+    "infeasible, and allocated": (resized(status(allocated="1500m"), reason="Infeasible"), 1500),
+    "a plain init container counts as granted": (
+        resized(inits=(status("i", actual="9"),)).init_container("i", resources=asking(cpu="3")),
+        9000,
+    ),
+    "what the pod was granted stands for its containers": (
+        resized(status(actual="9", allocated="9")).status(
+            container_statuses=(status(actual="9", allocated="9"),),
+            resources=asking(cpu="3"),
+            allocated_resources={"cpu": "4"},
+        ),
+        4000,
+    ),
+    "granted to the pod, but only half known": (
+        pod().cpu("2").status(container_statuses=(status(actual="9", allocated="9"),), resources=asking(cpu="3")),
+        9000,
+    ),
+    "more than the spec asks of the pod": (
+        pod().cpu("1").spec(resources=asking(memory="1")).status(resources=asking(cpu="3")),
+        3000,
+    ),
+}
+
+
+@pytest.mark.parametrize(("builder", "cpu"), SINCE_1_37.values(), ids=SINCE_1_37.keys())
+def test_resize_since_1_37(builder: PodBuilder, cpu: int) -> None:
+    made = builder.build()
+    assert in_units(made, resizes=SUMS_FIRST).get("cpu", 0) == cpu
+    assert pod_resources(made, SUMS_FIRST).requested.cpu == cpu
+
+
+def test_a_gate_that_is_off_leaves_the_spec_alone() -> None:
+    container = resized(status(actual="3")).build()
+    whole = pod().spec(resources=asking(cpu="2")).status(resources=asking(cpu="3"), allocated_resources={"cpu": "3"})
+    of_pod = "InPlacePodLevelResourcesVerticalScaling"
+    without = [resize_rules(BASE_GATES - off) for off in ({of_pod}, {"InPlacePodVerticalScaling"})]
+    assert [pod_resources(container, rules).requested.cpu for rules in without] == [3000, 2000]
+    assert [pod_resources(whole.build(), rules).requested.cpu for rules in without] == [2000, 2000]
 
 
 def test_a_waiting_pod_is_what_its_spec_says() -> None:
@@ -188,7 +240,7 @@ def test_a_waiting_pod_is_what_its_spec_says() -> None:
 
 def test_infeasible_drops_what_only_the_spec_of_the_pod_asks() -> None:
     made = pod().spec(resources=asking(cpu="9")).status(resources=asking(memory="1"), conditions=pending("Infeasible"))
-    assert in_units(made.build(), status_aware=True) == {"cpu": 0}
+    assert in_units(made.build(), resizes=BASE_RESIZES) == {"cpu": 0}
 
 
 # --- what a pod on a node counts as ---------------------------------------------------------------------

@@ -14,6 +14,7 @@ from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import PodAffinityTerm
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from kwhatif.plugins.inter_pod_affinity.scoring import AffinityScorer, Preferences
+from kwhatif.state.shapes import NodesByLabel
 from kwhatif.state.state import State
 from tests.builders import (
     HOSTNAME,
@@ -453,7 +454,8 @@ def test_nothing_to_score(candidate: PodBuilder, pods: list[PodBuilder], args: I
     ],
 )
 def test_normalize(raw: list[int], expected: list[int]) -> None:
-    assert AffinityScorer({}, Preferences(pod().info(), cluster(), 1), frozenset()).normalize(raw, []) == expected
+    preferences = Preferences(pod().info(), cluster(), 1)
+    assert AffinityScorer({}, preferences, frozenset(), NodesByLabel(cluster())).normalize(raw, []) == expected
 
 
 def test_scores_are_shared_by_shape_unless_they_depend_on_what_a_shape_leaves_open() -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from kwhatif.admission.dropped import without_disabled
+from kwhatif.admission.new_pod import complete_pod
+from kwhatif.admission.pod_level import complete_pod_level, without_disabled
 from kwhatif.configuration import build_profiles
 from kwhatif.configuration.schema import API_VERSION, KIND
 from kwhatif.errors import InputError
 from kwhatif.framework.attempt import attempt
-from kwhatif.framework.events import EventResource
+from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.hints import QueueingHint
 from kwhatif.framework.plugin import NodeScorer
 from kwhatif.framework.profile import Point
@@ -19,7 +21,8 @@ from kwhatif.framework.status import Code, Status
 from kwhatif.gates import KNOWN, default_gates
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta
-from kwhatif.model.pod import ResourceRequirements
+from kwhatif.model.pod import Container, Pod, PodSchedulingGate, ResourceRequirements
+from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.model.storage import (
     CSIDriver,
     CSIDriverSpec,
@@ -32,12 +35,14 @@ from kwhatif.model.storage import (
     StorageClass,
 )
 from kwhatif.model.volume import ImageVolume
+from kwhatif.model.workload import Namespace
 from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
 from kwhatif.release.changes import changes
-from kwhatif.sources.release import gates_of
+from kwhatif.sources.scheduler.release import gates_of
 from kwhatif.state.state import State
-from tests.builders import PodBuilder, affinity_term, node, pod, snapshot
-from tests.devices import asking, claim, device, device_class, request, slice_
+from kwhatif.whatif.session import Session
+from tests.builders import PodBuilder, affinity_term, node, pod, requirement, snapshot
+from tests.devices import alternative, asking, claim, device, device_class, first_of, request, slice_
 
 MB = 1024 * 1024
 DRIVER = "csi.example.com"
@@ -184,6 +189,97 @@ def test_without_their_gate_pods_have_no_resources_of_their_own() -> None:
     assert without_disabled(large, default_gates(34)) is large
     small = pod().build()
     assert without_disabled(small, default_gates(33)) is small
+
+
+LIMITS = LimitRangeSpec(limits=(LimitRangeItem(type="Container", default_request={"cpu": "500m"}),))
+
+
+@pytest.mark.parametrize(
+    ("minor", "requests"),
+    [(36, {"cpu": "2"}), (37, {"cpu": "500m"})],
+    ids=["before admission plugins", "after them"],
+)
+def test_since_1_37_resources_of_the_pod_are_filled_in_after_admission_plugins(
+    minor: int, requests: dict[str, str]
+) -> None:
+    cluster = Cluster([LimitRange(metadata=ObjectMeta(name="small", namespace="default"), spec=LIMITS)])
+    find_release(minor).follow(cluster)
+    asked = pod().spec(resources=ResourceRequirements(limits={"cpu": "2"})).build()
+    admitted = complete_pod(asked, cluster)
+    assert isinstance(admitted, Pod)
+    assert admitted.spec.resources == ResourceRequirements(requests=requests, limits={"cpu": "2"})
+
+
+def test_since_1_37_a_pod_is_limited_as_its_containers_are() -> None:
+    first, second = ({"cpu": "3", "memory": "1Gi"}, {"cpu": "1"})
+    containers = [
+        Container(name=name, resources=ResourceRequirements(limits=limits))
+        for name, limits in (("a", first), ("b", second))
+    ]
+    asked = pod().spec(containers=tuple(containers))
+    made = asked.spec(resources=ResourceRequirements(requests={"cpu": "9", "memory": "2Gi"})).build()
+    assert complete_pod_level(made, default_gates(36)) is made
+    assert complete_pod_level(made, default_gates(37)).spec.resources == ResourceRequirements(
+        requests={"cpu": "9", "memory": "2Gi"}, limits={"cpu": "9"}
+    )
+    low = replace(made, spec=replace(made.spec, resources=ResourceRequirements(requests={"cpu": "1"})))
+    assert complete_pod_level(low, default_gates(37)).spec.resources == ResourceRequirements(
+        requests={"cpu": "1"}, limits={"cpu": "4"}
+    )
+
+
+@pytest.mark.parametrize(("minor", "cpu"), [(34, 2000), (35, 2000), (36, 3000), (37, 3000)])
+def test_what_a_pod_was_granted_counts_where_the_gate_is_on(minor: int, cpu: int) -> None:
+    asked = ResourceRequirements(requests={"cpu": "2"})
+    granted = ResourceRequirements(requests={"cpu": "3"})
+    resized = pod().spec(resources=asked).status(resources=granted, allocated_resources={"cpu": "3"}).on("n")
+    session = Session(Cluster([node("n").build(), resized.build()]))
+    assert session.for_release(find_release(minor)).snapshot.nodes[0].cpu == cpu
+    assert session.snapshot.nodes[0].cpu == 3000
+
+
+@pytest.mark.parametrize(("minor", "counts"), [(36, False), (37, True)])
+def test_since_1_37_a_nomination_counts_of_a_pod_that_is_held_back(minor: int, counts: bool) -> None:
+    gated = pod("gated").nominated("n").spec(scheduling_gates=(PodSchedulingGate(name="example.com/wait"),))
+    session = Session(Cluster([node("n").build(), gated.build()])).for_release(find_release(minor))
+    assert bool(session.snapshot.nominated) is counts
+
+
+@pytest.mark.parametrize(
+    ("minor", "feasible"), [(33, True), (34, False), (36, False), (37, True)], ids=["1.33", "1.34", "1.36", "1.37"]
+)
+def test_a_namespace_selector_is_asked_twice_from_1_34_to_1_36(minor: int, feasible: bool) -> None:
+    others = Namespace(metadata=ObjectMeta(name="other", labels={"env": "prod"}))
+    elsewhere = LabelSelector(match_expressions=(requirement("env", "NotIn", "prod"),))
+    asked = pod().pod_anti_affinity(affinity_term("zone", LabelSelector(), namespace_selector=elsewhere))
+    there = node("n").labels(zone="a"), pod("old", "other").on("n")
+    assert (message(minor, asked, *there, others) == "") is feasible
+
+
+ALL_AS_SECOND = claim("c", first_of("r", alternative("two", count=2), alternative("all", count=None)))
+
+
+@pytest.mark.parametrize(("minor", "fits"), [(34, False), (35, False), (36, True), (37, True)])
+def test_until_1_35_all_devices_are_no_second_alternative(minor: int, fits: bool) -> None:
+    there = node("n"), device_class("gpu"), slice_("n", device("d")), ALL_AS_SECOND
+    assert (message(minor, asking("c"), *there) == "") is fits
+
+
+def test_until_1_34_devices_of_a_pool_that_is_not_complete_are_taken() -> None:
+    there = node("n"), device_class("gpu"), slice_("n", device("d"), count=2), claim("c", request("r"))
+    assert message(34, asking("c"), *there) == ""
+    assert "cannot allocate all claims" in message(35, asking("c"), *there)
+
+
+def test_which_changes_of_claims_and_nodes_wake_pods_with_claims() -> None:
+    def actions(minor: int, resource: EventResource) -> ActionType:
+        plugin = find_release(minor).entry("DynamicResources").make(default_gates(34))
+        assert plugin is not None
+        return next(each.event.action for each in plugin.events_to_register() if each.event.resource is resource)
+
+    node_, claim_ = EventResource.NODE, EventResource.RESOURCE_CLAIM
+    assert [ActionType.UPDATE_NODE_ALLOCATABLE in actions(minor, node_) for minor in (33, 34, 37)] == [0, 1, 1]
+    assert [ActionType.DELETE in actions(minor, claim_) for minor in (33, 36, 37)] == [0, 0, 1]
 
 
 def message(minor: int, candidate: PodBuilder, *objects: Any) -> str:

@@ -142,7 +142,10 @@ SENTENCES: dict[Caveat, str] = {
     BudgetComputed(budget="shop/web", allowed=1, expected=3, healthy=3, desired=2): (
         f"{BUDGET} 1 of 3 pods may be disrupted (3 are healthy, 2 must be)"
     ),
-    NoImages(): ("the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken"),
+    NoImages(): (
+        "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and"
+        " RemoveDuplicates takes all pods of one owner for duplicates"
+    ),
     ImagesNotCompared(): (
         "the input holds no images: a workload of which nothing but the image changes counts as unchanged (save"
         " snapshots with --images)"
@@ -386,14 +389,14 @@ SENTENCES: dict[Caveat, str] = {
         " gone, before the next one's turn; budgets are counted at once, and victims do not come back"
     ),
     PendingAsleep(pods=("a/x", "a/y")): (
-        "2 pending pods (a/x, a/y) are left out: the scheduler has found no node for them, and tries them again after five"
-        " minutes, or earlier when an event may help; the pods may then take room that is free now. Whether evictions,"
-        " rollouts, and claims made for new pods are such an event is not judged"
+        "2 pending pods (a/x, a/y) are left out: the scheduler has found no node for them, and tries them again after"
+        " five minutes, or when an event may help; the pods may then take room that is free now. Whether evictions,"
+        " rollouts, new pods or their claims are such an event is not judged"
     ),
     PendingAsleep(pods=("a/x",)): (
         "1 pending pod (a/x) is left out: the scheduler has found no node for it, and tries it again after five minutes,"
-        " or earlier when an event may help; the pod may then take room that is free now. Whether evictions, rollouts,"
-        " and claims made for new pods are such an event is not judged"
+        " or when an event may help; the pod may then take room that is free now. Whether evictions, rollouts, new pods"
+        " or their claims are such an event is not judged"
     ),
     OneOfEqualPods(workload="Deployment a/b", count=3): (
         "Deployment a/b makes 3 equal pods, of which one is judged alone"

@@ -69,3 +69,38 @@ def test_several_numbers_before_the_title_of_a_row_keep_their_names():
         "    stopped by: 9 Insufficient cpu",
         "",
     ]
+
+
+TIMES = ("2026-11-21 15:09:00Z", "◂2026-11-21 12:48:00Z")
+
+
+def candidates(width: int, times: tuple[str, ...]) -> list[str]:
+    """A table of candidates, of which all have the same numbers of victims."""
+    numbers = ("VIOLATING", "VICTIMS", "EARLIEST START")
+    made = table("NODE", *numbers, right=numbers, droppable=numbers)
+    for number, time in enumerate(times):
+        made.add_row(text(f"node-{number}"), text(1), text(2), text(time))
+    if len(times) > 1:
+        made.add_row(text("… 11 more (-o wide)"))
+    console = Console(file=io.StringIO(), width=width)
+    console.print(made)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize(("width", "gone"), [(60, set()), (48, {"VICTIMS"}), (36, {"VICTIMS", "VIOLATING"})])
+def test_where_there_is_no_room_numbers_of_one_value_go_before_times_are_broken(width: int, gone: set[str]) -> None:
+    shown = candidates(width, TIMES)
+    assert all(any(time in line for line in shown) for time in TIMES)
+    assert {number for number in ("VIOLATING", "VICTIMS") if number not in "".join(shown)} == gone
+    assert any(line.endswith("(-o wide)") for line in shown)
+
+
+def test_at_last_times_are_broken_but_a_single_row_becomes_lines() -> None:
+    assert not any(TIMES[0] in line for line in candidates(28, TIMES))
+    assert candidates(36, TIMES[:1])[1:-1] == [
+        "node-0",
+        "    violating: 1",
+        "    victims: 2",
+        "    earliest start: 2026-11-21",
+        "    15:09:00Z",
+    ]

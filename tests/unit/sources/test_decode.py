@@ -9,11 +9,11 @@ from kwhatif.errors import InputError
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.sources.decode import ObjectDecoder
-from kwhatif.sources.documents import Document
-from kwhatif.sources.listing import Listing, NotPiecesError, Piece, one_piece
-from kwhatif.sources.origin import Origin, Place
-from kwhatif.sources.problems import Problems
+from kwhatif.sources.decoding.decode import ObjectDecoder
+from kwhatif.sources.text.documents import Document
+from kwhatif.sources.text.listing import Listing, NotPiecesError, Piece, one_piece
+from kwhatif.sources.text.origin import Origin, Place
+from kwhatif.sources.text.problems import Problems
 
 PLACE = Place(Origin("f"))
 

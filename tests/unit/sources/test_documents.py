@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from kwhatif.errors import InputError
-from kwhatif.sources.documents import documents
-from kwhatif.sources.problems import Problems
+from kwhatif.sources.text.documents import documents
+from kwhatif.sources.text.problems import Problems
 
 
 def split(text: str) -> list[tuple[int, int, object]]:
@@ -82,7 +82,7 @@ def test_problems(text: str, problems: list[str]) -> None:
 
 
 def test_a_large_broken_json_file_is_not_tried_as_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwhatif.sources.documents._MAX_FLOW_YAML", 5)
+    monkeypatch.setattr("kwhatif.sources.text.documents._MAX_FLOW_YAML", 5)
     assert wrong("{a: 1}") == ["f: is not valid JSON: line 1, column 2: expected '\"'"]
 
 

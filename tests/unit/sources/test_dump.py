@@ -13,9 +13,10 @@ from kwhatif.errors import InputError
 from kwhatif.model.caveat import NoNodes, VersionNotRead
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
-from kwhatif.sources import listing, read
-from kwhatif.sources.collected import LoadedCluster
-from kwhatif.sources.dump import read_cluster
+from kwhatif.sources.decoding import read
+from kwhatif.sources.dumps.collected import LoadedCluster
+from kwhatif.sources.dumps.dump import read_cluster
+from kwhatif.sources.text import listing
 
 DEMO = Path(__file__).parents[3] / "fixtures" / "demo" / "cluster.yaml"
 
@@ -54,7 +55,7 @@ def test_the_same_objects_in_any_form_make_the_same_cluster(
     if large:
         monkeypatch.setattr(read, "_LARGE", 0)
         monkeypatch.setattr(listing, "PIECE", 10_000)
-    from kwhatif.sources.yaml_text import load as load_yaml
+    from kwhatif.sources.text.yaml_text import load as load_yaml
 
     dump = load_yaml(DEMO.read_bytes())
     text = {
@@ -168,7 +169,7 @@ def test_a_large_list_that_was_cut_off_says_so(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_kubectls_yaml_is_read_without_a_yaml_parser() -> None:
-    program = f"import io, sys; from kwhatif.sources.dump import read_cluster; read_cluster([{str(DEMO)!r}], stdin=io.BytesIO()); sys.exit('yaml' in sys.modules)"
+    program = f"import io, sys; from kwhatif.sources.dumps.dump import read_cluster; read_cluster([{str(DEMO)!r}], stdin=io.BytesIO()); sys.exit('yaml' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

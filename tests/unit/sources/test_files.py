@@ -15,9 +15,9 @@ import pytest
 import zstandard
 
 from kwhatif.errors import InputError
-from kwhatif.sources import inflate
-from kwhatif.sources.files import find_inputs, read_inputs
-from kwhatif.sources.problems import Problems
+from kwhatif.sources.text import inflate
+from kwhatif.sources.text.files import find_inputs, read_inputs
+from kwhatif.sources.text.problems import Problems
 
 
 def read(*paths: object, stdin: bytes = b"") -> tuple[list[tuple[str, bytes]], list[str]]:

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 import yaml
 
-from kwhatif.sources import listing
-from kwhatif.sources.listing import NotPiecesError, split_json, split_yaml
+from kwhatif.sources.text import listing
+from kwhatif.sources.text.listing import NotPiecesError, split_json, split_yaml
 
 ITEMS = [
     {

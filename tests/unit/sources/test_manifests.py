@@ -8,9 +8,9 @@ import pytest
 from kwhatif.errors import InputError
 from kwhatif.model.caveat import NotBuilt
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.sources.applied import read_applied
-from kwhatif.sources.manifests import read_manifest_set
-from kwhatif.sources.origin import Manifest, Origin
+from kwhatif.sources.manifests.applied import read_applied
+from kwhatif.sources.manifests.read import read_manifest_set
+from kwhatif.sources.text.origin import Manifest, Origin
 
 DEMO = Path(__file__).parents[3] / "fixtures" / "demo" / "pods"
 

@@ -9,7 +9,7 @@ import pytest
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.workload import Deployment, StatefulSet
-from kwhatif.sources.named import find_named, parse_reference, require_namespace
+from kwhatif.sources.manifests.named import find_named, parse_reference, require_namespace, unknown_kind
 from kwhatif.whatif.applied import Applied
 from tests.builders import cluster, namespace, node, pod
 
@@ -47,12 +47,32 @@ def test_paths(text: str) -> None:
     assert parse_reference(text, "shop") is None
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("depl/shop/web", "deploy/shop/web"), ("statefulst/db", "statefulset/db"), ("Jobb/a/b", "job/a/b")],
+)
+def test_a_kind_that_does_not_exist(text: str, meant: str) -> None:
+    problem = unknown_kind(text)
+    assert problem is not None
+    assert problem.message.startswith(f"there is no such file, and {text.partition('/')[0]!r} is not a kind: Pod, ")
+    assert problem.hint == f"did you mean {meant}?"
+
+
+@pytest.mark.parametrize(
+    "text", ["pod/a/b", "manifests/web", "depl/web.yaml", "depl/*", "depl", "depl/a/b/c", "/depl/a"]
+)
+def test_what_may_be_a_path_is_one(text: str) -> None:
+    assert unknown_kind(text) is None
+
+
 def test_a_file_of_that_name_is_meant_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "deploy").mkdir()
     (tmp_path / "deploy" / "web").touch()
     monkeypatch.chdir(tmp_path)
     assert parse_reference("deploy/web", "shop") is None
     assert parse_reference("deploy/db", "shop") is not None
+    (tmp_path / "depl").mkdir()
+    assert unknown_kind("depl/web") is None
 
 
 def found(text: str) -> Applied | Problem:

@@ -16,7 +16,7 @@ from kwhatif.framework.guard import unguarded
 from kwhatif.framework.profile import Point
 from kwhatif.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from kwhatif.preemption.guard import GuardedPolicy
-from kwhatif.sources.plugins import PluginSource, load_plugins
+from kwhatif.sources.scheduler.plugins import PluginSource, load_plugins
 
 
 def load(*sources: PluginSource, config: Any = None) -> tuple[dict[str, Entry], list[str]]:

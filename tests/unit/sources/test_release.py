@@ -8,7 +8,14 @@ from kwhatif.errors import InputError
 from kwhatif.model.caveat import AssumedVersion, GateNotModelled, OtherVersion
 from kwhatif.model.node import Node, NodeStatus, NodeSystemInfo
 from kwhatif.release import MINORS, NEWEST
-from kwhatif.sources.release import VARIABLE, Asked, ReleaseOptions, ask_release, completed_gates, parse_version
+from kwhatif.sources.scheduler.release import (
+    VARIABLE,
+    Asked,
+    ReleaseOptions,
+    ask_release,
+    completed_gates,
+    parse_version,
+)
 
 OLDEST, BEFORE_NEWEST = MINORS[-1], MINORS[1]
 

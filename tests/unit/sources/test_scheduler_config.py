@@ -10,9 +10,9 @@ import pytest
 from kwhatif.errors import InputError, Problem
 from kwhatif.release import find_release
 from kwhatif.render.caveats import sentences
-from kwhatif.sources.scheduler import read_scheduler_config
-from kwhatif.sources.scheduler_config import read_config
-from kwhatif.sources.yaml_keys import repeated_keys
+from kwhatif.sources.scheduler.config import read_config
+from kwhatif.sources.scheduler.profiles import read_scheduler_config
+from kwhatif.sources.text.yaml_keys import repeated_keys
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 

@@ -12,7 +12,7 @@ import pytest
 import kwhatif
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.scheduling_events import SchedulingEvents
-from kwhatif.sources.dump import read_cluster
+from kwhatif.sources.dumps.dump import read_cluster
 from tests.cli.running import run
 
 DEMO = Path(__file__).parents[3] / "fixtures" / "demo"

@@ -10,8 +10,8 @@ import pytest
 
 from kwhatif.model.caveat import CustomKind
 from kwhatif.render.caveats import sentence
-from kwhatif.sources.api_fields import api_fields
-from kwhatif.sources.manifests import ManifestSet, read_manifest_set
+from kwhatif.sources.decoding.api_fields import api_fields
+from kwhatif.sources.manifests.read import ManifestSet, read_manifest_set
 
 
 def read(*objects: tuple[str, str], custom_kinds: tuple[str, ...] = ()) -> ManifestSet:

@@ -14,9 +14,9 @@ from msgspec import inspect
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.release import MINORS
 from kwhatif.render.caveats import sentence
-from kwhatif.sources.api_fields import VERSION, ApiFields, api_fields
-from kwhatif.sources.manifests import ManifestSet, read_manifest_set
-from kwhatif.sources.strict import Validation, parse_validation
+from kwhatif.sources.decoding.api_fields import VERSION, ApiFields, api_fields
+from kwhatif.sources.decoding.strict import Validation, parse_validation
+from kwhatif.sources.manifests.read import ManifestSet, read_manifest_set
 
 POD = """apiVersion: v1
 kind: Pod

@@ -10,7 +10,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.workload import Deployment
 from kwhatif.report import SourceRow
-from kwhatif.sources.unmodelled import in_cluster
+from kwhatif.sources.manifests.unmodelled import in_cluster
 from kwhatif.whatif.applied import Applied
 
 META = ObjectMeta(name="web", namespace="shop")

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from kwhatif.errors import InputError
 from kwhatif.model.pod import Pod
-from kwhatif.sources import validate_pods, validate_selectors, validate_values
-from kwhatif.sources.decode import ObjectDecoder
-from kwhatif.sources.documents import Document
-from kwhatif.sources.origin import Origin, Place
-from kwhatif.sources.problems import Problems
-from kwhatif.sources.validate import CANDIDATES, STORED, Validator, validate_batch
+from kwhatif.sources.decoding.decode import ObjectDecoder
+from kwhatif.sources.text.documents import Document
+from kwhatif.sources.text.origin import Origin, Place
+from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.validation import pods as validate_pods
+from kwhatif.sources.validation import selectors as validate_selectors
+from kwhatif.sources.validation import values as validate_values
+from kwhatif.sources.validation.objects import CANDIDATES, STORED, Validator, validate_batch
 
 
 def problems_of(obj: dict[str, Any], validator: Validator) -> list[str]:

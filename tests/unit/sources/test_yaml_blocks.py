@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwhatif.sources.yaml_blocks import to_json
-from kwhatif.sources.yaml_entries import NotSimpleError
-from kwhatif.sources.yaml_text import YAMLProblem, load
+from kwhatif.sources.text.yaml_blocks import to_json
+from kwhatif.sources.text.yaml_entries import NotSimpleError
+from kwhatif.sources.text.yaml_text import YAMLProblem, load
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 REFUSED = object()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.sources.yaml_text import YAMLProblem, load
+from kwhatif.sources.text.yaml_text import YAMLProblem, load
 
 SCALARS = [
     ("yes", True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kwhatif.matching.ports import HostPort
 from kwhatif.state.node_info import NodeInfo
@@ -160,3 +161,22 @@ def test_sums_are_those_of_the_pods_at_any_time(
             expected_ports -= set(one.ports)
         assert sums(info) == sums(filled(*info.pods))
     assert info.used_ports() == expected_ports
+
+
+def test_a_pod_that_asks_for_the_same_takes_the_place_of_another() -> None:
+    before = pod("a").requests(cpu="1").pod_anti_affinity(affinity_term("zone")).info()
+    after = PodInfo(replace(before.pod, status=replace(before.pod.status, phase="Running")))
+    info = filled(before, pod("b").requests(cpu="2").info())
+    counted = sums(info)
+    assert info.exchange(before, after)
+    assert (info.pods[0], info.with_affinity, info.with_required_anti_affinity) == (after, [after], [after])
+    assert sums(info) == counted == sums(info.with_pods(info.pods))
+
+
+def test_a_pod_that_asks_for_something_else_has_to_be_counted() -> None:
+    before = pod("a").requests(cpu="1").info()
+    info = filled(before)
+    assert not info.exchange(before, pod("a").requests(cpu="2").info())
+    info.used_ports()
+    assert not info.exchange(before, PodInfo(replace(before.pod, status=replace(before.pod.status, phase="Running"))))
+    assert info.pods == [before]

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
-from kwhatif.state.shapes import Shapes, near_unique_keys
+from kwhatif.state.change import Delete, Upsert
+from kwhatif.state.shapes import Shapes, near_unique_keys, nodes_by_label
+from kwhatif.state.state import State
 from tests.builders import HOSTNAME, NodeBuilder, node
+
+ZONE = "topology.kubernetes.io/zone"
 
 
 def shapes_of(nodes: list[Node]) -> Shapes:
@@ -59,3 +64,24 @@ def test_a_label_is_near_unique_with_more_values_than_half_the_nodes() -> None:
 
     assert keys(5) == frozenset()
     assert keys(6) == {"rack"}
+
+
+def test_nodes_by_label_follow_the_nodes() -> None:
+    nodes = [node("a").zone("1").build(), node("b").zone("2").build(), node("c").without_label(ZONE).build()]
+    state = State(Cluster(nodes))
+    assert nodes_by_label(state.cluster).of(ZONE) == {"1": ["a"], "2": ["b"], None: ["c"]}
+    known = nodes_by_label(state.cluster)
+    state.apply(Upsert(node("a").zone("1").cordoned().build()))
+    assert nodes_by_label(state.cluster) is known
+    state.apply(Upsert(node("a").zone("2").build()), Delete(Node, "b"))
+    assert nodes_by_label(state.cluster).of(ZONE) == {"2": ["a"], None: ["c"]}
+
+
+def test_a_node_of_each_shape() -> None:
+    a, b, c = (node(name).without_label(HOSTNAME) for name in "abc")
+    state = State(Cluster([a.build(), b.build(), c.cordoned().build()]))
+    assert {info.name for info in state.of_shape.values()} == {"a", "c"}
+    other = state.fork()
+    other.apply(Upsert(b.taint("dedicated").build()))
+    assert {info.name for info in other.of_shape.values()} == {"a", "b", "c"}
+    assert {info.name for info in state.of_shape.values()} == {"a", "c"}

@@ -32,7 +32,7 @@ ADVICE = {
     "other": ["scheduler-name"],
     "patient": ["tolerate", "uncordon", "request-less", "untaint", "scale-down", "tolerate"],
     "port": ["change-selector", "drop-selector", "change-host-port", "drop-host-port", "label-node", "delete-pod"],
-    "quota": ["request-less", "raise-quota"],
+    "quota": ["wait", "request-less", "raise-quota", "delete-pod"],
     "spread": ["widen-skew", "soften-spread", "drop-selector", "request-less", "label-node", "scale-down"],
     "two": ["uncordon + drop-selector", "uncordon + label-node", "drop-selector + request-less"],
     "typo": ["change-selector", "drop-selector", "label-node"],

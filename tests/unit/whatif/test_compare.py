@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 import kwhatif
+from kwhatif.render.comparison import headline
 from tests.edit_cases import load
 
 SCHEMA = Path(kwhatif.__file__).parent / "schema" / "comparison.json"
@@ -92,3 +93,32 @@ def test_stories_that_end_in_another_way() -> None:
     found = kwhatif.compare(kwhatif.simulate(session, asked()), kwhatif.simulate(after, asked())).difference
     rows = {row.subject: (row.before, row.after) for row in found.ends}
     assert rows["Pod default/p"] == ("1 pending", "a1-new-1 (1)")
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "edit", "expected", "said"),
+    [
+        ({}, "cordon a1", {"without eviction": ("2", "0"), "node a1": ("2", None)}, "without them, 2 fit"),
+        ({"limit": 1}, "add 1 node like a1", {"node a1-new-1": (None, "1")}, "still at least 1 more pod"),
+        ({}, "label node/a1 x=y", {}, "the answer is the same"),
+        ({"target": 2}, "cordon a1", {"target 2": ("met", "2 missing")}, "not one of 2 more pods"),
+    ],
+)
+def test_how_many_more_fit(
+    asked_for: dict[str, Any], edit: str, expected: dict[str, tuple[str | None, str | None]], said: str
+) -> None:
+    session = load()
+    before, after = (kwhatif.capacity(each, asked(), **asked_for) for each in (session, kwhatif.edited(session, edit)))
+    comparison = kwhatif.compare(before, after)
+    found = {end.subject: (end.before, end.after) for end in comparison.difference.ends}
+    assert expected.items() <= found.items()
+    assert comparison.difference.pods == ()
+    assert said in headline(comparison)
+    jsonschema.validate(json.loads(comparison.to_json()), json.loads(SCHEMA.read_text()))
+
+
+def test_how_many_more_fit_of_each_kind() -> None:
+    session = load()
+    comparison = kwhatif.compare(kwhatif.capacity(session), kwhatif.capacity(kwhatif.edited(session, "delete node/a1")))
+    assert any(end.subject.startswith("more like ") for end in comparison.difference.ends)
+    assert "another number of pods fits for" in headline(comparison)

@@ -248,3 +248,23 @@ def test_use_that_nobody_knows_is_a_caveat(metrics: dict[str, Any], code: str) -
     assert code in {caveat.code for caveat in report.caveat_details}
     assert report.deschedule is not None
     assert report.deschedule.plugins[0].error
+
+
+def test_edits_change_what_is_evicted_and_where_it_lands() -> None:
+    objects = [node("a"), node("b"), replica_set(1, "1"), pod("web-1", "a", cpu="1")]
+    session = kwhatif.load(kwhatif.text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})))
+
+    def asked(*edits: str) -> kwhatif.Report:
+        edited = kwhatif.edited(session, *edits) if edits else session
+        return kwhatif.deschedule(edited, kwhatif.text(json.dumps(policy(LIFE))), at=AT)
+
+    def differences(*edits: str) -> list[tuple[str, str | None, str | None]]:
+        ends = kwhatif.compare(asked(), asked(*edits)).difference.ends
+        return [(row.subject, row.before, row.after) for row in ends]
+
+    moved = "evicted, lands on b"
+    assert differences("cordon b") == [("Pod shop/web-1", moved, "evicted, lands on a again")]
+    assert differences("cordon a", "cordon b") == [("Pod shop/web-1", moved, "evicted, stays pending")]
+    assert differences("delete pod/shop/web-1") == [("Pod shop/web-1", moved, None)]
+    assert differences("budget shop/web app=web minAvailable=1") == [("Pod shop/web-1", moved, "stays (pdb)")]
+    assert differences("label node/a x=y") == []

@@ -16,8 +16,8 @@ from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
 from kwhatif.policy.build import build_rulebook, default_rulebook
 from kwhatif.render.caveats import worded
 from kwhatif.report import Decision, Report, WorkloadRow
-from kwhatif.sources.applied import as_applied, as_row
-from kwhatif.sources.manifests import read_manifest_set
+from kwhatif.sources.manifests.applied import as_applied, as_row
+from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.whatif.gate import gate
 from kwhatif.whatif.judge import Question
 from kwhatif.whatif.session import Session

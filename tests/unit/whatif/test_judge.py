@@ -17,7 +17,7 @@ from kwhatif.model.policy import PriorityClass
 from kwhatif.model.storage import StorageClass, TopologyExpression, TopologySelectorTerm
 from kwhatif.render.caveats import worded
 from kwhatif.report import Report, WorkloadRow
-from kwhatif.sources.applied import read_applied
+from kwhatif.sources.manifests.applied import read_applied
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod

@@ -11,7 +11,7 @@ from kwhatif.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSp
 from kwhatif.render.why import why
 from kwhatif.report import Decision
 from kwhatif.whatif.decide import decide
-from tests.builders import NodeBuilder, PodBuilder, node, pod, requirement, snapshot, term
+from tests.builders import NodeBuilder, PodBuilder, affinity_term, node, pod, requirement, selector, snapshot, term
 
 GPU = "nvidia.com/gpu"
 
@@ -75,6 +75,49 @@ CASES = {
         [GPUS[0], TRAINER, node("n1")],
         "1 node fails by one thing only: taint nvidia.com/gpu=present:NoSchedule (evicting pods would free"
         " nvidia.com/gpu there)",
+    ),
+    "pods in every zone are one thing": (
+        pod().pod_anti_affinity(affinity_term("zone", selector(app="db"))),
+        [
+            *(node(f"n{zone}").labels(zone=zone) for zone in "abc"),
+            *(pod(f"db-{zone}").labels(app="db").on(f"n{zone}") for zone in "abc"),
+        ],
+        "3 nodes fail by one thing only: pods matching app=db in the same zone; evicting pods does not help",
+    ),
+    "pods in every zone refuse it": (
+        pod().labels(app="web"),
+        [
+            *(node(f"n{zone}").labels(zone=zone) for zone in "ab"),
+            *(
+                pod(f"db-{zone}").pod_anti_affinity(affinity_term("zone", selector(app="web"))).on(f"n{zone}")
+                for zone in "ab"
+            ),
+        ],
+        "2 nodes fail by one thing only: pods in the same zone, by their own anti-affinity; evicting pods does not help",
+    ),
+    "nobody to be beside in any zone": (
+        pod().pod_affinity(affinity_term("zone", selector(app="db"))),
+        [
+            *(node(f"n{zone}").labels(zone=zone) for zone in "ab"),
+            node("n1").cordoned(),
+            pod("db").labels(app="db").on("n1"),
+        ],
+        "2 nodes fail by one thing only: no pod matches app=db in the same zone",
+    ),
+    "too many pods in two of three zones": (
+        pod().labels(app="web").spread("zone", selector(app="web")),
+        [
+            *(node(f"n{zone}").labels(zone=zone) for zone in "ab"),
+            node("nc").labels(zone="c").taint("x"),
+            *(pod(f"web-{zone}").labels(app="web").on(f"n{zone}") for zone in "ab"),
+        ],
+        "2 nodes fail by one thing only: too many pods in the same zone already (maxSkew 1); 1 by taint x:NoSchedule;"
+        " evicting pods does not help",
+    ),
+    "pods in one zone": (
+        pod().pod_anti_affinity(affinity_term("zone", selector(app="db"))),
+        [*(node(f"n{number}").labels(zone="a") for number in (1, 2)), pod("db").labels(app="db").on("n1")],
+        "2 nodes fail by one thing only: 1 pod matching app=db in zone=a; evicting pods does not help",
     ),
     "two taints are two things": (
         pod(),

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from msgspec.structs import replace
 
+import kwhatif
+from kwhatif.model.caveat import EvictionsAtOnce
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.pod import Container, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
@@ -331,3 +335,27 @@ def test_a_pod_that_was_pending_is_tried_again_when_pods_leave() -> None:
     row = found.judged[0].row.rollout
     assert row is not None
     assert (row.completed, row.updated) == (False, 2)
+
+
+STORIES = Path(__file__).parents[3] / "fixtures" / "stories"
+
+
+def test_budgets_are_counted_after_the_burst() -> None:
+    """Story 051, from a real cluster: two pods of one burst take both pods of a budget that allows one."""
+    story = STORIES / "051-budget-runs-out"
+    (step,) = yaml.safe_load((story / "action.yaml").read_text())["steps"]
+    report = kwhatif.gate(kwhatif.load(story / "cluster.yaml"), *step["apply"])
+    (row,) = report.workloads
+    assert (row.name, row.preempting, len(row.victims), row.violations) == ("Deployment default/vip", 2, 2, ())
+    assert all(victim.startswith("default/web-") for victim in row.victims)
+    (row,) = kwhatif.gate(kwhatif.load(story / "cluster.yaml"), *step["apply"], rollout="final").workloads
+    assert sorted(victim.partition("-")[0] for victim in row.victims) == ["default/cache", "default/web"]
+
+
+def test_more_evictions_than_are_simulated_are_judged_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwhatif.whatif.judge._MOST_EVICTING", 1)
+    classes = [PriorityClass(metadata=ObjectMeta(name="high"), value=100)]
+    low = [pod("low-0").on("n0").cpu("2"), pod("low-1").on("n1").cpu("2")]
+    found = answer([*nodes(2), *classes, *low], deployment(2, "2", priority_class="high"))
+    assert [each.count for each in found.caveats if isinstance(each, EvictionsAtOnce)] == [2]
+    assert found.judged[0].row.preempting == 2

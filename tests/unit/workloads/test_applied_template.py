@@ -17,10 +17,10 @@ from kwhatif.model.caveat import FieldsNotCompared
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import PodTemplateSpec, TemplateText
 from kwhatif.model.workload import Deployment
-from kwhatif.sources.dump import read_cluster
-from kwhatif.sources.files import Given
-from kwhatif.sources.manifests import read_manifest_set
+from kwhatif.sources.dumps.dump import read_cluster
+from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.saving.redact import redact
+from kwhatif.sources.text.files import Given
 from kwhatif.workloads.applied_template import Difference, compare, digest_of
 from kwhatif.workloads.rollout import plan_update
 from kwhatif.workloads.template import same_template

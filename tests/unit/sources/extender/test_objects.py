@@ -17,9 +17,9 @@ from kwhatif.model.node import Node
 from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PriorityClass
-from kwhatif.sources.dump import read_cluster
-from kwhatif.sources.extender.objects import WholeObjects
-from kwhatif.sources.manifests import read_manifest_set
+from kwhatif.sources.dumps.dump import read_cluster
+from kwhatif.sources.extenders.objects import WholeObjects
+from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod
 

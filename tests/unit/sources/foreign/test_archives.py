@@ -17,10 +17,11 @@ import zstandard
 
 import kwhatif
 from kwhatif.model.pod import Pod
-from kwhatif.sources import dump, inflate
-from kwhatif.sources.dump import read_cluster
-from kwhatif.sources.foreign import read as foreign_read
-from kwhatif.sources.foreign import trees
+from kwhatif.sources.dumps import dump
+from kwhatif.sources.dumps.dump import read_cluster
+from kwhatif.sources.dumps.foreign import read as foreign_read
+from kwhatif.sources.dumps.foreign import trees
+from kwhatif.sources.text import inflate
 from tests import dumps
 from tests.cli.running import run
 

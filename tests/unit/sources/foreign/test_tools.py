@@ -12,7 +12,7 @@ import pytest
 
 import kwhatif
 from kwhatif.model.cluster import Cluster
-from kwhatif.sources.resources import BY_KIND
+from kwhatif.sources.decoding.resources import BY_KIND
 from kwhatif.whatif.inventory import Inventory
 from tests import dumps
 from tests.dumps import Files

@@ -9,6 +9,8 @@ import pytest
 import yaml
 
 import kwhatif
+from kwhatif.model.caveat import NoImages
+from kwhatif.render.caveats import sentence
 from tests import dumps
 
 SHARED = Path(__file__).parents[4] / "fixtures"
@@ -128,7 +130,7 @@ def test_images_that_are_left_out_are_a_caveat(source: Path, tmp_path: Path) -> 
     kwhatif.save_snapshot(tmp_path / "with.json", source, images=True)
     told = [kwhatif.describe(tmp_path / f"{name}.json").caveats for name in ("without", "with")]
     assert told == [
-        ("the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken",),
+        (sentence(NoImages()),),
         (),
     ]
 

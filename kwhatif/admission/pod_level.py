@@ -1,0 +1,91 @@
+"""Resources of a pod as a whole: whether the API server keeps them, and what it fills in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from kwhatif.gates import Gates
+from kwhatif.matching.amounts import limited, requested
+from kwhatif.matching.requests import CPU, HUGEPAGES_PREFIX, MEMORY, is_pod_level_resource
+from kwhatif.model.amount import amounts
+from kwhatif.model.pod import Pod, PodSpec, ResourceRequirements
+from kwhatif.model.quantity import QuantityText
+
+#: With this gate they are filled in after the admission plugins, else before.
+_AFTER_PLUGINS = "PodLevelResourcesFixDefaulting"
+
+
+def without_disabled(pod: Pod, gates: Gates) -> Pod:
+    """The pod without resources of its own where `PodLevelResources` is off (`dropDisabledFields`)."""
+    if pod.spec.resources is None or "PodLevelResources" in gates:
+        return pod
+    return _with(pod, None)
+
+
+def without_pod_level(pod: Pod, gates: Gates, default: Callable[[Pod], Pod]) -> Pod:
+    """What `default` makes of the pod; its own resources stay as they are if they are filled in later."""
+    resources = pod.spec.resources
+    if resources is None or _AFTER_PLUGINS not in gates:
+        return default(pod)
+    return _with(default(_with(pod, None)), resources)
+
+
+def complete_pod_level(pod: Pod, gates: Gates) -> Pod:
+    """What is filled in after the admission plugins (`DefaultPodLevelResources` in `pkg/api/pod/util.go`, 1.37)."""
+    resources = pod.spec.resources
+    if resources is None or _AFTER_PLUGINS not in gates or not (resources.limits or resources.requests):
+        return pod
+    limits = _with_huge_pages(pod.spec, resources)
+    requests = _with_requests(pod.spec, resources, limits)
+    together = limited(pod.spec)
+    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    for name in requests:
+        if name not in limits and is_pod_level_resource(name) and all(name in c.resources.limits for c in containers):
+            asked = amounts({name: requests[name]})[name]
+            limits[name] = str(max(together[name], asked))
+    if limits == resources.limits and requests == resources.requests:
+        return pod
+    return _with(pod, replace(resources, limits=limits, requests=requests))
+
+
+def default_pod_level(spec: PodSpec, resources: ResourceRequirements) -> PodSpec:
+    """`defaultHugePagePodLimits`, then `defaultPodRequests`; containers must have their defaults already."""
+    if not (resources.limits or resources.requests):
+        return spec
+    limits = _with_huge_pages(spec, resources)
+    if not limits:
+        return spec
+    requests = _with_requests(spec, resources, limits)
+    if limits == resources.limits and requests == resources.requests:
+        return spec
+    return replace(spec, resources=replace(resources, limits=limits, requests=requests))
+
+
+def _with_huge_pages(spec: PodSpec, resources: ResourceRequirements) -> dict[str, QuantityText]:
+    """Limits of huge pages are those of the containers together."""
+    limits = dict(resources.limits)
+    for name, amount in limited(spec).items():
+        if name.startswith(HUGEPAGES_PREFIX) and name not in resources.requests:
+            limits.setdefault(name, str(amount))
+    return limits
+
+
+def _with_requests(
+    spec: PodSpec, resources: ResourceRequirements, limits: dict[str, QuantityText]
+) -> dict[str, QuantityText]:
+    """Requests are those of the containers together; of what none requests, the limit."""
+    requests = dict(resources.requests)
+    together = requested(spec)
+    for name in (CPU, MEMORY):
+        if name in together:
+            requests.setdefault(name, str(together[name]))
+    for name, limit in limits.items():
+        if is_pod_level_resource(name):
+            requests.setdefault(name, limit)
+    return requests
+
+
+def _with(pod: Pod, resources: ResourceRequirements | None) -> Pod:
+    return replace(pod, spec=replace(pod.spec, resources=resources))

@@ -1,0 +1,60 @@
+"""Names that the shell completes: those of nodes and workloads of the dump that `--from` names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from kwhatif.model.cluster import Cluster
+
+#: A dump of more bytes is not read while somebody waits for a completion.
+_MOST_BYTES = 4 << 20
+#: Kinds whose names are proposed where nobody has typed one.
+_COMMON = ("deploy/", "sts/", "job/", "cronjob/", "rs/", "pod/")
+
+
+def node_names(ctx: typer.Context) -> list[str]:
+    """None where the dump is large, or cannot be read: nobody waits for it, or sees an error."""
+    from kwhatif.model.node import Node
+
+    cluster = _cluster(ctx)
+    return sorted(cluster.all(Node)) if cluster is not None else []
+
+
+def complete_node(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The names of nodes."""
+    return [name for name in node_names(ctx) if name.startswith(incomplete)]
+
+
+def complete_object(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Objects of the cluster that pods are made of, as `deploy/shop/web`; the shell itself completes files."""
+    from kwhatif.model.kinds import BY_WORD
+    from kwhatif.sources.decoding.kinds import POD_KINDS
+
+    word, slash, _ = incomplete.partition("/")
+    given = ctx.params.get("manifests") or ()
+    if not slash:
+        return [kind for kind in _COMMON if kind.startswith(word)] if list(given)[-1:] == ["like"] else []
+    resource = BY_WORD.get(word.lower())
+    cluster = _cluster(ctx) if resource is not None and issubclass(resource.type, POD_KINDS) else None
+    if cluster is None or resource is None:
+        return []
+    objects: Mapping[str, object] = cluster.all(resource.type)  # type: ignore[type-var]
+    names = (f"{word}/{key}" for key in sorted(objects))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _cluster(ctx: typer.Context) -> Cluster | None:
+    import kwhatif
+
+    paths = list(ctx.params.get("from_") or ())
+    if not paths or not all(os.path.isfile(path) and os.path.getsize(path) <= _MOST_BYTES for path in paths):  # noqa: PTH113, PTH202 - as the user wrote them
+        return None
+    try:
+        return kwhatif.load(*paths).cluster
+    except kwhatif.KwhatifError:
+        return None

@@ -1,0 +1,234 @@
+"""From JSON to typed objects: fast where everything is as expected, thorough where it is not.
+
+A whole list is decoded in one go. Only if that fails (an unknown kind, a `null`, a wrong type) its entries are taken
+one by one, and only those which fail again are looked at field by field (`examine`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import force_setattr, replace
+
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.originals import Originals
+from kwhatif.sources.decoding.bystanders import Bystanders
+from kwhatif.sources.decoding.examine import FAILURES, NOT_SET, Head, is_object, read_head, read_leniently
+from kwhatif.sources.decoding.kinds import KINDS, AnyObject, group_of
+from kwhatif.sources.decoding.templates import keep_template, keep_templates
+from kwhatif.sources.text.documents import Buffer, Document
+from kwhatif.sources.text.listing import Listing, NotPiecesError
+from kwhatif.sources.text.origin import Place
+from kwhatif.sources.text.problems import Problems
+
+
+class Batch(NamedTuple):
+    """Objects that were decoded together; None stands for one that was not.
+
+    `start` is the index of the first within the list at `place`, -1 for an object that stands there itself.
+    """
+
+    place: Place
+    start: int
+    objects: Sequence[KubernetesObject | None]
+    #: How much of a list's text was read with them, in bytes; 0: nobody knows.
+    read: int = 0
+
+    def place_of(self, index: int) -> Place:
+        """Where an object of the batch stands."""
+        return self.place if self.start < 0 else self.place.item(self.start + index)
+
+
+class _Entry(NamedTuple):
+    """What the entries of a list are, unless they say it themselves; None in a plain `List`."""
+
+    api_version: str | None = None
+    kind: str | None = None
+
+    def is_read(self) -> bool:
+        """Whether there can be anything to decode in such a list."""
+        return self.kind is None or (self.kind in KINDS and KINDS[self.kind].reads(self.api_version or ""))
+
+
+_RAW_ENTRIES = msgspec.json.Decoder(tuple[msgspec.Raw, ...])
+_ANY_OBJECT = msgspec.json.Decoder(AnyObject)
+_KINDS = {kind.type: kind for kind in KINDS.values()}
+
+
+@cache
+def _entries_decoder(kind: str | None) -> msgspec.json.Decoder[Any]:
+    type_: Any = KINDS[kind].type if kind else AnyObject
+    return msgspec.json.Decoder(tuple[type_, ...])
+
+
+def _decode_entries(json: Buffer, entry: _Entry) -> Sequence[Any]:
+    """The entries of a list as objects, or all of them raw if not every one can be decoded as it stands.
+
+    Raises:
+        One of `FAILURES`: not even raw; `json` is not a list.
+    """
+    if entry.is_read():
+        try:
+            objects: Sequence[Any] = _entries_decoder(entry.kind).decode(json)
+        except FAILURES:
+            pass
+        else:
+            keep_templates(objects, json)
+            return _versioned(objects, entry.api_version) if entry.api_version else objects
+    return _RAW_ENTRIES.decode(json)
+
+
+def _versioned(objects: Sequence[Any], api_version: str) -> Sequence[Any]:
+    """The objects; those that do not say which version they are of are of this one."""
+    for obj in objects:
+        force_setattr(obj, "api_version", obj.api_version or api_version)
+    return objects
+
+
+def _decode_piece(json: bytes, entry: _Entry) -> Sequence[Any]:
+    try:
+        if not json.isascii():
+            json.decode()  # also what is not read must be text
+        return _decode_entries(json, entry)
+    except FAILURES as failure:
+        raise NotPiecesError from failure
+
+
+class ObjectDecoder:
+    """Decodes documents and lists; counts what it skips."""
+
+    def __init__(self, problems: Problems, default_namespace: str, originals: Originals | None = None) -> None:
+        self._problems = problems
+        self._namespace = default_namespace
+        self._originals = originals
+        #: `apiVersion/kind` of objects that scheduling does not read -> how many.
+        self.skipped: Counter[str] = Counter()
+        #: The same for kinds that it would read in another version.
+        self.outdated: Counter[str] = Counter()
+        #: What some of those that are skipped say.
+        self.bystanders = Bystanders()
+
+    def document(self, document: Document) -> Iterator[Batch]:
+        """The objects of one document, an object or a list."""
+        self._keep(document.json, _Entry())
+        yield from self._value(document.json, document.place, _Entry())
+
+    def listing(self, listing: Listing, place: Place) -> Iterator[Batch]:
+        """The objects of a list that was taken apart, piece by piece while they are hot.
+
+        Raises:
+            NotPiecesError: the pieces are not lists. What was counted and reported so far is forgotten.
+        """
+        entry = _entry_of(listing.api_version, listing.kind)
+        before = self.skipped.copy(), self.outdated.copy(), len(self._problems)
+        start = 0
+        try:
+            for piece in listing.pieces:
+                entries = _decode_piece(piece.json, entry)
+                self._keep(piece.json, entry)
+                for batch in self._entries(entries, entry, place, start):
+                    yield batch._replace(read=piece.end)
+                start += len(entries)
+        except NotPiecesError:
+            self.skipped, self.outdated, problems = before
+            self._problems.forget_after(problems)
+            raise
+
+    def accept(self, entries: Sequence[KubernetesObject], api_version: str, place: Place) -> Batch:
+        """The objects of a list whose entries were decoded elsewhere, with the text of their templates."""
+        return Batch(place, 0, self._accept_all(_versioned(entries, api_version)))
+
+    def _keep(self, json: Buffer, entry: _Entry) -> None:
+        if self._originals is not None:
+            self._originals.add(json, entry.kind or "", self._namespace)
+
+    def _entries(self, entries: Sequence[Any], entry: _Entry, place: Place, start: int) -> Iterator[Batch]:
+        if not entry.is_read():
+            self._skip(entry.api_version or "", entry.kind or "", len(entries))
+            for raw in entries:
+                self.bystanders.see(entry.api_version or "", entry.kind or "", raw)
+        elif entries and isinstance(entries[0], msgspec.Raw):
+            for index, raw in enumerate(entries, start):
+                yield from self._value(memoryview(raw), place.item(index), entry)
+        else:
+            if entry.kind is None:
+                self._ask_for_versions(entries, place, start)
+            yield Batch(place, start, self._accept_all(entries))
+
+    def _ask_for_versions(self, entries: Sequence[Any], place: Place, start: int) -> None:
+        """Entries of a `List` have to say their version themselves."""
+        for index, obj in enumerate(entries, start):
+            if not obj.api_version:
+                report = self._problems.at(place.item(index), f"{type(obj).__name__} {key_of(obj)}")
+                report.add("is not set", ("apiVersion",), NOT_SET)
+
+    def _value(self, json: Buffer, place: Place, entry: _Entry) -> Iterator[Batch]:
+        """One value: fast if it is an object of a known kind, else as examination finds it."""
+        try:
+            obj = _ANY_OBJECT.decode(json)
+        except FAILURES:
+            obj = None
+        if obj is not None and obj.api_version:
+            keep_template(obj, json)
+            yield Batch(place, -1, (self._accept(obj),))
+        else:
+            yield from self._examine(json, place, entry)
+
+    def _examine(self, json: Buffer, place: Place, entry: _Entry) -> Iterator[Batch]:
+        report = self._problems.at(place)
+        head = read_head(json, report)
+        if head is None:
+            return
+        head.api_version = entry.api_version if head.api_version is None else head.api_version
+        head.kind = entry.kind if head.kind is None else head.kind
+        if not is_object(head, report):
+            return
+        if head.is_list():
+            yield from self._list(head, place)
+        elif head.kind in KINDS and KINDS[head.kind].reads(head.api_version):
+            obj = read_leniently(json, KINDS[head.kind].type, head, report)
+            keep_template(obj, json)
+            yield Batch(place, -1, (None if obj is None else self._accept(obj),))
+        else:
+            self._skip(head.api_version, head.kind)
+            self.bystanders.see(head.api_version, head.kind, json)
+
+    def _list(self, head: Head, place: Place) -> Iterator[Batch]:
+        entry = _entry_of(head.api_version, head.kind)
+        entries = _decode_entries(memoryview(head.items), entry) if head.has_items() else ()
+        yield from self._entries(entries, entry, place, 0)
+
+    def _accept_all(self, objects: Sequence[Any]) -> Sequence[KubernetesObject | None]:
+        for type_, run in groupby(objects, type):
+            kind = _KINDS[type_]
+            same_kind = list(run)
+            versions = {obj.api_version for obj in same_kind}
+            namespaces = {obj.metadata.namespace for obj in same_kind}
+            if not versions <= kind.api_versions or ("" in namespaces if kind.namespaced else namespaces != {""}):
+                return [self._accept(obj) for obj in objects]
+        return objects
+
+    def _accept(self, obj: Any) -> Any:
+        """The object, in the namespace where it belongs, if its version is read."""
+        kind = _KINDS[type(obj)]
+        if not kind.reads(obj.api_version):
+            self._skip(obj.api_version, type(obj).__name__)
+            return None
+        if (obj.metadata.namespace != "") is not kind.namespaced:
+            namespace = self._namespace if kind.namespaced else ""
+            obj = replace(obj, metadata=replace(obj.metadata, namespace=namespace))
+        convert = kind.conversions.get(obj.api_version)
+        return obj if convert is None else convert(obj)
+
+    def _skip(self, api_version: str, kind: str, count: int = 1) -> None:
+        outdated = kind in KINDS and group_of(api_version) == KINDS[kind].group
+        (self.outdated if outdated else self.skipped)[f"{api_version}/{kind}"] += count
+
+
+def _entry_of(api_version: str, kind: str) -> _Entry:
+    return _Entry() if kind == "List" else _Entry(api_version, kind.removesuffix("List"))

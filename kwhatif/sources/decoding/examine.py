@@ -1,0 +1,113 @@
+"""What a JSON value is that the fast decoder does not take, and everything that is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kwhatif.model.meta import Model
+from kwhatif.sources.decoding.lenient import json_name, reader
+from kwhatif.sources.text.documents import Buffer
+from kwhatif.sources.text.paths import FieldPath
+from kwhatif.sources.text.problems import Report
+from kwhatif.sources.text.unbuilt import hint_for_file
+
+#: What decoding can raise: not the type, not JSON, nested too deeply, not UTF-8.
+FAILURES = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+
+
+#: What to do about an object that does not say what it is.
+NOT_SET = "every Kubernetes object has an apiVersion and a kind"
+
+
+class Head(msgspec.Struct, rename="camel"):
+    """What distinguishes one object from another; of any type, since nothing is known yet."""
+
+    api_version: Any = None
+    kind: Any = None
+    metadata: Any = None
+    items: msgspec.Raw = msgspec.Raw(b"null")
+
+    def is_list(self) -> bool:
+        """A `List`, or a list of one kind as the API serves it."""
+        return self.kind == "List" or (self.kind.endswith("List") and self.has_items())
+
+    def has_items(self) -> bool:
+        """Whether there are entries; an empty list may say `null`."""
+        return bytes(memoryview(self.items)[:1]) == b"["
+
+
+_HEAD = msgspec.json.Decoder(Head)
+
+
+def read_head(json: Buffer, report: Report) -> Head | None:
+    """The value's head, or None after telling why it has none."""
+    try:
+        return _HEAD.decode(json)
+    except FAILURES as failure:
+        tell_failure(failure, json, report)
+    return None
+
+
+def is_object(head: Head, report: Report) -> bool:
+    """Whether the value says what it is; reports what is missing. From here on the report names the object."""
+    metadata = head.metadata if isinstance(head.metadata, dict) else {}
+    names = [metadata.get("namespace"), metadata.get("name") or metadata.get("generateName")]
+    full_name = "/".join(name for name in names if name and isinstance(name, str))
+    if isinstance(head.kind, str):
+        report.name = f"{head.kind} {full_name}".strip()
+    if not head.api_version and not head.kind:
+        report.add("is not a Kubernetes object: it has neither apiVersion nor kind", hint=hint_for_file(report.file))
+        return False
+    complete = True
+    for field, value in (("apiVersion", head.api_version), ("kind", head.kind)):
+        if value is None or value == "":
+            hint = hint_for_file(report.file) or NOT_SET
+            report.add("is not set", (field,), hint)
+        elif not isinstance(value, str):
+            report.add(f"expected a string, got {json_name(value)}", (field,))
+        complete = complete and isinstance(value, str) and bool(value)
+    return complete
+
+
+def read_leniently(json: Buffer, type_: type[Model], head: Head, report: Report) -> Model | None:
+    """The object as Go would read it, or None after telling everything that Go would refuse."""
+    wrong = False
+
+    def tell(message: str, path: FieldPath, hint: str) -> None:
+        nonlocal wrong
+        wrong = True
+        report.add(message, path, hint)
+
+    try:
+        value = reader(type_)(msgspec.json.decode(json), (), tell)
+        if wrong:
+            return None
+        value |= {"apiVersion": head.api_version, "kind": head.kind}
+        return msgspec.convert(value, type_)
+    except msgspec.ValidationError:  # all else is reported by the reader
+        report.add("a number is out of range")
+    except FAILURES as failure:
+        tell_failure(failure, json, report)
+    return None
+
+
+def tell_failure(failure: Exception, json: Buffer, report: Report) -> None:
+    """Say why a value could not be decoded."""
+    match failure:
+        case RecursionError():
+            report.add("is nested too deeply")
+        case UnicodeDecodeError():
+            report.add("is not valid UTF-8")
+        case msgspec.ValidationError():
+            report.add(f"is not a Kubernetes object: expected an object with apiVersion and kind, got {_what(json)}")
+        case _:
+            report.add(f"is not valid JSON: {failure}")
+
+
+def _what(json: Buffer) -> str:
+    try:
+        return json_name(msgspec.json.decode(json))
+    except FAILURES:
+        return "something else"

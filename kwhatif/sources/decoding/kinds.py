@@ -1,0 +1,94 @@
+"""The kinds that kwhatif reads: type, API group and versions of each.
+
+A kind is only itself in its own group: `serving.knative.dev/v1 Service` is no `v1 Service`. Versions are accepted where
+the fields that scheduling reads have the same shape and meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple
+
+from kwhatif.model.kinds import RESOURCES, Resource
+from kwhatif.model.meta import Model
+from kwhatif.model.pod import Pod
+from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
+from kwhatif.model.usage import METRICS_API_VERSION, NodeMetrics, PodMetrics
+from kwhatif.model.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+from kwhatif.sources.decoding.convert import CONVERSIONS
+
+
+class Kind(NamedTuple):
+    """A kind that is read, and the `apiVersion`s of it that are."""
+
+    type: type[Model]
+    api_versions: frozenset[str]
+    namespaced: bool
+    #: Other versions, of the same shape but of another meaning -> what makes the current one of it.
+    conversions: Mapping[str, Callable[[Any], Any]]
+
+    def reads(self, api_version: str) -> bool:
+        """Whether objects of that version are read."""
+        return api_version in self.api_versions or api_version in self.conversions
+
+    @property
+    def group(self) -> str:
+        """The API group; "" is the core group."""
+        return group_of(min(self.api_versions))
+
+
+def group_of(api_version: str) -> str:
+    """The group of an `apiVersion`."""
+    return api_version.rpartition("/")[0]
+
+
+#: Groups of which beta versions say the same as v1, unless there is a conversion.
+_BETA = {
+    "node.k8s.io": ("v1beta1",),
+    "resource.k8s.io": ("v1beta1", "v1beta2"),
+    "scheduling.k8s.io": ("v1beta1",),
+    "storage.k8s.io": ("v1beta1",),
+}
+
+
+def _kind(resource: Resource) -> Kind:
+    betas = ("v1beta1",) if resource.type is CronJob else _BETA.get(resource.group, ())
+    conversions = CONVERSIONS.get(resource.type, {})
+    versions = {resource.api_version, *(f"{resource.group}/{beta}" for beta in betas)} - conversions.keys()
+    return Kind(resource.type, frozenset(versions), resource.namespaced, conversions)
+
+
+#: By name.
+KINDS: Mapping[str, Kind] = {resource.kind: _kind(resource) for resource in RESOURCES.values()} | {
+    type_.__name__: Kind(type_, frozenset({api_version}), namespaced, conversions={})
+    for type_, api_version, namespaced in (
+        (SavedSnapshot, SAVED_API_VERSION, False),
+        (NodeMetrics, METRICS_API_VERSION, False),
+        (PodMetrics, METRICS_API_VERSION, True),
+    )
+}
+
+#: All types as one union, distinguished by their `kind`.
+AnyObject: Any = reduce(or_, (kind.type for kind in KINDS.values()))
+
+#: Kinds of which pods are made.
+POD_KINDS: tuple[type[Model], ...] = (
+    Pod,
+    Deployment,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+    DaemonSet,
+    Job,
+    CronJob,
+)

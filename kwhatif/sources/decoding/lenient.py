@@ -1,0 +1,173 @@
+"""Values as Go decodes them, checked field by field.
+
+The typed decoder is strict, fast, and stops at the first thing it dislikes. Where it does, the value comes here: what
+Go accepts is put into the form that the decoder wants (`null` is "not set" anywhere, `3.0` is an integer), and
+everything that Go refuses is reported, each with its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from msgspec import inspect
+
+from kwhatif.sources.text.paths import FieldPath
+
+#: Tells a problem: message, path, hint.
+Tell = Callable[[str, FieldPath, str], None]
+Reader = Callable[[Any, FieldPath, Tell], Any]
+
+_MAX_INT64 = 2**63 - 1
+_JSON_NAMES: dict[type, str] = {
+    bool: "a boolean",
+    dict: "an object",
+    float: "a number",
+    int: "an integer",
+    list: "a list",
+    str: "a string",
+    type(None): "null",
+}
+_ZEROS: dict[type, Any] = {
+    inspect.StrType: "",
+    inspect.IntType: 0,
+    inspect.BoolType: False,
+    inspect.FloatType: 0.0,
+}
+
+
+def json_name(value: Any) -> str:
+    """What a value is, in words."""
+    return _JSON_NAMES.get(type(value), type(value).__name__)
+
+
+@cache
+def reader(type_: type) -> Reader:
+    """Reads decoded JSON for a typed object."""
+    return _reader(inspect.type_info(type_))
+
+
+def _reader(type_: inspect.Type) -> Reader:
+    match type_:
+        case inspect.StructType():
+            return _struct(type_)
+        case inspect.DictType():
+            return _map(type_)
+        case inspect.VarTupleType() | inspect.ListType():
+            return _list(type_)
+        case inspect.UnionType():
+            return _union(type_)
+    return _scalar((type_,))
+
+
+def mismatch(wanted: str, value: Any) -> tuple[str, str]:
+    """What is wrong with a value of another type, and what to do about it."""
+    hint = "put it in quotes" if wanted == "a string" and isinstance(value, bool | int | float) else ""
+    return f"expected {wanted}, got {json_name(value)}", hint
+
+
+def _wrong(wanted: str, value: Any, path: FieldPath, tell: Tell) -> None:
+    message, hint = mismatch(wanted, value)
+    tell(message, path, hint)
+
+
+def _struct(type_: inspect.StructType) -> Reader:
+    # Made on first use: types may be recursive.
+    fields: dict[str, Reader] = {}
+
+    def read(value: Any, path: FieldPath, tell: Tell) -> Any:
+        if not isinstance(value, dict):
+            _wrong("an object", value, path, tell)
+            return {}
+        if not fields:
+            fields.update({field.encode_name: _reader(field.type) for field in type_.fields})
+        known = {
+            name: fields[name](item, (*path, name), tell)
+            for name, item in value.items()
+            if item is not None and name in fields
+        }
+        if type_.tag_field and type_.tag_field in value:
+            known[type_.tag_field] = value[type_.tag_field]
+        return known
+
+    return read
+
+
+def _map(type_: inspect.DictType) -> Reader:
+    inner, zero = _reader(type_.value_type), _zero(type_.value_type)
+
+    def read(value: Any, path: FieldPath, tell: Tell) -> Any:
+        if not isinstance(value, dict):
+            _wrong("an object", value, path, tell)
+            return {}
+        return {key: zero() if item is None else inner(item, (*path, key), tell) for key, item in value.items()}
+
+    return read
+
+
+def _list(type_: inspect.VarTupleType | inspect.ListType) -> Reader:
+    inner, zero = _reader(type_.item_type), _zero(type_.item_type)
+
+    def read(value: Any, path: FieldPath, tell: Tell) -> Any:
+        if not isinstance(value, list):
+            _wrong("a list", value, path, tell)
+            return []
+        return [zero() if item is None else inner(item, (*path, index), tell) for index, item in enumerate(value)]
+
+    return read
+
+
+def _union(type_: inspect.UnionType) -> Reader:
+    """Either one type that may be missing, or several kinds of scalars."""
+    types = tuple(option for option in type_.types if not isinstance(option, inspect.NoneType))
+    return _reader(types[0]) if len(types) == 1 else _scalar(types)
+
+
+def _scalar(types: tuple[inspect.Type, ...]) -> Reader:
+    kinds = {type(option) for option in types}
+    accepts_float, accepts_int = inspect.FloatType in kinds, inspect.IntType in kinds
+    wanted = " or ".join(
+        name
+        for kind, name in (
+            (inspect.StrType, "a string"),
+            (inspect.FloatType, "a number"),
+            (inspect.IntType, "an integer" if inspect.FloatType not in kinds else ""),
+            (inspect.BoolType, "a boolean"),
+        )
+        if kind in kinds and name
+    )
+
+    def read(value: Any, path: FieldPath, tell: Tell) -> Any:
+        if isinstance(value, float) and accepts_int and not accepts_float and value.is_integer():
+            value = int(value)
+        if type(value) not in _PYTHON or not kinds & _PYTHON[type(value)]:
+            _wrong(wanted, value, path, tell)
+        elif type(value) is int and not accepts_float and abs(value) > _MAX_INT64:
+            tell(f"{value:.3e} is out of range" if abs(value) < 10**300 else "is out of range", path, "")
+        return value
+
+    return read
+
+
+#: Which types a JSON value fits.
+_PYTHON: dict[type, set[type]] = {
+    bool: {inspect.BoolType},
+    float: {inspect.FloatType},
+    int: {inspect.IntType, inspect.FloatType},
+    str: {inspect.StrType},
+}
+
+
+def _zero(type_: inspect.Type) -> Callable[[], Any]:
+    """What Go makes of a `null` among the entries of a list or a map."""
+    if isinstance(type_, inspect.UnionType):
+        kinds = {type(option) for option in type_.types}
+        if inspect.NoneType in kinds:
+            return lambda: None
+        return lambda: 0 if inspect.IntType in kinds else ""
+    if isinstance(type_, inspect.StructType | inspect.DictType):
+        return dict
+    if isinstance(type_, inspect.VarTupleType | inspect.ListType):
+        return list
+    return lambda: _ZEROS.get(type(type_))

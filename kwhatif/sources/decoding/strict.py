@@ -1,0 +1,195 @@
+"""Strict decoding, as the API server does it for `kubectl apply --validate=strict`.
+
+Unknown and repeated fields are found by the API server's own table of fields, with its words
+(`sigs.k8s.io/json/internal/golang/encoding/json/decode.go`); so are values of the wrong type, everywhere.
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import Any, Literal, NamedTuple, get_args
+
+from kwhatif.model.nearest import nearest
+from kwhatif.sources.decoding.api_fields import ApiFields
+from kwhatif.sources.decoding.lenient import mismatch
+from kwhatif.sources.text.documents import Buffer, Document
+from kwhatif.sources.text.paths import FieldPath
+
+#: What becomes of unknown and repeated fields: errors, caveats, or nothing. As kubectl's `--validate`.
+Validation = Literal["strict", "warn", "ignore"]
+_ALIASES: dict[str, Validation] = {"true": "strict", "false": "ignore"}
+
+
+def parse_validation(text: str) -> Validation:
+    """What `--validate` says.
+
+    Raises:
+        ValueError: in words for the user.
+    """
+    for word in get_args(Validation):
+        if _ALIASES.get(text, text) == word:
+            return word  # type: ignore[no-any-return]
+    raise ValueError(f"{text!r} is neither strict (or true), warn nor ignore (or false)")
+
+
+class Finding(NamedTuple):
+    """Something that the API server does not take as it stands."""
+
+    path: FieldPath
+    message: str
+    hint: str = ""
+    #: Whether only a strict server refuses it. What is not of the right type, no server takes.
+    is_lax: bool = False
+
+
+def unknown_fields_and_wrong_types(data: object, type_: int, table: ApiFields) -> Iterator[Finding]:
+    """Everything in an object, as plain data, that is not as the type in the table has it."""
+    yield from _Walk(table).value(data, str(type_), ())
+
+
+def repeated(path: FieldPath) -> Finding:
+    """A field that is there twice."""
+    return Finding(path, f'duplicate field "{_text(path)}"', is_lax=True)
+
+
+class _Walk:
+    def __init__(self, table: ApiFields) -> None:
+        self._types = table.types
+
+    def value(self, value: object, code: str, path: FieldPath) -> Iterator[Finding]:
+        """What is wrong at the path and below. As everywhere in Kubernetes, null is "not set"."""
+        if value is None or code == "*":
+            return
+        if code.isdigit():
+            yield from self._object(value, self._types[int(code)], path)
+        elif code[0] == "[":
+            yield from self._list(value, code[1:], path)
+        elif code[0] == "{":
+            yield from self._map(value, code[1:], path)
+        elif (wrong := _wrong(value, code)) is not None:
+            yield Finding(path, *wrong)
+
+    def _object(self, value: object, fields: dict[str, str], path: FieldPath) -> Iterator[Finding]:
+        if not isinstance(value, dict):
+            yield Finding(path, *mismatch("an object", value))
+            return
+        for name, below in value.items():
+            if name in fields:
+                yield from self.value(below, fields[name], (*path, name))
+            else:
+                here = (*path, name)
+                yield Finding(here, f'unknown field "{_text(here)}"', _hint(name, fields), is_lax=True)
+
+    def _list(self, value: object, code: str, path: FieldPath) -> Iterator[Finding]:
+        if not isinstance(value, list):
+            yield Finding(path, *mismatch("a list", value))
+            return
+        for index, item in enumerate(value):
+            yield from self.value(item, code, (*path, index))
+
+    def _map(self, value: object, code: str, path: FieldPath) -> Iterator[Finding]:
+        if not isinstance(value, dict):
+            yield Finding(path, *mismatch("an object", value))
+            return
+        for name, item in value.items():
+            yield from self.value(item, code, (*path, name))
+
+
+def _text(path: FieldPath) -> str:
+    """The path as the API server writes it: keys of maps without quotes."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def _hint(name: str, fields: Collection[str]) -> str:
+    near = nearest(name, fields)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+_WANTED = {
+    "s": "a string",
+    "b": "a boolean",
+    "n": "a number",
+    "i": "an integer",
+    "l": "an integer",
+    "y": "a string in base64",
+    "q": "a string or a number",
+    "x": "an integer or a string",
+    "o": "an object",
+}
+_PYTHON: dict[str, tuple[type, ...]] = {
+    "s": (str,),
+    "b": (bool,),
+    "n": (int, float),
+    "i": (int,),
+    "l": (int,),
+    "y": (str,),
+    "q": (str, int, float),
+    "x": (int, str),
+    "o": (dict,),
+}
+_LARGEST = {"i": 2**31 - 1, "x": 2**31 - 1, "l": 2**63 - 1}
+
+
+def _wrong(value: Any, code: str) -> tuple[str, str] | None:
+    """Message and hint, if the value is not what the code of a single value asks for."""
+    if isinstance(value, float) and value.is_integer() and code in _LARGEST:
+        value = int(value)  # Go reads YAML's 3.0 as 3
+    if type(value) not in _PYTHON[code]:
+        return mismatch(_WANTED[code], value)
+    if type(value) is int and code in _LARGEST and not -_LARGEST[code] - 1 <= value <= _LARGEST[code]:
+        return f"is out of range: it must be from {-_LARGEST[code] - 1} to {_LARGEST[code]}", ""
+    if code == "y":
+        try:
+            b64decode(value.replace("\n", "").replace("\r", ""), validate=True)
+        except (binascii.Error, ValueError):
+            return "is not base64", ""
+    return None
+
+
+class _Repeating(dict[str, Any]):
+    """A JSON object some of whose keys are there more than once."""
+
+    keys_repeated: tuple[str, ...] = ()
+
+
+def repeated_fields(document: Document) -> Iterator[FieldPath]:
+    """The paths of all keys of a document that their object has already, also in custom kinds."""
+    if document.repeated:
+        yield from document.repeated
+        return
+    try:
+        data, found = _with_repeats(document.json)
+    except (RecursionError, ValueError):  # no other reader takes it: that is said elsewhere
+        return
+    if found:
+        yield from _repeats(data, ())
+
+
+def _with_repeats(text: Buffer) -> tuple[Any, bool]:
+    found = False
+
+    def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal found
+        value = dict(pairs)
+        if len(value) == len(pairs):
+            return value
+        found = True
+        marked = _Repeating(value)
+        counts = Counter(name for name, _ in pairs)
+        marked.keys_repeated = tuple(name for name in value if counts[name] > 1)
+        return marked
+
+    return json.loads(bytes(text), object_pairs_hook=keep), found
+
+
+def _repeats(value: Any, path: FieldPath) -> Iterator[FieldPath]:
+    if isinstance(value, _Repeating):
+        for key in value.keys_repeated:
+            yield (*path, key)
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, item in entries:
+        yield from _repeats(item, (*path, step))

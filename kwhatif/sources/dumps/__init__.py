@@ -1,0 +1,1 @@
+"""What describes a cluster: `kubectl get` output, and the archives that other tools make."""

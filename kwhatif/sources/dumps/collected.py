@@ -1,0 +1,76 @@
+"""What a source brought in: objects as they were read, and what is to be said about the reading."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from kwhatif.admission.defaults import DEFAULT_NAMESPACE
+from kwhatif.admission.load import admit
+from kwhatif.model.caveat import Caveat, NoNodes
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.node import Node
+from kwhatif.sources.dumps.left_out import devices_not_modelled, not_read, taken_at
+from kwhatif.sources.dumps.unread import unread_caveats
+
+
+class LoadedCluster(msgspec.Struct, frozen=True):
+    """A cluster as the API server would store it, and what is to be said about how it was read."""
+
+    cluster: Cluster
+    #: The files that were read, or the context.
+    sources: list[str]
+    #: `apiVersion/kind` of objects that no scheduling rule reads -> how many there were.
+    skipped: Counter[str]
+    caveats: list[Caveat]
+    #: Where objects belong that name no namespace.
+    namespace: str
+    live: bool
+    #: When it was taken (RFC 3339); None of a live cluster, and where a dump does not show it.
+    taken_at: str | None = None
+
+
+class Collected(msgspec.Struct):
+    """Objects with nothing filled in yet, and notes of the reading."""
+
+    cluster: Cluster = msgspec.field(default_factory=Cluster)
+    sources: list[str] = []
+    skipped: Counter[str] = msgspec.field(default_factory=Counter)
+    caveats: list[Caveat] = []
+    namespace: str = DEFAULT_NAMESPACE
+    #: `1.36`; "" where it is not known.
+    server_version: str = ""
+    #: The newest time in objects that are not read; "" if there is none.
+    last_seen: str = ""
+    live: bool = False
+
+    def fork(self) -> Collected:
+        """The same, to be admitted without a trace here."""
+        return msgspec.structs.replace(self, cluster=self.cluster.fork())
+
+    def admitted(self) -> LoadedCluster:
+        """The cluster as the API server would store it; `self.cluster` becomes that in place."""
+        caveats = [
+            *self.caveats,
+            *unread_caveats(self.cluster.unread),
+            *_no_nodes(self.cluster),
+            *admit(self.cluster),
+            *not_read(self.skipped),
+            *devices_not_modelled(self.cluster, self.skipped),
+        ]
+        return LoadedCluster(
+            self.cluster,
+            self.sources,
+            self.skipped,
+            caveats=caveats,
+            namespace=self.namespace,
+            live=self.live,
+            taken_at=None if self.live else taken_at(self.cluster, caveats, self.last_seen),
+        )
+
+
+def _no_nodes(cluster: Cluster) -> Iterator[Caveat]:
+    if not cluster.all(Node):
+        yield NoNodes()

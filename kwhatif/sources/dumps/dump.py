@@ -1,0 +1,194 @@
+"""`read_cluster`: dumps (`kubectl get … -o yaml|json`, hand-written files) become a `Cluster`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from io import BytesIO
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+from kwhatif.admission.defaults import DEFAULT_NAMESPACE
+from kwhatif.garbage import no_garbage_collection
+from kwhatif.model.caveat import Caveat, VersionNotRead
+from kwhatif.model.originals import Originals
+from kwhatif.model.saved import SavedSnapshot
+from kwhatif.model.scheduling_events import SchedulingEvents
+from kwhatif.sources.decoding.decode import Batch, ObjectDecoder
+from kwhatif.sources.decoding.read import open_list
+from kwhatif.sources.decoding.registry import Registry
+from kwhatif.sources.decoding.templates import forget_templates
+from kwhatif.sources.dumps.collected import Collected, LoadedCluster
+from kwhatif.sources.dumps.foreign import ForeignDump, find_foreign, find_piped
+from kwhatif.sources.dumps.foreign.exports import read_file
+from kwhatif.sources.dumps.progress import Progress, Teller
+from kwhatif.sources.text.files import READ_ONCE, STDIN, Given, Input, find_inputs, matches, read_inputs
+from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable
+from kwhatif.sources.text.listing import NotPiecesError
+from kwhatif.sources.text.origin import Origin, Place
+from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.validation.objects import STORED, validate_batch
+from kwhatif.sources.validation.values import are_times
+
+_CHUNK = 1 << 20
+
+
+def read_cluster(paths: Sequence[str], *, stdin: BinaryIO, originals: Originals | None = None) -> LoadedCluster:
+    """Read files, directories or "-" into one cluster; `originals` keeps the JSON of pods and nodes.
+
+    Raises:
+        InputError: with every problem of every file.
+    """
+    return collect_dump(paths, stdin=stdin, originals=originals).admitted()
+
+
+def collect_dump(
+    paths: Sequence[str], *, stdin: BinaryIO, originals: Originals | None = None, progress: Progress | None = None
+) -> Collected:
+    """The same, with nothing filled in yet.
+
+    Raises:
+        InputError: with every problem of every file.
+    """
+    problems = Problems()
+    registry = Registry(problems)
+    decoder = ObjectDecoder(problems, DEFAULT_NAMESPACE, originals)
+    collected = Collected()
+    collected.cluster.is_whole = False
+    piped = _read_whole(stdin, problems) if "-" in paths else b""
+    foreign, others = _sort_out(paths, piped, problems)
+    inputs = find_inputs(others, BytesIO(piped), problems)
+    snapshots: set[str] = set()
+    with no_garbage_collection():
+        for batch in _batches(inputs, foreign, decoder, problems, collected, Teller(progress)):
+            _forget_what_was_left_out(batch, snapshots)
+            registry.add(batch)
+            validate_batch(batch, problems, STORED)
+    if registry.is_empty and not (problems or decoder.skipped or decoder.outdated):
+        named = ", ".join(STDIN if path == "-" else path for path in paths)
+        problems.add(named or "the input", "holds no Kubernetes objects")
+    problems.raise_if_any()
+    cluster = collected.cluster
+    for kind, objects in registry.kinds.items():
+        cluster.add_all(kind, objects)
+    collected.sources = [*(source.name for source in inputs), *(dump.path for dump in foreign)]
+    collected.skipped = decoder.skipped + decoder.outdated
+    decoder.bystanders.add_to(cluster)
+    collected.last_seen = decoder.bystanders.newest
+    collected.caveats += _outdated(decoder)
+    for saved in cluster.all(SavedSnapshot).values():
+        _recall(saved, collected)
+    for read in cluster.unread.keys() & {kind.__name__ for kind, objects in registry.kinds.items() if objects}:
+        del cluster.unread[read]  # one of the dumps cannot hold it, another one does
+    return collected
+
+
+def _forget_what_was_left_out(batch: Batch, snapshots: set[str]) -> None:
+    """A saved snapshot holds templates without what scheduling does not read: nobody may take that for all of them.
+
+    `snapshots` are the files that have begun as one.
+    """
+    source = batch.place.origin.source
+    if any(isinstance(obj, SavedSnapshot) for obj in batch.objects):
+        snapshots.add(source)
+    if source in snapshots:
+        forget_templates(batch.objects)
+
+
+def _read_whole(stdin: BinaryIO, problems: Problems) -> bytes:
+    """What is piped in, in memory: archives are read more than once, and nothing of a cluster goes to disk."""
+    read = BytesIO()
+    while part := stdin.read(_CHUNK):
+        read.write(part)
+        if read.tell() > MAX_TEXT:
+            problems.add(STDIN, f"is more than {MAX_TEXT:,} bytes", "save it to a file, and name that")
+            return b""
+    return read.getvalue()
+
+
+def _sort_out(paths: Sequence[str], piped: bytes, problems: Problems) -> tuple[list[ForeignDump], list[str]]:
+    """The dumps that are trees and archives of other tools, and the paths that are not."""
+    foreign: list[ForeignDump] = []
+    others: list[str] = []
+    for path in chain.from_iterable(matches(pattern, problems) for pattern in paths):
+        if isinstance(path, Given):
+            others.append(path)
+            continue
+        if path == "-" and any(dump.path == STDIN for dump in foreign):
+            problems.add(STDIN, *READ_ONCE)
+            continue
+        try:
+            dump = find_piped(piped) if path == "-" else find_foreign(path)
+        except Unreadable as reason:
+            problems.add(STDIN if path == "-" else path, str(reason), reason.hint)
+            continue
+        except OSError:
+            dump = None  # whoever reads it says why it cannot be read
+        if dump is None:
+            others.append(path)
+        else:
+            foreign.append(dump)
+    return foreign, others
+
+
+def _batches(
+    inputs: Sequence[Input],
+    foreign: Sequence[ForeignDump],
+    decoder: ObjectDecoder,
+    problems: Problems,
+    collected: Collected,
+    teller: Teller,
+) -> Iterator[Batch]:
+    for source in inputs:
+        if source.path and (yield from _streamed(Path(source.path), decoder, teller)):
+            continue
+        for name, text in read_inputs([source], problems):
+            yield from _watched(read_file(name, text, decoder, problems, collected), teller, name, len(text))
+    for dump in foreign:
+        yield from _watched(dump.read(decoder, problems, collected), teller, dump.path)
+
+
+def _streamed(path: Path, decoder: ObjectDecoder, teller: Teller) -> Generator[Batch, None, bool]:
+    """The objects of a file, if it is a large list: returns whether it was. The same may come again if it was not."""
+    try:
+        with open_list(path) as listing:
+            if listing is None:
+                return False
+            batches = decoder.listing(listing, Place(Origin(str(path))))
+            yield from _watched(batches, teller, str(path), path.stat().st_size)
+    except (OSError, NotPiecesError):  # whoever reads all of it says what is wrong
+        return False
+    return True
+
+
+def _watched(batches: Iterator[Batch], teller: Teller, name: str, size: int = 0) -> Iterator[Batch]:
+    """The same; `size` is that of the file that they come from."""
+    objects = 0
+    for batch in batches:
+        yield batch
+        objects += len(batch.objects)
+        teller.tell(name, objects, read=batch.read, size=size)
+    teller.tell(name, objects, done=True, read=size, size=size)
+
+
+def _outdated(decoder: ObjectDecoder) -> Iterator[Caveat]:
+    for kind, count in sorted(decoder.outdated.items()):
+        yield VersionNotRead(kind=kind, count=count)
+
+
+def _recall(saved: SavedSnapshot, collected: Collected) -> None:
+    """What was known when the snapshot was saved, besides its objects."""
+    collected.caveats.extend(saved.recalled())
+    collected.server_version = saved.server_version
+    collected.namespace = saved.namespace or collected.namespace
+    collected.cluster.unread |= saved.unread
+    events = {key: seen for key, seen in saved.scheduling_events.items() if _has_times(seen)}
+    collected.cluster.scheduling_events = {**collected.cluster.scheduling_events, **events}
+    # Of several, the latest: no claim can have waited for longer than until then.
+    if are_times([saved.taken_at]):
+        collected.cluster.taken_at = max(collected.cluster.taken_at, saved.taken_at)
+    collected.cluster.is_whole |= saved.whole
+
+
+def _has_times(seen: SchedulingEvents) -> bool:
+    return not seen.last_attempt or are_times([seen.last_attempt])

@@ -1,0 +1,127 @@
+"""Reading a dump that another tool made: recognized by its layout, decoded like any other file."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from functools import partial
+from io import BytesIO
+from typing import NamedTuple
+
+import msgspec
+
+from kwhatif.sources.decoding.decode import Batch, ObjectDecoder
+from kwhatif.sources.decoding.resources import BY_KIND
+from kwhatif.sources.dumps.collected import Collected
+from kwhatif.sources.dumps.foreign.exports import read_file, tell_absent
+from kwhatif.sources.dumps.foreign.layout import Layout
+from kwhatif.sources.dumps.foreign.layouts import recognize
+from kwhatif.sources.dumps.foreign.open_tree import open_archive, open_tree
+from kwhatif.sources.dumps.foreign.seen import Seen
+from kwhatif.sources.dumps.foreign.trees import Budget, File, Folder, Packed, Tree
+from kwhatif.sources.text.files import STDIN, as_utf8
+from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable, inflate
+from kwhatif.sources.text.listing import NotPiecesError, one_piece
+from kwhatif.sources.text.origin import Origin, Place
+from kwhatif.sources.text.problems import Problems
+
+_NOTHING = (b"", b"null")
+
+
+class ForeignDump(NamedTuple):
+    """A tree of files that a tool has made, or an archive of anything."""
+
+    path: str
+    tree: Tree
+    layout: Layout
+    files: Sequence[File]
+
+    def read(self, decoder: ObjectDecoder, problems: Problems, collected: Collected) -> Iterator[Batch]:
+        """Its objects, each once; what is to be said of it goes to `collected`."""
+        kinds = {file.path: kind for file in self.files if (kind := self.layout.kind_of(file.path)) is not None}
+        notes: dict[str, bytes] = {}
+        seen = Seen(self.layout.name)
+        for path, text in self._texts(kinds, problems):
+            if self.layout.is_note(path):
+                notes[path] = text
+            if path in kinds and text.strip() not in _NOTHING:
+                for batch in self._read_file(path, text, kinds[path], decoder, problems, collected):
+                    yield seen.once(batch)
+        collected.caveats += [*self.layout.caveats(notes), *seen.caveats()]
+        if self.layout.is_whole:
+            tell_absent(collected, self.layout.name, {*kinds.values(), *seen.kinds})
+
+    def _texts(self, wanted: Container[str], problems: Problems) -> Iterator[tuple[str, bytes]]:
+        """Path and text of every file that is wanted, or that is a note."""
+        for file in self.files:
+            if file.unfit and file.path in wanted:
+                problems.add(f"{self.path}: {file.path}", file.unfit)
+        budget = Budget(MAX_TEXT)
+        try:
+            for path, data in self.tree.read(lambda path: path in wanted or self.layout.is_note(path)):
+                try:
+                    text = as_utf8(inflate(data))
+                except Unreadable as reason:
+                    problems.add(f"{self.path}: {path}", str(reason), reason.hint)
+                    continue
+                budget.spend(len(text), path)
+                yield path, text
+        except Unreadable as reason:
+            problems.add(self.path, str(reason), reason.hint)
+
+    def _read_file(
+        self, path: str, text: bytes, kind: str, decoder: ObjectDecoder, problems: Problems, collected: Collected
+    ) -> Iterator[Batch]:
+        name = f"{self.path}: {path}"
+        entries = _bare_entries(text) if kind else None
+        if entries is None:
+            yield from read_file(name, text, decoder, problems, collected)
+            return
+        listing = one_piece(BY_KIND[kind].api_version, f"{kind}List", entries)
+        try:
+            yield from decoder.listing(listing, Place(Origin(name)))
+        except NotPiecesError:
+            problems.add(name, "is not valid JSON")
+
+
+def find_foreign(path: str) -> ForeignDump | None:
+    """The dump at `path`, if it is an archive, or a folder that a known tool has made.
+
+    Raises:
+        Unreadable: it is an archive that cannot be read.
+        OSError: it cannot be read at all.
+    """
+    return _dump(path, open_tree(path))
+
+
+def find_piped(text: bytes) -> ForeignDump | None:
+    """The dump that came in on standard input, if that is an archive.
+
+    Raises:
+        Unreadable: it cannot be read.
+    """
+    return _dump(STDIN, open_archive(Packed(partial(BytesIO, text), len(text)), STDIN))
+
+
+def _dump(path: str, tree: Tree | None) -> ForeignDump | None:
+    if tree is None:
+        return None
+    files = tree.files()
+    layout = recognize([file.path for file in files])
+    return None if isinstance(tree, Folder) and not layout.is_whole else ForeignDump(path, tree, layout, files)
+
+
+class _List(msgspec.Struct):
+    kind: str | None = None
+    items: msgspec.Raw = msgspec.Raw(b"null")
+
+
+def _bare_entries(text: bytes) -> bytes | None:
+    """The entries of a JSON list that does not say what they are: only its path does."""
+    if text.lstrip().startswith(b"["):
+        return text
+    try:
+        bare = msgspec.json.decode(text, type=_List)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    entries = bytes(bare.items)
+    return None if bare.kind or entries == b"null" else entries

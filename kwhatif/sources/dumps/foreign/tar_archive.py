@@ -1,0 +1,121 @@
+"""Tar archives, perhaps compressed, read from the beginning to the end and never unpacked to disk."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Self
+
+from kwhatif.sources.dumps.foreign.trees import LINK, NO_FILE, Budget, File, Packed, counted, safe
+from kwhatif.sources.text.inflate import MAGIC, Unreadable, inflated_parts, is_compressed, limit_of, limit_of_stream
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer as Buffer
+
+#: A tar file ends with two empty blocks. (In a compressed one that was cut off, the end of the compression is missing.)
+_END = 2 * 512
+_PIECE = 1 << 20
+#: How `tarfile` says that the archive, or the file, ends here.
+_ENDS = ("EOFHeaderError", "EmptyHeaderError")
+_SPARSE = "is a sparse file, which may be larger than any disk"
+
+
+class TarArchive:
+    """A tar file, perhaps compressed."""
+
+    def __init__(self, packed: Packed) -> None:
+        self._packed = packed
+
+    def files(self) -> list[File]:
+        """All files, links and devices."""
+        with self._entries() as entries:
+            found = [File(safe(entry.name), _unfit(entry)) for entry, _ in entries if not entry.isdir()]
+        if not found:
+            raise Unreadable("is an archive without files")
+        return found
+
+    def read(self, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+        """Path and content of the wanted files."""
+        budget = Budget(limit_of(self._packed.size))
+        with self._entries() as entries:
+            for entry, archive in entries:
+                path = safe(entry.name)
+                if _unfit(entry) or not wanted(path):
+                    continue
+                budget.spend(entry.size, path)
+                content = archive.extractfile(entry)
+                assert content is not None
+                yield path, content.read()
+
+    @contextmanager
+    def _entries(self) -> Iterator[Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]]:
+        try:
+            with self._packed.open() as file:
+                _check_end(file)
+                stream = io.BufferedReader(_Stream(file, self._packed.size))
+                with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry) as archive:
+                    yield counted((entry, archive) for entry in archive)
+                while stream.read(_PIECE):  # to the end, where compression says whether all of it was sound
+                    pass
+        except (tarfile.TarError, OSError, UnicodeDecodeError, ValueError, RecursionError) as failure:
+            raise Unreadable(f"is not a valid archive: {failure}") from failure
+
+
+class _Entry(tarfile.TarInfo):
+    """An entry. A header that is broken is an error: `tarfile` would take it for the end of the archive."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.HeaderError as failure:
+            if type(failure).__name__ in _ENDS:
+                raise
+            raise Unreadable(f"is not a valid archive: {failure}") from failure
+
+
+def _unfit(entry: tarfile.TarInfo) -> str:
+    if entry.issym() or entry.islnk():
+        return LINK
+    if entry.issparse():
+        return _SPARSE
+    return "" if entry.isreg() else NO_FILE
+
+
+def _check_end(file: IO[bytes]) -> None:
+    """An archive that is not compressed must end as archives do."""
+    if not is_compressed(file.read(MAGIC)):
+        file.seek(-min(file.seek(0, os.SEEK_END), _END), os.SEEK_END)
+        if file.read().strip(b"\0"):
+            raise Unreadable("is not a whole archive: the end is missing")
+    file.seek(0)
+
+
+class _Stream(io.RawIOBase):
+    """The inflated archive: an error where it gets too long."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._budget = Budget(limit_of_stream(size))
+        self._parts = inflated_parts(file)
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        """The next bytes, as many as there are at hand; none at the end."""
+        while not self._rest:
+            part = next(self._parts, None)
+            if part is None:
+                return 0
+            self._budget.spend(len(part))
+            self._rest = memoryview(part)
+        target = memoryview(buffer)
+        count = min(len(target), len(self._rest))
+        target[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count

@@ -1,0 +1,161 @@
+"""`HTTPExtender`: calls an extender as kube-scheduler does (`pkg/scheduler/extender.go`).
+
+JSON has the names of the Go fields. An extender that has a node cache is sent names and UIDs, any other whole objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.configuration.schema import ExtenderConfig
+from kwhatif.framework.extender import ExtenderError, ExtenderVictims, FilterOutcome
+from kwhatif.model.node import Node
+from kwhatif.sources.extenders.address import redacted
+from kwhatif.sources.extenders.answers import (
+    FilterResult,
+    MetaVictims,
+    read_filter_result,
+    read_preemption_result,
+    read_priorities,
+)
+from kwhatif.sources.extenders.objects import WholeObjects, read_object
+from kwhatif.sources.extenders.transport import Transport
+from kwhatif.sources.text.paths import FieldPath, to_text
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+
+class HTTPExtender:
+    """One extender; see `framework.extender.Extender` for what its methods promise."""
+
+    def __init__(self, config: ExtenderConfig, objects: WholeObjects) -> None:
+        """Prepare; nothing is sent yet.
+
+        Raises:
+            TLSProblem: the configuration cannot be used.
+        """
+        self.name = redacted(config.url_prefix)
+        self.ignorable = config.ignorable
+        self.weight = config.weight
+        self.filters = bool(config.filter_verb)
+        self.prioritizes = bool(config.prioritize_verb)
+        self.preempts = bool(config.preempt_verb)
+        self._config = config
+        self._managed = frozenset(resource.name for resource in config.managed_resources)
+        self._objects = objects
+        self._transport = Transport(config)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Elsewhere, connections are made anew."""
+        return type(self), (self._config, self._objects)
+
+    def interested(self, pod: PodInfo) -> bool:
+        """Whether a container or an init container asks for a resource that the extender manages."""
+        if not self._managed:
+            return True
+        spec = pod.pod.spec
+        return any(
+            name in self._managed
+            for container in (*spec.containers, *spec.init_containers)
+            for name in (*container.resources.requests, *container.resources.limits)
+        )
+
+    def filter(self, pod: PodInfo, nodes: Sequence[NodeInfo], snapshot: State) -> FilterOutcome:
+        """`ExtenderArgs` there, `ExtenderFilterResult` back."""
+        result = read_filter_result(self._send(self._config.filter_verb, self._arguments(pod, nodes)))
+        if result.error:
+            raise ExtenderError(result.error)
+        return FilterOutcome(
+            tuple(self._passed(result, nodes, snapshot)),
+            {name: message or "" for name, message in (result.failed_nodes or {}).items()},
+            {name: message or "" for name, message in (result.failed_and_unresolvable_nodes or {}).items()},
+        )
+
+    def prioritize(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Sequence[tuple[str, int]]:
+        """`ExtenderArgs` there, `HostPriorityList` back."""
+        return read_priorities(self._send(self._config.prioritize_verb, self._arguments(pod, nodes)))
+
+    def preempt(
+        self, pod: PodInfo, victims: Mapping[str, ExtenderVictims], snapshot: State
+    ) -> Mapping[str, ExtenderVictims]:
+        """`ExtenderPreemptionArgs` there, `ExtenderPreemptionResult` back."""
+        cached = self._config.node_cache_capable
+        described = {
+            name: {
+                "Pods": [{"UID": each.uid} if cached else self._objects.victim(each) for each in proposal.pods],
+                "NumPDBViolations": proposal.pdb_violations,
+            }
+            for name, proposal in victims.items()
+        }
+        arguments = {
+            "Pod": self._objects.candidate(pod),
+            "NodeNameToVictims": None if cached else described,
+            "NodeNameToMetaVictims": described if cached else None,
+        }
+        answer = read_preemption_result(self._send(self._config.preempt_verb, arguments))
+        return {name: self._victims(name, found, snapshot) for name, found in sorted(answer.items())}
+
+    def _arguments(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> dict[str, Any]:
+        cached = self._config.node_cache_capable
+        whole = {"metadata": {}, "items": [self._objects.node(node.node) for node in nodes]} if not cached else None
+        return {
+            "Pod": self._objects.candidate(pod),
+            "Nodes": whole,
+            "NodeNames": [node.name for node in nodes] if cached else None,
+        }
+
+    def _send(self, verb: str, arguments: object) -> bytes:
+        return self._transport.post(verb, msgspec.json.encode(arguments))
+
+    def _passed(self, result: FilterResult, asked: Sequence[NodeInfo], snapshot: State) -> Sequence[NodeInfo]:
+        """The nodes that the answer leaves; one that is sent back whole is a node without pods or images from now on.
+
+        QUIRK: (extender.go) so later scores see it empty.
+        """
+        if self._config.node_cache_capable and result.node_names is not None:
+            known = {node.name: node for node in asked}
+            return [self._known(name or "", known) for name in result.node_names]
+        if result.nodes is None:
+            return ()
+        items = {name.lower(): value for name, value in result.nodes.items()}.get("items")
+        if items is None:
+            return ()
+        if not isinstance(items, list):
+            raise ExtenderError("json: cannot unmarshal the answer: its nodes are not a list")
+        return [self._fresh(item, snapshot) for item in items]
+
+    def _known(self, name: str, nodes: Mapping[str, NodeInfo]) -> NodeInfo:
+        if name not in nodes:
+            raise ExtenderError(
+                f'extender "{self.name}" claims a filtered node "{name}" which is not found in the input node list'
+            )
+        return nodes[name]
+
+    def _fresh(self, whole: Any, snapshot: State) -> NodeInfo:
+        def refuse(message: str, path: FieldPath, _hint: str) -> None:
+            raise ExtenderError(f"json: cannot unmarshal the answer: node field {to_text(path) or '.'}: {message}")
+
+        node: Node = read_object(Node, {} if whole is None else whole, refuse)
+        if node.status.allocatable is None:  # nobody defaults what an extender sends
+            node = replace(node, status=replace(node.status, allocatable={}))
+        self._objects.remember(node, whole)
+        return NodeInfo(node, snapshot.shapes.number(node))
+
+    def _victims(self, name: str, found: MetaVictims, snapshot: State) -> ExtenderVictims:
+        node = snapshot.by_name.get(name)
+        if node is None:
+            raise ExtenderError(f'nodeinfo not found for node name "{name}"')
+        pods = {pod.uid: pod for pod in node.pods}
+        wanted = [pod.uid or "" for pod in found.pods or ()]
+        for uid in wanted:
+            if uid not in pods:
+                raise ExtenderError(
+                    f"extender: {self.name} claims to preempt pod (UID: &{{{uid}}}) on node: {name}, but the pod is"
+                    " not found on that node"
+                )
+        return ExtenderVictims(tuple(pods[uid] for uid in wanted), found.num_pdb_violations or 0)

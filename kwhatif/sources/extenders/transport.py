@@ -1,0 +1,172 @@
+"""One POST to an extender, with the failures that Go's HTTP client would report, in its words."""
+
+from __future__ import annotations
+
+import queue
+import ssl
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from http.client import BadStatusLine, RemoteDisconnected
+from urllib.parse import SplitResult, unquote
+
+import urllib3
+from urllib3 import exceptions as errors
+
+from kwhatif.configuration.schema import ExtenderConfig
+from kwhatif.framework.extender import ExtenderError
+from kwhatif.model.duration import parse_duration
+from kwhatif.sources.extenders.address import redacted, split
+from kwhatif.sources.extenders.tls import tls_context
+
+_DEFAULT_TIMEOUT = 5.0
+_DAY = 86400.0
+_OK = 200
+_REDIRECTS = 10
+_CHUNK = 1 << 16
+#: Nothing sensible is longer; what is, would fill the memory before the time is up.
+_MAX_ANSWER = 1 << 30
+#: OpenSSL's codes for certificates that lead to no authority it knows.
+_UNKNOWN_AUTHORITY = (18, 19, 20, 21)
+
+_AWAITING_HEADERS = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+_READING_BODY = "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
+
+
+class Transport:
+    """The connection to one extender; connections are kept from call to call."""
+
+    def __init__(self, config: ExtenderConfig) -> None:
+        """Prepare; nothing is sent yet.
+
+        Raises:
+            TLSProblem: the configuration cannot be used.
+        """
+        self._prefix = config.url_prefix.rstrip("/")
+        seconds = parse_duration(config.http_timeout) / 1e9
+        #: A negative timeout is none, as in Go.
+        self._timeout = seconds or _DEFAULT_TIMEOUT
+        server_name = (config.tls_config.server_name if config.tls_config else "") or None
+        self._pool = urllib3.PoolManager(
+            ssl_context=tls_context(config),
+            server_hostname=server_name,
+            retries=urllib3.Retry(_REDIRECTS, connect=0, read=0, redirect=_REDIRECTS, status=0, other=0),
+            timeout=urllib3.Timeout(connect=self._limit, read=self._limit),
+        )
+
+    @property
+    def _limit(self) -> float | None:
+        """Nobody waits for longer than a day, and clocks overflow."""
+        return min(self._timeout, _DAY) if self._timeout > 0 else None
+
+    def post(self, verb: str, body: bytes) -> bytes:
+        """The answer's body; the whole exchange takes no longer than the extender's timeout.
+
+        Raises:
+            ExtenderError: in the words of the scheduler.
+        """
+        call = _Call(self._pool, f"{self._prefix}/{verb}", body, self._limit)
+        status, answer = call.run()
+        if status != _OK:
+            raise ExtenderError(f"failed {verb} with extender at URL {call.shown}, code {status}")
+        return answer
+
+
+class _Call:
+    """One exchange. It runs on a thread of its own: no socket timeout ends an answer that trickles in forever."""
+
+    def __init__(self, pool: urllib3.PoolManager, url: str, body: bytes, limit: float | None) -> None:
+        self._pool = pool
+        self._url = url
+        self._parts = split(url)
+        self._body = body
+        self._limit = limit
+        self._deadline = None if limit is None else time.monotonic() + limit
+        self._reading_body = False
+        self._outcome: queue.SimpleQueue[tuple[int, bytes] | Exception] = queue.SimpleQueue()
+        self.shown = redacted(url)
+
+    def run(self) -> tuple[int, bytes]:
+        """Status code and body."""
+        threading.Thread(target=self._exchange, daemon=True).start()
+        try:
+            outcome = self._outcome.get(timeout=self._limit)
+        except queue.Empty:
+            raise ExtenderError(self._in_words(TimeoutError())) from None
+        if isinstance(outcome, Exception):
+            raise ExtenderError(self._in_words(outcome)) from outcome
+        return outcome
+
+    def _exchange(self) -> None:
+        try:
+            self._outcome.put(self._send())
+        except Exception as failure:  # noqa: BLE001 - it is judged on the thread that waits for it
+            self._outcome.put(failure)
+
+    def _send(self) -> tuple[int, bytes]:
+        parts = self._parts
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
+        if parts.username is not None:
+            credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            headers |= urllib3.make_headers(basic_auth=credentials)
+        with warnings.catch_warnings():
+            # Verification is off because the configuration says so.
+            warnings.simplefilter("ignore", errors.InsecureRequestWarning)
+            response = self._pool.request("POST", self._url, body=self._body, headers=headers, preload_content=False)
+        try:
+            self._reading_body = True
+            return response.status, b"".join(self._chunks(response)) if response.status == _OK else b""
+        finally:
+            response.release_conn()
+
+    def _chunks(self, response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+        size = 0
+        for chunk in response.stream(_CHUNK, decode_content=True):
+            size += len(chunk)
+            if size > _MAX_ANSWER:
+                raise ExtenderError(f"the answer is longer than {_MAX_ANSWER} bytes")
+            if self._deadline is not None and time.monotonic() > self._deadline:
+                raise TimeoutError
+            yield chunk
+
+    def _in_words(self, failure: Exception) -> str:
+        """What Go's client would say."""
+        if isinstance(failure, ExtenderError):
+            return str(failure)
+        if isinstance(failure, errors.MaxRetryError) and failure.reason is not None:
+            failure = failure.reason
+        # urllib3 takes a connection that is refused for one that times out.
+        timed_out = isinstance(failure, errors.TimeoutError) and not isinstance(failure, errors.NewConnectionError)
+        if timed_out or isinstance(failure, TimeoutError):
+            return _READING_BODY if self._reading_body else f'Post "{self.shown}": {_AWAITING_HEADERS}'
+        if self._reading_body:
+            return "unexpected EOF" if isinstance(failure, errors.ProtocolError) else str(failure)
+        return f'Post "{self.shown}": {_connection_failure(failure, self._parts)}'
+
+
+def _connection_failure(failure: Exception, parts: SplitResult) -> str:
+    address = f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+    cause = failure.__cause__ or failure.__context__
+    match failure:
+        case errors.NameResolutionError():
+            return f"dial tcp: lookup {parts.hostname}: no such host"
+        case errors.NewConnectionError():
+            reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(failure)
+            return f"dial tcp {address}: connect: {reason.lower()}"
+        case errors.SSLError(args=[ssl.SSLCertVerificationError() as refused, *_]):
+            unknown = refused.verify_code in _UNKNOWN_AUTHORITY
+            reason = "x509: certificate signed by unknown authority" if unknown else refused.verify_message
+            return f"tls: failed to verify certificate: {reason}"
+        case errors.SSLError():
+            return f"tls: {failure}"
+        case errors.ResponseError():
+            return f"stopped after {_REDIRECTS} redirects"
+        case errors.ProtocolError(args=[_, RemoteDisconnected()]):
+            return "EOF"
+        case errors.ProtocolError(args=[_, BadStatusLine() as wrong]):
+            line = str(wrong).strip()
+            return f'net/http: HTTP/1.x transport connection broken: malformed HTTP response "{line}"'
+        case errors.ProtocolError(args=[_, OSError(strerror=str() as reason)]):
+            return f"read: {reason.lower()}"
+    return str(failure)

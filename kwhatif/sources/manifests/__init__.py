@@ -1,0 +1,1 @@
+"""What somebody asks about: manifests, names of objects, edits and scenarios."""

@@ -1,0 +1,118 @@
+"""What a command is asked about: the objects of manifests, and objects of the cluster by name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import BinaryIO, NamedTuple
+
+from kwhatif.errors import InputError, Problem
+from kwhatif.gates import BASE
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.custom import CustomResource
+from kwhatif.model.originals import Originals
+from kwhatif.policy.words import ANNOTATION
+from kwhatif.report import ProblemRow, SourceRow
+from kwhatif.sources.decoding.kinds import KINDS
+from kwhatif.sources.decoding.strict import Validation
+from kwhatif.sources.manifests.named import find_named, parse_reference, unknown_kind
+from kwhatif.sources.manifests.read import read_manifest_set
+from kwhatif.sources.manifests.unmodelled import in_cluster
+from kwhatif.sources.text.origin import Manifest
+from kwhatif.whatif.applied import Applied
+
+
+class Asked(NamedTuple):
+    """What can be judged, what is wrong with the rest, and caveats about what was left out."""
+
+    applied: tuple[Applied, ...]
+    problems: tuple[Problem, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+
+    def require_sound(self) -> None:
+        """Nothing may be wrong.
+
+        Raises:
+            InputError: with every problem.
+        """
+        if self.problems:
+            raise InputError(self.problems)
+
+
+def read_applied(  # noqa: PLR0913 - all that says how manifests are read
+    paths: Sequence[str],
+    cluster: Cluster,
+    *,
+    stdin: BinaryIO,
+    default_namespace: str,
+    originals: Originals | None = None,
+    custom_kinds: Collection[str] = (),
+    validation: Validation = "strict",
+    stored: bool = False,
+) -> Asked:
+    """Read files, directories, globs or "-", and find what is asked for by name in the cluster, in that order.
+
+    Objects that name no namespace get `default_namespace`; the JSON of pods is kept in `originals`. Fields that there
+    are not, or that are there twice, are what `validation` makes of them.
+    What an API server has `stored` may have fields that the cluster's release does not know.
+
+    Raises:
+        InputError: nothing could be read, or there is no object in what was.
+    """
+    references = {path: parse_reference(path, default_namespace) for path in paths}
+    found = [find_named(each, cluster) for each in references.values() if each is not None]
+    applied = [each for each in found if isinstance(each, Applied)]
+    problems = [each for each in found if isinstance(each, Problem)]
+    unknown = {path: unknown_kind(path) for path in paths if references[path] is None}
+    problems += filter(None, unknown.values())
+    files = [path for path, wrong in unknown.items() if wrong is None]
+    if not files and not applied:
+        raise InputError(problems)
+    if not files:
+        return Asked(tuple(applied), tuple(problems), tuple(in_cluster((), applied, cluster)))
+    read = read_manifest_set(
+        files,
+        stdin=stdin,
+        default_namespace=default_namespace,
+        originals=originals,
+        custom_kinds=custom_kinds,
+        validation=validation,
+        minor=BASE if stored else cluster.minor,
+    )
+    objects = (*map(as_applied, read.manifests), *applied)
+    caveats = tuple(in_cluster(read.caveats, objects, cluster))
+    return Asked(objects, (*read.problems, *problems), caveats)
+
+
+def as_applied(manifest: Manifest) -> Applied:
+    """The object of a manifest, with its place and its own word on the policy."""
+    obj, origin = manifest.object, manifest.origin
+    kind = obj.kind if isinstance(obj, CustomResource) else type(obj).__name__
+    name = key_of(obj) if obj.metadata.name else f"{key_of(obj)}{obj.metadata.generate_name}"
+    source = SourceRow(file=origin.source, line=origin.line or None, object=f"{kind} {name}")
+    return Applied(obj, source, manifest.annotations.get(ANNOTATION, ""))
+
+
+def as_row(problem: Problem) -> ProblemRow:
+    """The problem as a row of the report."""
+    source = SourceRow(file=problem.file, line=problem.line or None, object=problem.object) if problem.file else None
+    return ProblemRow(
+        where=problem.where, message=problem.message, field=problem.field, hint=problem.hint, source=source
+    )
+
+
+def parse_template_paths(texts: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """Paths of pod templates by kind, from `Kind=.spec.path`.
+
+    Raises:
+        ValueError: in words for the user.
+    """
+    paths: dict[str, list[str]] = {}
+    for text in texts:
+        kind, equals, path = text.partition("=")
+        if not (kind and equals and path):
+            raise ValueError(f"{text!r} is not KIND=PATH, such as Rollout=.spec.template")
+        if kind in KINDS and KINDS[kind].group != "":
+            raise ValueError(f"{kind} is known: it needs no path")
+        paths.setdefault(kind, []).append(path)
+    return paths

@@ -1,0 +1,215 @@
+"""The objects that somebody is about to apply, each with the place where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, BinaryIO, NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.errors import InputError, Problem
+from kwhatif.gates import BASE
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.cluster import key_of
+from kwhatif.model.custom import CustomResource
+from kwhatif.model.meta import GIVEN_EMPTY, ObjectMeta
+from kwhatif.model.nearest import nearest
+from kwhatif.model.originals import Originals
+from kwhatif.model.pod import PodTemplateSpec
+from kwhatif.sources.decoding.decode import Batch, ObjectDecoder
+from kwhatif.sources.decoding.examine import FAILURES, tell_failure
+from kwhatif.sources.decoding.kinds import KINDS
+from kwhatif.sources.decoding.registry import Registry
+from kwhatif.sources.decoding.strict import Validation
+from kwhatif.sources.decoding.templates import forget_templates
+from kwhatif.sources.manifests.outline import Outline, outlines
+from kwhatif.sources.manifests.served import CustomKinds, ServerCheck, repeats_by_object
+from kwhatif.sources.manifests.unmodelled import Unmodelled, unjudged
+from kwhatif.sources.text.documents import Document, documents
+from kwhatif.sources.text.files import find_inputs, read_inputs
+from kwhatif.sources.text.origin import Manifest
+from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.validation.objects import CANDIDATES, validate_batch
+
+_TEMPLATE_LABELS = ("spec", "template", "metadata", "labels")
+
+
+class ManifestSet(NamedTuple):
+    """What can be judged, what is wrong with the rest, and caveats about what was left out."""
+
+    manifests: tuple[Manifest, ...]
+    problems: tuple[Problem, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+
+
+def read_manifest_set(
+    paths: Sequence[str],
+    *,
+    stdin: BinaryIO,
+    default_namespace: str,
+    originals: Originals | None = None,
+    custom_kinds: Collection[str] = (),
+    validation: Validation = "strict",
+    minor: int = BASE,
+) -> ManifestSet:
+    """Read files, directories, globs or "-"; objects that name no namespace get `default_namespace`.
+
+    What is wrong stands beside what is fine; custom resources of `custom_kinds` are read, too. `originals` keeps the
+    JSON of pods.
+
+    Fields that Kubernetes 1.`minor` does not have, or that are there twice, are what `validation` makes of them.
+
+    Raises:
+        InputError: nothing could be read, or there is no object in what was.
+    """
+    problems = Problems()
+    inputs = find_inputs(paths, stdin, problems)
+    decoder = ObjectDecoder(problems, default_namespace, originals)
+    reader = _Reader(problems, decoder, ServerCheck(problems, validation, minor), custom_kinds, default_namespace)
+    was_read = False
+    for name, text in read_inputs(inputs, problems):
+        was_read = True
+        for document in documents(name, text, problems, is_json=_is_json(name)):
+            reader.read(document)
+    if not was_read or not (reader.kinds() or problems):
+        raise InputError(problems.found or [_no_object(paths)])
+    reader.finish()
+    return ManifestSet(tuple(reader.manifests), problems.found, tuple(reader.caveats))
+
+
+def _is_json(name: str) -> bool:
+    return any(suffix == ".json" for suffix in PurePath(name).suffixes[-2:])
+
+
+def _no_object(paths: Sequence[str]) -> Problem:
+    return Problem(", ".join(paths) or "the input", "holds no object at all", hint="give a Pod, Deployment, Job, …")
+
+
+class _Reader:
+    """Reads document after document, object after object: what is wrong with one does not spoil the others."""
+
+    def __init__(
+        self,
+        problems: Problems,
+        decoder: ObjectDecoder,
+        server: ServerCheck,
+        custom_kinds: Collection[str],
+        namespace: str,
+    ) -> None:
+        self.manifests: list[Manifest] = []
+        self.caveats: list[Caveat] = []
+        self.unmodelled = Unmodelled(namespace)
+        self._problems = problems
+        self._decoder = decoder
+        self._registry = Registry(problems)
+        self._server = server
+        #: Where in the document objects stand of kinds that there are not, and those with something wrong.
+        self._not_served: set[str] = set()
+        self._refused: set[str] = set()
+        #: Those with fields that the API server drops: no text to compare with what it has stored.
+        self._ignored: set[str] = set()
+        self._custom = CustomKinds()
+        #: Kinds whose pod templates are asked for -> whether there was one.
+        self._custom_kinds = dict.fromkeys(custom_kinds, False)
+        self._namespace = namespace
+
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of all objects that there were."""
+        skipped = self._decoder.skipped + self._decoder.outdated
+        found = [type(manifest.object).__name__ for manifest in self.manifests] + list(skipped)
+        return tuple(dict.fromkeys(found))
+
+    def read(self, document: Document) -> None:
+        """Take in the objects of a document."""
+        try:
+            found = list(outlines(document))
+        except FAILURES as failure:
+            tell_failure(failure, document.json, self._problems.at(document.place))
+            return
+        known: dict[str, Outline] = {}
+        repeats = repeats_by_object(document, found)
+        self._not_served.clear()
+        self._refused.clear()
+        self._ignored.clear()
+        for outline in found:
+            pointer = outline.place.origin.pointer
+            self.unmodelled.see(outline)
+            if not self._server.serves(outline):
+                self._not_served.add(pointer)
+                continue
+            if not self._server.takes(outline, repeats.get(pointer, ())):
+                self._refused.add(pointer)
+            if self._server.has_ignored:
+                self._ignored.add(pointer)
+            if _is_read(outline):
+                known[pointer] = outline
+            else:
+                self._read_other(outline)
+        for batch in self._decoder.document(document):
+            for single in _one_by_one(batch):
+                self._accept(single, known)
+        self._server.tell_mistyped()
+
+    def finish(self) -> None:
+        """What can be said when all was read."""
+        self.caveats.extend((*self._server.caveats(), *self._custom.caveats(), *self.unmodelled.caveats()))
+        for kind in (kind for kind, was_found in self._custom_kinds.items() if not was_found):
+            near = nearest(kind, (name.rpartition("/")[2] for name in self.kinds()))
+            hint = f"did you mean {near[0]}?" if near else ""
+            self._problems.add(f"--pod-template-path {kind}", f"no manifest holds a {kind}", hint)
+
+    def _accept(self, single: Batch, outlined: Mapping[str, Outline]) -> None:
+        """Keep the object if nothing is wrong with it, and if it is not there already."""
+        (obj,) = single.objects
+        pointer = single.place.origin.pointer
+        if obj is None or pointer in self._not_served:
+            return
+        if pointer in self._ignored:
+            forget_templates(single.objects)
+        before = len(self._problems)
+        self._registry.add(single)
+        validate_batch(single, self._problems, CANDIDATES)
+        is_first = self._registry.kinds[type(obj)][key_of(obj)] is obj or not obj.metadata.name
+        if is_first and len(self._problems) == before and pointer not in self._refused:
+            outline = outlined.get(pointer)
+            annotations = outline.annotations if outline else {}
+            self.manifests.append(Manifest(_with_empty_labels(obj, outline), single.place.of(), annotations))
+
+    def _read_other(self, outline: Outline) -> None:
+        if outline.kind in self._custom_kinds:
+            self._custom_kinds[outline.kind] = True
+            if outline.place.origin.pointer in self._refused:
+                return
+            resource = _custom(outline, self._namespace)
+            self.manifests.append(Manifest(resource, outline.place.of(), outline.annotations))
+        elif left_out := list(unjudged(outline)):
+            self.caveats.extend(left_out)
+        elif self._server.is_custom(outline):
+            self._custom.add(outline)
+
+
+def _with_empty_labels(obj: Any, outline: Outline | None) -> Any:
+    """The workload as the API server would show it: labels of its template that are empty are not missing."""
+    template = getattr(getattr(obj, "spec", None), "template", None)
+    if not isinstance(template, PodTemplateSpec) or outline is None or outline.at(_TEMPLATE_LABELS) != {}:
+        return obj
+    meta = replace(template.metadata, labels=GIVEN_EMPTY)
+    return replace(obj, spec=replace(obj.spec, template=replace(template, metadata=meta)))
+
+
+def _is_read(outline: Outline) -> bool:
+    kind = KINDS.get(outline.kind)
+    return kind is not None and kind.reads(outline.version)
+
+
+def _one_by_one(batch: Batch) -> Iterator[Batch]:
+    for index, obj in enumerate(batch.objects):
+        yield Batch(batch.place_of(index), -1, (obj,))
+
+
+def _custom(outline: Outline, default_namespace: str) -> CustomResource:
+    meta = outline.metadata
+    name, namespace = str(meta.get("name") or ""), str(meta.get("namespace") or default_namespace)
+    data = {**outline.data, "metadata": {**meta, "namespace": namespace}}
+    return CustomResource(outline.kind, ObjectMeta(name=name, namespace=namespace), data)

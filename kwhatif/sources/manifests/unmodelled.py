@@ -1,0 +1,132 @@
+"""What manifests hold or name that no rule reads, as caveats: autoscalers, service accounts, unknown kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
+from kwhatif.model.caveat import (
+    AutoscalerNotModelled,
+    AutoscalersNotRead,
+    Caveat,
+    DevicesNotModelled,
+    MissingServiceAccounts,
+    NotBuilt,
+    ServiceAccountsNotChecked,
+    UnjudgedKind,
+)
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.workload import SCALABLE
+from kwhatif.sources.decoding.kinds import group_of
+from kwhatif.sources.manifests.outline import Outline
+from kwhatif.whatif.applied import Applied
+
+_AUTOSCALER = "HorizontalPodAutoscaler"
+_SERVICE_ACCOUNT = "ServiceAccount"
+_TAINT_RULE = "DeviceTaintRule"
+#: Made by the API server in every namespace.
+_DEFAULT_ACCOUNT = "default"
+#: Where pods and what makes them name their service account.
+_POD_SPECS = (
+    ("spec",),
+    ("spec", "template", "spec"),
+    ("spec", "jobTemplate", "spec", "template", "spec"),
+)
+
+
+class Unmodelled:
+    """Looks at every object of the manifests; `caveats` once all have been seen."""
+
+    def __init__(self, default_namespace: str) -> None:
+        self._namespace = default_namespace
+        self._autoscalers: list[Outline] = []
+        self._has_taint_rules = False
+        #: `Kind namespace/name` of everything that is there.
+        self._names: set[str] = set()
+        #: Service accounts that pods name, `namespace/name`.
+        self._accounts: dict[str, None] = {}
+
+    def see(self, outline: Outline) -> None:
+        """Take note of an object."""
+        namespace = self._namespace_of(outline)
+        self._names.add(f"{outline.kind} {namespace}/{outline.metadata.get('name')}")
+        if outline.kind == _AUTOSCALER:
+            self._autoscalers.append(outline)
+        self._has_taint_rules |= outline.kind == _TAINT_RULE
+        for path in _POD_SPECS:
+            account = outline.at((*path, "serviceAccountName")) or outline.at((*path, "serviceAccount"))
+            if isinstance(account, str) and account not in ("", _DEFAULT_ACCOUNT):
+                self._accounts[f"{namespace}/{account}"] = None
+
+    def caveats(self) -> Iterator[Caveat]:
+        """What is to be said about it."""
+        yield from map(self._autoscaler, self._autoscalers)
+        unknown = tuple(name for name in self._accounts if f"{_SERVICE_ACCOUNT} {name}" not in self._names)
+        if unknown:
+            yield ServiceAccountsNotChecked(names=unknown)
+        if self._has_taint_rules:
+            yield DevicesNotModelled(features=(_TAINT_RULE,))
+
+    def _autoscaler(self, outline: Outline) -> Caveat:
+        kind, name = (outline.at(("spec", "scaleTargetRef", field)) for field in ("kind", "name"))
+        target = f"{kind} {self._namespace_of(outline)}/{name}" if kind and name else ""
+        return AutoscalerNotModelled(
+            name=outline.name.removeprefix(f"{_AUTOSCALER} "),
+            target=target,
+            min_replicas=_number(outline.at(("spec", "minReplicas"))),
+            max_replicas=_number(outline.at(("spec", "maxReplicas"))),
+            missing=target in self._names,
+        )
+
+    def _namespace_of(self, outline: Outline) -> str:
+        return str(outline.metadata.get("namespace") or self._namespace)
+
+
+def in_cluster(caveats: Iterable[Caveat], applied: Iterable[Applied], cluster: Cluster) -> Iterator[Caveat]:
+    """The caveats about manifests with what the cluster knows of it; and its autoscalers of what they bring."""
+    scaled: set[str] = set()
+    for caveat in caveats:
+        if isinstance(caveat, ServiceAccountsNotChecked):
+            yield from _accounts(caveat.names, cluster)
+            continue
+        if isinstance(caveat, AutoscalerNotModelled):
+            scaled.add(caveat.target)
+        yield caveat
+    by_target = {each.target: each for each in cluster.all(HorizontalPodAutoscaler).values()}
+    names = [name for name in dict.fromkeys(each.source.object for each in applied) if name not in scaled]
+    if cluster.is_whole:
+        # Live clusters and saved snapshots: autoscalers were not asked for.
+        present = {f"{kind.__name__} {key}" for kind in SCALABLE for key in cluster.all(kind)}
+        if targets := tuple(name for name in names if name in present):
+            yield AutoscalersNotRead(targets=targets)
+    for name in names:
+        if name in by_target:
+            found = by_target[name]
+            low, high = found.spec.min_replicas, found.spec.max_replicas
+            yield AutoscalerNotModelled(
+                name=key_of(found), target=name, min_replicas=low, max_replicas=high, missing=True
+            )
+
+
+def _accounts(names: Iterable[str], cluster: Cluster) -> Iterator[Caveat]:
+    known = cluster.all(ServiceAccount)
+    namespaces = {key.partition("/")[0] for key in known}
+    unknown = [name for name in names if name not in known]
+    missing = tuple(name for name in unknown if name.partition("/")[0] in namespaces)
+    if missing:
+        yield MissingServiceAccounts(names=missing)
+    unchecked = tuple(name for name in unknown if name not in missing)
+    if unchecked:
+        yield ServiceAccountsNotChecked(names=unchecked)
+
+
+def unjudged(outline: Outline) -> Iterator[Caveat]:
+    """About an object of a kind that is not known: what of it would have to be judged."""
+    if outline.kind == "Kustomization" and group_of(outline.version) == "kustomize.config.k8s.io":
+        yield NotBuilt(file=outline.place.origin.source)
+    elif isinstance(outline.at(("spec", "template", "spec", "containers")), list):
+        yield UnjudgedKind(object=outline.name, kind=outline.kind)
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None

@@ -1,0 +1,84 @@
+"""Reading a KubeSchedulerConfiguration file as strictly as kube-scheduler does."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+
+from kwhatif.errors import InputError, Problem
+from kwhatif.sources.decoding.examine import FAILURES, tell_failure
+from kwhatif.sources.text.documents import Document, documents
+from kwhatif.sources.text.files import find_inputs, read_inputs
+from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.text.yaml_keys import repeated_keys
+from kwhatif.sources.text.yaml_lines import line_tree
+from kwhatif.sources.text.yaml_text import YAMLProblem
+
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+
+
+class ConfigFile(NamedTuple):
+    """A configuration file, parsed."""
+
+    name: str
+    text: bytes
+    data: dict[str, Any]
+
+    def located(self, failure: InputError) -> InputError:
+        """The same problems with the lines of the fields that they name."""
+        return InputError(
+            [
+                Problem(self._where(problem.field), problem.message, problem.field, problem.hint)
+                for problem in failure.problems
+            ]
+        )
+
+    def line_of(self, field: str) -> int:
+        """The line of a field, or of what holds it; 0 where that is not known."""
+        try:
+            node = line_tree(self.text)
+        except YAMLProblem:  # nearly all JSON is YAML
+            return 0
+        for name, index in _STEP.findall(field):
+            node = node.children.get(name or int(index), node)
+        return node.line + 1
+
+    def _where(self, field: str) -> str:
+        line = self.line_of(field)
+        return f"{self.name}, line {line}" if line else self.name
+
+
+def read_config(
+    path: str, *, stdin: BinaryIO, kind: str = "KubeSchedulerConfiguration", may_be_empty: bool = False
+) -> ConfigFile:
+    """Read one file, or "-"; of two equal keys neither counts. One that may be empty is then an empty object.
+
+    Raises:
+        InputError: the file cannot be read, or is not one YAML or JSON object.
+    """
+    problems = Problems()
+    texts = list(read_inputs(find_inputs([path], stdin, problems), problems))
+    found: list[Document] = []
+    for name, text in texts:
+        found.extend(documents(name, text, problems))
+        if not problems:
+            with suppress(YAMLProblem):
+                for line, key in repeated_keys(text):
+                    problems.add(f"{name}, line {line}", f'key "{key}" already set in map')
+    problems.raise_if_any()
+    if may_be_empty and not found and texts:
+        return ConfigFile(*texts[0], {})
+    if len(found) != 1:
+        raise InputError([Problem(path, f"expected one {kind}, found {len(found)} documents")])
+    try:
+        data = msgspec.json.decode(found[0].json)
+    except FAILURES as failure:
+        tell_failure(failure, found[0].json, problems.at(found[0].place))
+        problems.raise_if_any()
+    if not isinstance(data, dict):
+        raise InputError([Problem(path, f"expected a {kind}, which is an object")])
+    name, text = texts[0]
+    return ConfigFile(name, text, data)

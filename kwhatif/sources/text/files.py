@@ -1,0 +1,184 @@
+"""From paths to bytes: files, directories, globs and standard input; what is compressed is inflated.
+
+Nothing here knows what the bytes mean. Every path that cannot be read becomes a problem, none an exception.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from glob import glob, has_magic
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, Self
+
+from kwhatif.sources.text.inflate import Unreadable, inflate
+from kwhatif.sources.text.problems import Problems
+
+SUFFIXES = tuple(name + packed for name in (".yaml", ".yml", ".json") for packed in ("", ".gz", ".zst", ".xz", ".bz2"))
+#: Where shells put the pipe of `<(command)`.
+_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+#: What standard input is called.
+STDIN = "standard input"
+#: Byte order marks.
+_UTF8 = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_PIECE = 1 << 20
+#: What is wrong where it is named again.
+READ_ONCE = ("is named more than once", "it can be read only once")
+
+
+class Given(str):
+    """A text that the caller has at hand, in the place of a path; as a string it is its name."""
+
+    __slots__ = ("data",)
+
+    data: bytes
+
+    def __new__(cls, name: str, data: bytes) -> Self:  # noqa: D102
+        made = super().__new__(cls, name)
+        made.data = data
+        return made
+
+
+class Input(NamedTuple):
+    """One file to read."""
+
+    name: str
+    read: Callable[[], bytes]
+    #: "" for standard input.
+    path: str = ""
+
+
+def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> list[Input]:
+    """The files that `paths` name, in their order."""
+    inputs: list[Input] = []
+    seen: set[str] = set()
+    for path in paths:
+        if not path:
+            problems.add("a file's name", "is empty", "a variable that is not set?")
+        elif isinstance(path, Given):
+            inputs.append(Input(str(path), partial(bytes, path.data)))
+        elif path != "-":
+            named = {name: os.path.normpath(name) for name in _expand(path, problems)}
+            inputs.extend(
+                Input(name, partial(read_bytes, name), name) for name, file in named.items() if file not in seen
+            )
+            seen.update(named.values())
+        elif any(known.name == STDIN for known in inputs):
+            problems.add(STDIN, *READ_ONCE)
+        else:
+            inputs.append(Input(STDIN, stdin.read))
+    return inputs
+
+
+def read_inputs(inputs: Sequence[Input], problems: Problems) -> Iterator[tuple[str, bytes]]:
+    """Name and text (UTF-8, inflated) of every input that can be read."""
+    for name, read, _ in inputs:
+        try:
+            data = read()
+            yield name, as_utf8(inflate(data))
+        except Unreadable as reason:
+            problems.add(name, str(reason), reason.hint)
+        except OSError as failure:
+            problems.add(name, f"cannot be read: {failure.strerror or failure}", _about_home(name))
+
+
+def matches(path: str, problems: Problems) -> list[str]:
+    """The paths that a glob matches, sorted; any other path is itself."""
+    # The functions of `os.path` say False where those of `Path` raise: a name that is too long, a folder not to enter.
+    if isinstance(path, Given) or not has_magic(path) or os.path.exists(path):  # noqa: PTH110
+        return [path]
+    found = sorted(glob(path, recursive=True))  # noqa: PTH207 - Path.glob knows no absolute patterns
+    if not found:
+        reason = _why_not_searched(path)
+        problems.add(path, f"matches no file{reason}", "" if reason else _about_home(path))
+    return found
+
+
+def _why_not_searched(pattern: str) -> str:
+    """Where a glob found nothing because a folder above its first wildcard cannot be listed: which one, and why."""
+    folder = os.path.dirname(pattern)  # noqa: PTH120
+    while has_magic(folder):
+        folder = os.path.dirname(folder)  # noqa: PTH120
+    try:
+        with os.scandir(folder or "."):
+            return ""
+    except OSError as failure:
+        return f": {folder} cannot be read: {failure.strerror}"
+
+
+def _about_home(path: str) -> str:
+    return "~ is expanded by the shell, and only without quotes" if path.startswith("~") else ""
+
+
+def _expand(path: str, problems: Problems) -> list[str]:
+    found = matches(path, problems)
+    return [name for match in found for name in _files_of(match, problems)]
+
+
+def _files_of(path: str, problems: Problems) -> list[str]:
+    return _walk(path, problems) if os.path.isdir(path) else [path]  # noqa: PTH112 - see `matches`
+
+
+def _walk(top: str, problems: Problems) -> list[str]:
+    """YAML and JSON files below `top`, sorted; hidden ones are left out."""
+    found: list[str] = []
+    failures: list[OSError] = []
+    for folder, folders, files in os.walk(top, onerror=failures.append):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        names = sorted(name for name in files if not name.startswith(".") and name.endswith(SUFFIXES))
+        found.extend(str(Path(folder, name)) for name in names)
+    for failure in failures:
+        problems.add(str(failure.filename), f"cannot be read: {failure.strerror}")
+    if not found and not failures:
+        problems.add(top, "holds no .yaml, .yml or .json file")
+    return found
+
+
+def read_bytes(path: str) -> bytes:
+    """What a file holds, or the pipe that a shell has put in its place.
+
+    Raises:
+        Unreadable: it is neither; another pipe might never end.
+        OSError: it cannot be read.
+    """
+    mode = Path(path).stat().st_mode
+    if not stat.S_ISREG(mode) and not (stat.S_ISFIFO(mode) and path.startswith(_PIPES)):
+        raise Unreadable("is neither a file nor a directory")
+    return Path(path).read_bytes()
+
+
+def as_utf8(data: bytes) -> bytes:
+    """The text without its byte order mark; PowerShell redirects in UTF-16.
+
+    Raises:
+        Unreadable: it is not text; the message says where.
+    """
+    if data.startswith(_UTF16):
+        try:
+            data = data.decode("utf-16").encode()
+        except UnicodeDecodeError as failure:
+            raise Unreadable(f"is not valid UTF-16: {failure.reason} at offset {failure.start}") from failure
+    if b"\0" in data[:8192]:
+        raise Unreadable("is a binary file, neither YAML nor JSON")
+    _check_utf8(data)
+    return data.removeprefix(_UTF8)
+
+
+def _check_utf8(data: bytes) -> None:
+    """Go through text beyond ASCII piece by piece: all of a dump would be too much to decode at once."""
+    if data.isascii():
+        return
+    decoder = getincrementaldecoder("utf-8")()
+    for start in range(0, len(data), _PIECE):
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(data[start : start + _PIECE], start + _PIECE >= len(data))
+        except UnicodeDecodeError as failure:
+            offset = start - pending + failure.start
+            line = data.count(b"\n", 0, offset) + 1
+            place = f"line {line}, byte 0x{data[offset]:02x} at offset {offset}"
+            raise Unreadable(f"is not valid UTF-8: {place}", "save it as UTF-8") from failure

@@ -1,0 +1,87 @@
+"""Collecting what is wrong, so that one run reports everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kwhatif.errors import InputError, Problem
+from kwhatif.sources.text.origin import Origin, Place
+from kwhatif.sources.text.paths import FieldPath, to_text
+
+
+class Problems:
+    """All problems met so far."""
+
+    def __init__(self) -> None:
+        self._found: list[Problem] = []
+
+    def __len__(self) -> int:
+        """How many things are wrong."""
+        return len(self._found)
+
+    def forget_after(self, count: int) -> None:
+        """Keep the first `count`: what followed will be looked at again."""
+        del self._found[count:]
+
+    @property
+    def found(self) -> tuple[Problem, ...]:
+        """All of them."""
+        return tuple(self._found)
+
+    def add(self, where: str, message: str, hint: str = "", origin: Origin | None = None) -> None:
+        """A file, or a document, is wrong; where it is known, `origin` says for programs which and where."""
+        file, line = (origin.source, origin.line) if origin is not None else ("", 0)
+        self._found.append(Problem(where, message, hint=hint, file=file, line=line))
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        """What somebody else has found."""
+        self._found.extend(problems)
+
+    def at(self, place: Place, name: str = "") -> Report:
+        """Where to report what is wrong with one object."""
+        return Report(self._found, place, name)
+
+    def raise_if_any(self) -> None:
+        """Give up if anything is wrong.
+
+        Raises:
+            InputError: with everything that was found.
+        """
+        if self._found:
+            raise InputError(self._found)
+
+
+class Report:
+    """What is wrong with one object: the place is said once, then field by field."""
+
+    def __init__(self, found: list[Problem], place: Place, name: str) -> None:
+        self._found = found
+        self._place = place
+        self.name = name
+
+    @property
+    def file(self) -> str:
+        """The file that it stands in."""
+        return self._place.origin.source
+
+    def add(self, message: str, path: FieldPath = (), hint: str = "") -> None:
+        """A field (or with no path the whole object) is wrong."""
+        self._found.append(self._problem(message, path, to_text(path), hint))
+
+    def add_named(self, message: str, path: FieldPath, hint: str = "") -> None:
+        """The same where the message names the field itself."""
+        self._found.append(self._problem(message, path, "", hint))
+
+    def add_unless_there(self, message: str, path: FieldPath, hint: str = "") -> None:
+        """The same unless something is known to be wrong with that field of that object."""
+        problem = self._problem(message, path, to_text(path), hint)
+        if not any((known.where, known.field) == (problem.where, problem.field) for known in self._found):
+            self._found.append(problem)
+
+    def where(self, path: FieldPath = ()) -> str:
+        """The place of a field in words."""
+        return self._place.of(path).where(self.name)
+
+    def _problem(self, message: str, path: FieldPath, field: str, hint: str) -> Problem:
+        origin = self._place.of(path)
+        return Problem(origin.where(self.name), message, field, hint, origin.source, origin.line, object=self.name)

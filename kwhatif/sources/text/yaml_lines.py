@@ -1,0 +1,53 @@
+"""The lines on which the fields of a YAML document stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from kwhatif.sources.text.yaml_text import events
+
+
+class Node:
+    """A field: its line, counted from 0, and what is below it by key or index."""
+
+    __slots__ = ("children", "key", "key_line", "line")
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.children: dict[str | int, Node] = {}
+        #: In a map whose value comes next: its key. A list has none.
+        self.key: str | None = None
+        self.key_line = 0
+
+    def add(self, line: int) -> Node:
+        """The next value: it stands where its key does, or where it begins."""
+        if self.key is None:
+            child = self.children[len(self.children)] = Node(line)
+        else:
+            child = self.children[self.key] = Node(self.key_line)
+            self.key = None
+        return child
+
+
+def line_tree(text: bytes) -> Node:
+    """Every field of the document; `text` must be valid. What an alias stands for has no lines of its own."""
+    root = Node(0)
+    stack: list[tuple[Node, bool]] = []
+    event: Any
+    for event in events(text):
+        if isinstance(event, yaml.CollectionEndEvent):
+            stack.pop()
+            continue
+        if not isinstance(event, yaml.NodeEvent):
+            continue
+        line = event.start_mark.line  # type: ignore[union-attr]
+        parent, is_map = stack[-1] if stack else (root, False)
+        if is_map and parent.key is None:
+            parent.key, parent.key_line = getattr(event, "value", ""), line
+            continue
+        node = parent.add(line)
+        if isinstance(event, yaml.CollectionStartEvent):
+            stack.append((node, isinstance(event, yaml.MappingStartEvent)))
+    return root.children.get(0, root)

@@ -1,0 +1,1 @@
+"""What types cannot say of an object: quantities, times, selectors and names must mean something."""

@@ -1,0 +1,160 @@
+"""What types cannot say: quantities, times, percentages and selectors must mean something.
+
+A check exists for a type of field, wherever that field stands; per kind the walk to all such fields is compiled once.
+What passes here is never refused by a parser further in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import inspect
+
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.meta import LabelSelector
+from kwhatif.model.pod import NodeSelector, PodAffinityTerm, PreferredSchedulingTerm, TopologySpreadConstraint
+from kwhatif.model.workload import Service
+from kwhatif.sources.decoding.decode import Batch
+from kwhatif.sources.text.paths import FieldPath
+from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.validation import selectors, values
+from kwhatif.sources.validation.pods import doubtful
+
+Tell = Callable[[str, FieldPath], None]
+Check = Callable[[Any, FieldPath, Tell], None]
+
+_TIMES = {
+    "allocationTimestamp",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "lastTransitionTime",
+    "startTime",
+    "timeAdded",
+}
+
+
+class Validator:
+    """Checks of objects, put together from checks of the types that they are made of."""
+
+    def __init__(self, checks: Mapping[type, Check]) -> None:
+        self._checks = checks
+        self._walks: dict[type, Check | None] = {}
+
+    def validate(self, obj: KubernetesObject, tell: Tell) -> None:
+        """Tell everything that is wrong with the object, its name aside."""
+        kind = type(obj)
+        if kind not in self._walks:
+            self._walks[kind] = self._compile(inspect.type_info(kind))
+        walk = self._walks[kind]
+        if walk is not None:
+            walk(obj, (), tell)
+
+    def _compile(self, type_: inspect.Type, field: str = "") -> Check | None:
+        """The walk below a field, or None if there is nothing to check."""
+        match type_:
+            case inspect.StructType():
+                return self._struct(type_)
+            case inspect.VarTupleType():
+                return _each(self._compile(type_.item_type, field))
+            case inspect.DictType():
+                return _every(self._compile(type_.value_type, field))
+            case inspect.UnionType():
+                return self._union(type_, field)
+        return None
+
+    def _union(self, type_: inspect.UnionType, field: str) -> Check | None:
+        options = {type(option): option for option in type_.types}
+        options.pop(inspect.NoneType, None)
+        kinds = frozenset(options)
+        if kinds == {inspect.IntType, inspect.FloatType, inspect.StrType}:
+            return values.quantity
+        if kinds == {inspect.IntType, inspect.StrType}:
+            return values.int_or_percent
+        if kinds == {inspect.StrType} and field in _TIMES:
+            return values.time
+        return self._compile(options.popitem()[1], field) if len(options) == 1 else None
+
+    def _struct(self, type_: inspect.StructType) -> Check | None:
+        own = self._checks.get(type_.cls)
+        fields = [
+            (field.name, field.encode_name, check)
+            for field in type_.fields
+            if (check := self._compile(field.type, field.encode_name)) is not None
+        ]
+        if own is None and not fields:
+            return None
+
+        def walk(value: Any, path: FieldPath, tell: Tell) -> None:
+            if own is not None:
+                own(value, path, tell)
+            for name, step, check in fields:
+                below = getattr(value, name)
+                if below is not None and below != ():
+                    check(below, (*path, step), tell)
+
+        return walk
+
+
+def _each(check: Check | None) -> Check | None:
+    if check is None:
+        return None
+
+    def walk(items: Any, path: FieldPath, tell: Tell) -> None:
+        for index, item in enumerate(items):
+            check(item, (*path, index), tell)
+
+    return walk
+
+
+def _every(check: Check | None) -> Check | None:
+    if check is None or check is values.quantity:
+        return check and values.quantities
+
+    def walk(entries: Any, path: FieldPath, tell: Tell) -> None:
+        for key, item in entries.items():
+            check(item, (*path, key), tell)
+
+    return walk
+
+
+def _service(service: Service, path: FieldPath, tell: Tell) -> None:
+    selectors.labels(service.spec.selector or {}, (*path, "spec", "selector"), tell)
+
+
+_ALWAYS: dict[type, Check] = {LabelSelector: selectors.label_selector, Service: _service}
+
+#: For objects of a cluster: the API server has accepted them, and where it is lenient, so is the scheduler.
+STORED = Validator(_ALWAYS)
+#: For objects that the API server has yet to accept.
+CANDIDATES = Validator(
+    _ALWAYS
+    | {
+        NodeSelector: selectors.node_selector,
+        PreferredSchedulingTerm: selectors.preferred_term,
+        PodAffinityTerm: selectors.pod_affinity_term,
+        TopologySpreadConstraint: selectors.spread_constraint,
+    }
+)
+
+
+def validate_batch(batch: Batch, problems: Problems, validator: Validator) -> None:
+    """Tell everything that is wrong with objects just decoded."""
+    objects = batch.objects
+    for index in doubtful(objects) if validator is STORED else range(len(objects)):
+        obj = objects[index]
+        if obj is None:
+            continue
+        found: list[tuple[str, FieldPath]] = []
+        if not obj.metadata.name and not (validator is CANDIDATES and obj.metadata.generate_name):
+            found.append(("is not set", ("metadata", "name")))
+        validator.validate(obj, lambda message, path, found=found: found.append((message, path)))  # type: ignore[misc]
+        if found:
+            report = problems.at(batch.place_of(index), _name(obj))
+            for message, path in found:
+                report.add(message, path)
+
+
+def _name(obj: KubernetesObject) -> str:
+    name = key_of(obj) if obj.metadata.name else f"{obj.metadata.namespace}/?".lstrip("/")
+    return f"{type(obj).__name__} {name}"

@@ -1,0 +1,87 @@
+"""Checks of single values. What was found to be good once is remembered: a cluster repeats itself a million times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+
+from kwhatif.model.quantity import QuantityText, parse_quantity
+from kwhatif.sources.text.paths import FieldPath
+
+Tell = Callable[[str, FieldPath], None]
+
+good_quantities: set[QuantityText] = set()
+good_dates: set[str] = set()
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DATE_LENGTH = 10
+_A_CLOCK = r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
+_CLOCKS = re.compile(rf"{_A_CLOCK}(?:\n{_A_CLOCK})*", re.ASCII)
+_PERCENT = re.compile(r"[0-9]+%")
+
+
+def quantities(amounts: Mapping[str, QuantityText], path: FieldPath, tell: Tell) -> None:
+    """A list of resources."""
+    if not good_quantities.issuperset(amounts.values()):
+        for name, amount in amounts.items():
+            quantity(amount, (*path, name), tell)
+
+
+def quantity(amount: QuantityText, path: FieldPath, tell: Tell) -> None:
+    """One quantity (`resource.ParseQuantity`)."""
+    if amount in good_quantities:
+        return
+    try:
+        parse_quantity(amount)
+    except ValueError:
+        tell(f"{_shown(amount)} is not a quantity such as 2, 0.5, 500m or 1.5Gi", path)
+    else:
+        good_quantities.add(amount)
+
+
+def time(text: str, path: FieldPath, tell: Tell) -> None:
+    """A time as the API server writes it (RFC 3339)."""
+    if not are_times([text]):
+        tell(f"{_shown(text)} is not a time such as 2026-01-31T12:00:00Z", path)
+
+
+def are_times(texts: Sequence[str]) -> bool:
+    """Whether all of them are; few clocks are the same, so all are looked at in one go."""
+    if not texts:
+        return True
+    dates = {text[:_DATE_LENGTH] for text in texts}
+    if not (dates <= good_dates or all(map(_is_date, dates))):
+        return False
+    good_dates.update(dates)
+    clocks = "\n".join([text[_DATE_LENGTH:] for text in texts])
+    return clocks.count("\n") < len(texts) and _CLOCKS.fullmatch(clocks) is not None
+
+
+def _is_date(text: str) -> bool:
+    if not _DATE.fullmatch(text):
+        return False
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def int_or_percent(value: int | str, path: FieldPath, tell: Tell) -> None:
+    """A number of pods or a share of them (`ValidatePositiveIntOrPercent`, `IsNotMoreThan100Percent`)."""
+    if isinstance(value, str):
+        if not _PERCENT.fullmatch(value):
+            tell(f"{_shown(value)} is neither a number nor a percentage such as 50%", path)
+        elif len(value.lstrip("0")) > len("100%") or int(value[:-1]) > 100:
+            tell(f"{_shown(value)} is more than 100%", path)
+    elif value < 0:
+        tell(f"{value} is negative", path)
+
+
+def _shown(value: object) -> str:
+    """A value in a message, cut where it would fill the screen."""
+    try:
+        text = str(value)
+    except ValueError:  # an integer of more digits than Python prints
+        return "a number of thousands of digits"
+    return repr(text if len(text) <= 64 else text[:61] + "...")
