@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -221,8 +220,7 @@ class Scheduler:
 
     def _remember_nomination(self, info: QueuedPodInfo) -> None:
         """The state knows of nominations what the queue's nominator does."""
-        node = next((name for name, ref in self.queue.nominator if ref.uid == info.uid), None)
-        there = next((name for name, pods in self._world.state.nominated.items() if info.key in _keys(pods)), None)
+        node, there = self.queue.nominator.node_of(info.uid), self._world.state.nomination_of(info.key)
         if node != there and info.key in self._world.state.pending:
             self._world.state.apply(Nominate(info.key, node))
 
@@ -271,7 +269,3 @@ class Scheduler:
 
     def _pre_bind(self, obj: KubernetesObject, event: int | None) -> None:
         self._world.put(obj, event)
-
-
-def _keys(pods: object) -> set[str]:
-    return {pod.key for pod in cast("tuple[PodInfo, ...]", pods)}
