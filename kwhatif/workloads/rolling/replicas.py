@@ -190,7 +190,17 @@ class DeploymentRoll:
         return [pod for owned in self._sets.values() for pod in owned.pods.values()]
 
     def step(self) -> Step:
-        """The Deployment's controller resizes its ReplicaSets, and these make and delete pods."""
+        """The Deployment's controller resizes its ReplicaSets, and these make and delete pods.
+
+        A set whose pods were evicted may shrink without deleting any: then comes what it does after that.
+        """
+        while True:
+            sizes = [each.size for each in self._sets.values()]
+            step = self._sync()
+            if not step.is_empty or sizes == [each.size for each in self._sets.values()]:
+                return step
+
+    def _sync(self) -> Step:
         before = self._before
         sized = [
             Sized(name, each.size, len(each.available), before.wanted, before.most) for name, each in self._sets.items()
