@@ -25,8 +25,10 @@ BENCHMARKS = (
     "placing",
     "gate",
     "capacity",
+    "advice",
     "queue",
     "simulation",
+    "descheduling",
     "sweep",
     "live",
 )

@@ -17,6 +17,7 @@ from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied, forbidden
 from kwhatif.admission.label_keys import merge_label_keys
+from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.limit_ranger import check_limits, fill_in_limits
 from kwhatif.admission.namespaces import check_namespace
 from kwhatif.admission.outcome import Admitted, Step, run_steps
@@ -140,7 +141,7 @@ _STEPS: tuple[Step[Pod], ...] = (
 
 def _refusal(pod: Pod, cluster: Cluster) -> Denied | None:
     """What follows when the pod is complete; quotas come last."""
-    return validate_pod(pod) or check_limits(pod, cluster) or check_overhead(pod, cluster)
+    return validate_pod(with_pod_images(pod)) or check_limits(pod, cluster) or check_overhead(pod, cluster)
 
 
 def _named(pod: Pod, name: str) -> Pod:

@@ -166,8 +166,12 @@ class _Reading:
         if decoded.value is None:
             raise self._failed(decoded.error, decoded.error_at)
         return decoded.value, [
-            FieldIgnored(where=f"{self._name}: {field}", problem="the descheduler has no such field, and ignores it")
-            for field in decoded.unknown
+            FieldIgnored(
+                where=f"{self._name}: {field}",
+                problem="the descheduler has no such field, and ignores it",
+                hint=_meant(near),
+            )
+            for field, near in decoded.unknown.items()
         ]
 
     def _version_and_kind(self, data: Mapping[str, Any], path: str = "") -> tuple[str, str]:
@@ -199,8 +203,13 @@ class _Reading:
             raise self._failed(decoded.error, f"{path}.args.{decoded.error_at}")
         if decoded.unknown:
             fields = ", ".join(f"unknown field {_quoted(field)}" for field in decoded.unknown)
-            raise self._failed(f"strict decoding error: {fields}", f"{path}.args.{decoded.unknown[0]}")
+            first, near = next(iter(decoded.unknown.items()))
+            raise self._failed(f"strict decoding error: {fields}", f"{path}.args.{first}", _meant(near))
         return config.name, decoded.value
+
+
+def _meant(near: str) -> str:
+    return f"did you mean {near}?" if near else ""
 
 
 def _quoted(text: str) -> str:
@@ -222,8 +231,16 @@ def _validate(config: written.PolicyConfig, arguments: Sequence[Sequence[Args_]]
             errors[-1] = f"in profile {profile.name}: {errors[-1][0]}", errors[-1][1]
     errors += ((wrong, "metricsProviders") for wrong in _metrics_errors(config))
     if errors:
-        fields = {field for _, field in errors}
-        raise _refusal(name, aggregate(wrong for wrong, _ in errors), fields.pop() if len(fields) == 1 else "")
+        fields = list(dict.fromkeys(field for _, field in errors))
+        places = f"at {', '.join(fields)}" if len(fields) > 1 else _plugins_near(config)
+        raise _refusal(name, aggregate(wrong for wrong, _ in errors), fields[0] if len(fields) == 1 else "", places)
+
+
+def _plugins_near(config: written.PolicyConfig) -> str:
+    """What names of plugins that do not exist may mean."""
+    names = dict.fromkeys(plugin.name for profile in config.profiles for plugin in profile.plugin_config)
+    near = [found[0] for name in names if name not in ARGUMENTS and (found := nearest(name, ARGUMENTS))]
+    return _meant(" and ".join(near))
 
 
 def _metrics_errors(config: written.PolicyConfig) -> Iterator[str]:

@@ -6,6 +6,7 @@ Fields are looked at in the order of the data; see `sorted_keys`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -14,6 +15,7 @@ from msgspec import inspect
 from kwhatif.descheduler.arguments import INTEGERS
 from kwhatif.model.duration import parse_duration
 from kwhatif.model.meta import LabelSelector, Requirement
+from kwhatif.model.nearest import nearest
 
 T = TypeVar("T")
 
@@ -41,8 +43,8 @@ class Decoded(msgspec.Struct, Generic[T], frozen=True):
     #: Go's message about the first value of a wrong type, and where it stands; "" if there is none.
     error: str = ""
     error_at: str = ""
-    #: Fields that do not exist: `conditions[0].typ`.
-    unknown: tuple[str, ...] = ()
+    #: Fields that do not exist, with the one that may be meant: `conditions[0].typ`: `type`; "" if none is near.
+    unknown: Mapping[str, str] = {}
 
 
 def go_decode(data: Any, type_: type[T]) -> Decoded[T]:
@@ -50,8 +52,8 @@ def go_decode(data: Any, type_: type[T]) -> Decoded[T]:
     reader = _Reader()
     cleaned = reader.read(data, inspect.type_info(type_), _Place(go_name(type_).rpartition(".")[2]))
     if reader.error:
-        return Decoded(None, reader.error, reader.error_at, tuple(reader.unknown))
-    return Decoded(msgspec.convert(cleaned, type_), unknown=tuple(reader.unknown))
+        return Decoded(None, reader.error, reader.error_at, reader.unknown)
+    return Decoded(msgspec.convert(cleaned, type_), unknown=reader.unknown)
 
 
 def sorted_keys(data: Any) -> Any:
@@ -89,7 +91,7 @@ class _Reader:
     def __init__(self) -> None:
         self.error = ""
         self.error_at = ""
-        self.unknown: list[str] = []
+        self.unknown: dict[str, str] = {}
 
     def read(self, value: Any, info: inspect.Type, place: _Place, go: str = "") -> Any:
         """The value as the typed decoder wants it; `go`: what Go calls its type."""
@@ -133,7 +135,7 @@ class _Reader:
         for name in value:
             here = place.field(go.rpartition(".")[2], name)
             if name not in fields:
-                self.unknown.append(here.path)
+                self.unknown[here.path] = next(iter(nearest(name, fields)), "")
             elif value[name] is not None:
                 made[name] = self.read(value[name], fields[name].type, here)
         return made

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied
+from kwhatif.admission.left_out import with_pod_images
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.updated import updated
@@ -106,7 +107,7 @@ def _stored(new: Any, known: Any, cluster: Cluster) -> Any:
         if new.spec.priority_class_name != known.spec.priority_class_name and new.spec.priority == known.spec.priority:
             new = replace(new, spec=replace(new.spec, priority=None, preemption_policy=""))
         stored: Any = stored_pod(new, cluster)
-        denied = stored if isinstance(stored, Denied) else validate_pod(stored)
+        denied = stored if isinstance(stored, Denied) else validate_pod(with_pod_images(stored, known))
     else:
         stored = default_object(new)
         denied = check_workload(stored, cluster) if isinstance(stored, Workload) else None

@@ -9,14 +9,22 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.render.amounts import plural, some
-from kwhatif.render.descheduling import REFUSALS, headline, landing_sentence, rounds_sentence, spared_rules, why
+from kwhatif.render.descheduling import (
+    REFUSALS,
+    headline,
+    landing_sentence,
+    node_classes,
+    rounds_sentence,
+    spared_rules,
+    why,
+)
 from kwhatif.render.detail import Detail
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
 from kwhatif.report import DescheduleRow, EvictedRow, EvictionRefusedRow, Landing, NodeUseRow, StrategyRow
 
 #: So many rows are shown of each table, unless it is wide.
 _MOST_ROWS = 20
-_BAR = 10
+_BAR = 8
 _STYLES: Mapping[Landing, str] = {
     "Elsewhere": GOOD,
     "SameNode": WARN,
@@ -50,6 +58,9 @@ def _strategy(strategy: StrategyRow, row: DescheduleRow, detail: Detail) -> Iter
     yield text(f"{strategy.plugin}{profile}: {plural(strategy.evicted, 'eviction')}{refused}", STRONG)
     if strategy.error:
         yield text(f"fails: {strategy.error}", WARN)
+    classes = node_classes(strategy, row)
+    if classes:
+        yield text(classes, FAINT)
     for note in strategy.notes if detail.wide else _distinct(strategy.notes):
         yield text(note, FAINT)
     evicted = [each for each in row.evicted if _is_by(strategy, each)]
@@ -85,6 +96,7 @@ def _attempts(rows: Sequence[EvictedRow | EvictionRefusedRow], detail: Detail) -
     yield made
     if len(shown) < len(rows):
         yield text(f"{len(rows) - len(shown):,} more (-o wide)", FAINT)
+        yield ""
 
 
 def _then(row: EvictedRow | EvictionRefusedRow, detail: Detail) -> Text:
@@ -114,7 +126,7 @@ def _nodes(row: DescheduleRow, detail: Detail) -> Iterator[RenderableType]:
         return
     resources = list(dict.fromkeys(name for node in changed for name in node.before))
     yield text("Requested of the nodes, before and after", STRONG)
-    made = table("NODE", *(name.upper() for name in resources))
+    made = table("NODE", *(f"{name.upper()} %" for name in resources))
     shown = changed if detail.wide else changed[:_MOST_ROWS]
     for node in shown:
         made.add_row(text(detail.names.cut(node.node)), *(_use(node, name) for name in resources))
@@ -126,12 +138,10 @@ def _nodes(row: DescheduleRow, detail: Detail) -> Iterator[RenderableType]:
 
 def _use(node: NodeUseRow, name: str) -> Text:
     before, after = node.before.get(name, 0.0), node.after.get(name, 0.0)
-    return Text.assemble(
-        text(f"{_bar(after)} {before:3.0f} % → {after:3.0f} %"),
-    )
+    return text(f"{_bar(after)} {before:3.0f} → {after:3.0f}")
 
 
 def _bar(percent: float) -> str:
-    """Ten characters for a hundred percent."""
+    """All of it for a hundred percent."""
     filled = min(_BAR, round(percent / 100 * _BAR))
     return "█" * filled + "░" * (_BAR - filled)

@@ -20,7 +20,7 @@ from kwhatif.descheduler.attempt import (
     Why,
 )
 from kwhatif.render.amounts import but, duration, plural, some
-from kwhatif.report import DescheduleRow, ReplacementRow
+from kwhatif.report import DescheduleRow, ReplacementRow, StrategyRow
 
 Quality = Literal["good", "doubtful", "bad"]
 
@@ -112,6 +112,20 @@ def landing_sentence(row: ReplacementRow) -> str:
     return f"is not replaced: {row.message}"
 
 
+def node_classes(strategy: StrategyRow, row: DescheduleRow) -> str:
+    """What a strategy takes the nodes for: `nodes: 1 underutilized (b1), …`; "" where it does not ask."""
+    found: dict[str, list[str]] = {"underutilized": [], "overutilized": [], "appropriate": []}
+    for each in row.node_classes:
+        if (each.profile, each.plugin) == (strategy.profile, strategy.plugin):
+            found[each.node_class].append(each.node)
+    if not any(found.values()):
+        return ""
+    return "nodes: " + ", ".join(
+        f"{len(nodes):,} {class_}" + (f" ({some(nodes)})" if nodes and class_ != "appropriate" else "")
+        for class_, nodes in found.items()
+    )
+
+
 def spared_rules(row: DescheduleRow) -> dict[str, list[str]]:
     """Rule -> the pods that it spares, the rule that spares most first; a pod counts for each of its reasons."""
     found: dict[str, list[str]] = {}
@@ -157,7 +171,7 @@ def _node_use(reason: NodeUse) -> str:
     over = reason.node_class == "overutilized"
     uses = [use for use in reason.uses if use.percent > use.threshold] if over else reason.uses
     word = "target" if over else "threshold"
-    return "node at " + _listed(f"{use.percent:.0f} % {use.resource} ({word} {use.threshold:.0f} %)" for use in uses)
+    return "; ".join(f"{use.resource} {use.percent:.0f} %, {word} {use.threshold:.0f} %" for use in uses)
 
 
 def _listed(parts: Iterable[str]) -> str:

@@ -130,8 +130,8 @@ def _share(room: int, wanted: Sequence[int]) -> list[int]:
 
 
 _HINT = " (-o wide)"
-#: What is broken only where there is no other way: a time, and what it is marked with; a hint.
-_PIECE = re.compile(r"◂?\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ|\(-o wide\)|\S+")
+#: What is broken only where there is no other way: a time, and what it is marked with; a bound; a percentage; a hint.
+_PIECE = re.compile(r"◂?\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ|at most \S+|\w+ \d+ %\S*|\(-o wide\)|\S+")
 
 
 def _pieces(content: str) -> list[str]:

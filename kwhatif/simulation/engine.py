@@ -263,6 +263,8 @@ class Engine:
             for write in outcome.writes:
                 self.world.write(write, each.evictor.name, each.because)
             each.due = None if each.evictor.done else outcome.again
+            if outcome.writes and not each.evictor.done and each.evictor.is_waiting_for(self.world):
+                each.due = self.clock.now  # a pod that is over is gone at once, and nothing else will say so
             if each.evictor.done:
                 self.ended[each.evictor.name] = self.clock.now
         self.evicting = [each for each in self.evicting if not each.evictor.done]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, PodCondition, pod_condition
-from kwhatif.workloads.template import has_images
 
 #: Conditions of a pod whose containers run.
 _STARTED = ("Initialized", "ContainersReady", "Ready")
@@ -21,15 +19,6 @@ def with_condition(pod: Pod, condition: PodCondition) -> Pod:
         condition = replace(condition, last_transition_time=there.last_transition_time)
     conditions = tuple(each for each in pod.status.conditions if each.type != condition.type)
     return replace(pod, status=replace(pod.status, conditions=(*conditions, condition)))
-
-
-def with_some_image(pod: Pod) -> Pod:
-    """A pod of a template that the API server has taken, whose images a snapshot has left out."""
-    if has_images(pod.spec) or controller_of(pod.metadata) is None:
-        return pod
-    containers = tuple(replace(each, image="unknown") for each in pod.spec.containers)
-    init_containers = tuple(replace(each, image="unknown") for each in pod.spec.init_containers)
-    return replace(pod, spec=replace(pod.spec, containers=containers, init_containers=init_containers))
 
 
 def is_ready(pod: Pod) -> bool:

@@ -26,7 +26,7 @@ from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import Event, Gone, History
 from kwhatif.simulation.owned import Owned, root_of
-from kwhatif.simulation.pods import marked, with_condition, with_some_image
+from kwhatif.simulation.pods import marked, with_condition
 from kwhatif.simulation.sayings import said_of_update
 from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
@@ -220,7 +220,7 @@ class World:
         """The object as the API server stores it, or `Denied`."""
         cluster = self.state.cluster
         if isinstance(obj, Pod):
-            admitted = self._replicas.admit(with_some_image(obj), cluster, self._usage)
+            admitted = self._replicas.admit(obj, cluster, self._usage)
             if self.admission_watcher is not None:
                 self.admission_watcher(obj, admitted)
             return admitted if isinstance(admitted, Denied) else admitted.object

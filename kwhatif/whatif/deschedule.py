@@ -108,8 +108,8 @@ def moment_of(session: Session, at: str | None, now: str) -> tuple[str, Sequence
         return at, ()
     if session.taken_at is not None or session.age == 0:
         return session.taken_at or now, ()
-    newest = _newest_time(session) or now
-    return newest, (MomentNotKnown(moment=newest),)
+    newest = _newest_time(session)
+    return newest or now, (MomentNotKnown(moment=newest),) if newest else ()
 
 
 def _newest_time(session: Session) -> str | None:

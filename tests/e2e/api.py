@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import urllib3
@@ -18,6 +19,8 @@ PLURALS = {
     "ReplicaSet": "replicasets",
     "StatefulSet": "statefulsets",
     "DaemonSet": "daemonsets",
+    "Job": "jobs",
+    "ReplicationController": "replicationcontrollers",
     "Service": "services",
     "PodDisruptionBudget": "poddisruptionbudgets",
     "Pod": "pods",
@@ -26,6 +29,9 @@ PLURALS = {
     "ClusterRole": "clusterroles",
     "ClusterRoleBinding": "clusterrolebindings",
 }
+
+
+_CONTENT = {"PATCH": "application/merge-patch+json"}
 
 
 class Answer(NamedTuple):
@@ -45,7 +51,11 @@ class Api:
     def __init__(self, server: str, token: str) -> None:
         self._server = server
         self._pool = urllib3.PoolManager(
-            ca_certs=str(CERTS / "ca.crt"), headers={"Authorization": f"Bearer {token}"}, timeout=30, retries=False
+            ca_certs=str(CERTS / "ca.crt"),
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=30,
+            retries=False,
+            maxsize=4,
         )
 
     def send(self, method: str, path: str, body: Any = None, accept: tuple[int, ...] = ()) -> Answer:
@@ -53,11 +63,24 @@ class Api:
             method,
             self._server + path,
             body=None if body is None else json.dumps(body),
-            headers=self._pool.headers | {"Content-Type": "application/json"},
+            headers=self._pool.headers | {"Content-Type": _CONTENT.get(method, "application/json")},
         )
         if response.status >= 300 and response.status not in accept:
             raise Refused(f"{method} {path}: {response.status} {response.data.decode()}")
         return Answer(response.status, json.loads(response.data))
+
+    def stream(self, path: str) -> Iterator[bytes]:
+        """The lines of an answer as they come, until the server ends it or says nothing for a second."""
+        response = self._pool.request("GET", self._server + path, preload_content=False, timeout=1)
+        if response.status != 200:
+            raise Refused(f"GET {path}: {response.status} {response.data.decode()}")
+        rest = b""
+        try:
+            for chunk in response.stream(65536):
+                *lines, rest = (rest + chunk).split(b"\n")
+                yield from lines
+        finally:
+            response.close()
 
     def ready(self) -> bool:
         """Whether everything in the server has started."""

@@ -44,21 +44,32 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
     if exitstatus == pytest.ExitCode.OK:
         shutil.rmtree(folder)
     else:
-        terminalreporter.write_line(f"The logs of etcd, kube-apiserver and kube-scheduler are in {folder}")
+        terminalreporter.write_line(f"The logs of etcd and Kubernetes are in {folder}")
 
 
 @pytest.fixture(scope="session")
-def plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
+def run_folder(pytestconfig: pytest.Config) -> Path:
+    """The folder of this run, which stays after a failure."""
+    return pytestconfig.stash[_FOLDER]
+
+
+@pytest.fixture(scope="session")
+def plane(run_folder: Path) -> Iterator[ControlPlane]:
     """An API server with the demo, which user `kwhatif` may read as `kwhatif rbac` says, and no further."""
     with ExitStack() as stack:
         try:
-            plane = stack.enter_context(control_plane(Path(PROGRAMS), pytestconfig.stash[_FOLDER]))
+            plane = stack.enter_context(control_plane(Path(PROGRAMS), run_folder))
         except NotStarted as failure:  # said once, not for every test
             pytest.exit(str(failure), returncode=1)
-        role = yaml.safe_load(subprocess.run([KWHATIF, "rbac"], check=True, capture_output=True).stdout)
-        for obj in (role, _binding(role["metadata"]["name"])):
-            plane.api.send("POST", home_of(obj), obj)
+        let_kwhatif_read(plane)
         yield plane
+
+
+def let_kwhatif_read(plane: ControlPlane) -> None:
+    """Give user `kwhatif` the rights that `kwhatif rbac` asks for."""
+    role = yaml.safe_load(subprocess.run([KWHATIF, "rbac"], check=True, capture_output=True).stdout)
+    for obj in (role, _binding(role["metadata"]["name"])):
+        plane.api.send("POST", home_of(obj), obj)
 
 
 @pytest.fixture(scope="session")
@@ -72,8 +83,12 @@ def demo(plane: ControlPlane) -> Demo:
 def kwhatif(plane: ControlPlane) -> Run:
     """Run the command line in a process of its own, as user `kwhatif`."""
     # The moment at which the demo's dump was taken: otherwise it is old, and the live cluster is not.
-    moment = {"SOURCE_DATE_EPOCH": "1795245600"}
-    environment = os.environ | moment | {"KUBECONFIG": str(plane.kubeconfig("kwhatif"))}
+    return command_line(plane, {"SOURCE_DATE_EPOCH": "1795245600"})
+
+
+def command_line(plane: ControlPlane, variables: dict[str, str]) -> Run:
+    """kwhatif in a process of its own, as user `kwhatif` of a control plane."""
+    environment = os.environ | variables | {"KUBECONFIG": str(plane.kubeconfig("kwhatif"))}
 
     def run(*argv: object) -> subprocess.CompletedProcess[str]:
         command = [str(KWHATIF), *map(str, argv)]

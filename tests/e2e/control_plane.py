@@ -1,20 +1,24 @@
-"""etcd, kube-apiserver and kube-scheduler on loopback, with every file in one folder."""
+"""etcd, kube-apiserver, kube-scheduler and kube-controller-manager on loopback, with every file in one folder."""
 
 from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.e2e.api import Api
 from tests.e2e.processes import answers, free_port, running
+from tests.e2e.stored import Object, store
 from tests.http.fake_api import CERTS
 
 #: User -> its groups.
-USERS = {"admin": "system:masters", "kwhatif": "", "system:kube-scheduler": ""}
+USERS = {"admin": "system:masters", "kwhatif": "", "system:kube-scheduler": ""} | {
+    # All controllers as one user, which then needs more than its role.
+    "system:kube-controller-manager": "system:masters",
+}
 _SERVING = (CERTS / "server.crt", CERTS / "server.key")
 #: The demo's pods come without service accounts, and its nodes are ready from the start.
 _WITHOUT = "ServiceAccount,TaintNodesByCondition"
@@ -54,25 +58,38 @@ class ControlPlane(NamedTuple):
     @contextmanager
     def scheduler(self) -> Iterator[None]:
         """Let kube-scheduler work, with its default configuration."""
+        with self._client("kube-scheduler"):
+            yield
+
+    @contextmanager
+    def controllers(self, *flags: str) -> Iterator[None]:
+        """Let kube-controller-manager work, with all of its controllers that need no keys."""
+        plugins = f"--flex-volume-plugin-dir={self.folder / 'volume-plugins'}"
+        with self._client("kube-controller-manager", plugins, *flags):
+            yield
+
+    @contextmanager
+    def _client(self, program: str, *flags: str) -> Iterator[None]:
         port = free_port()
-        kubeconfig = self.kubeconfig("system:kube-scheduler")
+        kubeconfig = self.kubeconfig(f"system:{program}")
         argv = [
-            str(self.programs / "kube-scheduler"),
+            str(self.programs / program),
             f"--kubeconfig={kubeconfig}",
             f"--authentication-kubeconfig={kubeconfig}",
             f"--authorization-kubeconfig={kubeconfig}",
             "--bind-address=127.0.0.1",
             f"--secure-port={port}",
-            f"--cert-dir={self.folder / 'scheduler'}",
+            f"--cert-dir={self.folder / program}",
             "--leader-elect=false",
+            *flags,
         ]
-        with running(argv, self.folder / "kube-scheduler.log", lambda: answers(port)):
+        with running(argv, self.folder / f"{program}.log", lambda: answers(port)):
             yield
 
 
 @contextmanager
-def control_plane(programs: Path, folder: Path) -> Iterator[ControlPlane]:
-    """Run etcd and an API server."""
+def control_plane(programs: Path, folder: Path, stored: Iterable[Object] = ()) -> Iterator[ControlPlane]:
+    """Run etcd and an API server, which finds the objects `stored` as if it had always had them."""
     tokens = {user: secrets.token_hex(16) for user in USERS}
     rows = (f'{tokens[user]},{user},{user},"{groups}"\n' for user, groups in USERS.items())
     (folder / "tokens.csv").write_text("".join(rows))
@@ -81,6 +98,7 @@ def control_plane(programs: Path, folder: Path) -> Iterator[ControlPlane]:
     server = f"https://127.0.0.1:{port}"
     api = Api(server, tokens["admin"])
     with _etcd(programs, folder) as etcd:
+        store(etcd, stored)
         argv = _apiserver(programs, folder, etcd, port)
         with running(argv, folder / "kube-apiserver.log", api.ready):
             try:

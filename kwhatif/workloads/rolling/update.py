@@ -17,7 +17,7 @@ from kwhatif.workloads.expansion import Expansion
 Rollout = Literal["end", "final", "surge"]
 Kind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
 
-_PERCENT = re.compile(r"(\d+)%")
+_PERCENT = re.compile(r"(\d{1,18})%")
 
 
 class Update(msgspec.Struct, frozen=True):

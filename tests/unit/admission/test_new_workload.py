@@ -143,6 +143,43 @@ def test_changing(known: Any, new: Any, expected: str | None) -> None:
     assert said(new, known) == expected
 
 
+IMAGELESS = {**TEMPLATE, "spec": {"containers": [{"name": "main"}]}}
+MORE = {**TEMPLATE, "spec": {"containers": [{"name": "main"}, {"name": "more"}]}}
+MISSING = 'Deployment.apps "web" is invalid: spec.template.spec.containers[{}].image: Required value'
+
+
+@pytest.mark.parametrize(
+    ("known", "new", "expected"),
+    [
+        ((), IMAGELESS, MISSING.format(0)),
+        ((TEMPLATE,), IMAGELESS, MISSING.format(0)),
+        ((IMAGELESS,), IMAGELESS, None),
+        ((IMAGELESS,), TEMPLATE, None),
+        ((IMAGELESS,), MORE, MISSING.format(1)),
+    ],
+)
+def test_an_image_is_only_missing_where_no_snapshot_has_left_it_out(
+    known: tuple[Any, ...], new: Any, expected: str | None
+) -> None:
+    there = [workload("Deployment", template=template) for template in known]
+    assert said(workload("Deployment", template=new), *there) == expected
+
+
+def test_the_job_of_a_cron_job_may_have_had_its_images_left_out() -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "web", "uid": "u", "controller": True}
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main"}]}}
+    meta = {"name": "web-1", "namespace": "shop"}
+    data = {"kind": "Job", "metadata": meta, "spec": {"template": template}}
+    refused = 'Job.batch "web-1" is invalid: spec.template.spec.containers[0].image: Required value'
+    assert said(msgspec.convert(data, Workload)) == refused
+    data["metadata"] = {**meta, "ownerReferences": [owner]}
+    assert said(msgspec.convert(data, Workload)) is None
+    body = {"schedule": "0 1 * * *", "jobTemplate": {"spec": {"template": template}}}
+    cron = {"kind": "CronJob", "metadata": {"name": "web", "namespace": "shop"}, "spec": body}
+    known = msgspec.convert(cron, Workload)
+    assert said(known, known) is None
+
+
 def test_a_dump_that_has_no_selector_does_not_say_that_it_changed() -> None:
     known = workload("Deployment")
     assert said(workload("Deployment"), replace(known, spec=replace(known.spec, selector=None))) is None

@@ -138,3 +138,37 @@ def test_each_strategy_has_a_policy_of_its_own(name: str) -> None:
     from kwhatif.descheduler.validate import validate
 
     assert validate(profile.args[name]) == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "hint"),
+    [
+        (policy("PodLifeTime", {"maxPodLifetimeSeconds": 1}), "did you mean maxPodLifeTimeSeconds?"),
+        (policy("RemoveFailedPod", {}), "did you mean RemoveFailedPods?"),
+        (policy("RemoveDuplicates", {"zzz": 1}), ""),
+        (
+            policy("PodLifeTime", {}, pluginConfig=[{"name": "RemovePodsViolatingNodeAffinity"}]),
+            "at profiles[0].pluginConfig[0].args, profiles[0].pluginConfig[1].args",
+        ),
+        ({"apiVersion": "v1", "kind": "Pod"}, "a policy begins with apiVersion: descheduler/v1alpha2,"),
+    ],
+)
+def test_a_refusal_says_what_may_be_meant_and_where(data: dict[str, Any], hint: str) -> None:
+    with pytest.raises(InputError) as refused:
+        build_policy(data, "policy.yaml", Cluster())
+    (problem,) = refused.value.problems
+    assert problem.hint.startswith(hint)
+    assert bool(problem.hint) is bool(hint)
+
+
+def test_an_ignored_field_says_what_may_be_meant() -> None:
+    _, (caveat,) = build_policy(policy("RemoveDuplicates", {}, profile=[]), "policy.yaml", Cluster())
+    assert isinstance(caveat, FieldIgnored)
+    assert caveat.hint == "did you mean profiles?"
+
+
+def test_there_is_no_such_strategy() -> None:
+    with pytest.raises(ValueError, match=r"there is no strategy 'Duplicates': did you mean RemoveDuplicates\?"):
+        strategy_policy("Duplicates")
+    with pytest.raises(ValueError, match="there is no strategy 'x': choose from HighNodeUtilization, "):
+        strategy_policy("x")

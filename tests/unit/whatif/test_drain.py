@@ -199,6 +199,20 @@ def test_refusals_are_in_kubectls_words() -> None:
     assert story.waves == ()
 
 
+@pytest.mark.parametrize("disable_eviction", [True, False])
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_pods_that_are_over_are_gone_at_once(phase: str, disable_eviction: bool) -> None:
+    over = [bare(name).status(phase=phase) for name in ("a", "b")]
+    story = drained(
+        *THREE, *over, bare("c", "n2").status(phase=phase), nodes=("n1", "n2"), disable_eviction=disable_eviction
+    )
+    (command,) = story.commands
+    assert (command.ok, command.seconds) == (True, 0.0)
+    verb = "deleted" if disable_eviction else "evicted"
+    said = [line for line in command.output if "cordoned" not in line and "evicting" not in line]
+    assert said == [f"pod/a {verb}", f"pod/b {verb}", "node/n1 drained", f"pod/c {verb}", "node/n2 drained"]
+
+
 def test_nodes_whose_turn_never_comes() -> None:
     objects = [*THREE, *web("n1", "n2"), budget(max_unavailable=0)]
     rows = drained(*objects, nodes=("n1", "n2")).blocked

@@ -133,6 +133,23 @@ def test_what_differs_of_a_running_workload_is_judged() -> None:
     assert row(new).message == "2 removed; all 2 pods fit on 2 nodes"
 
 
+def test_a_rollout_whose_new_pods_evict_old_ones_goes_on() -> None:
+    """The old ReplicaSet shrinks by the pod that was evicted, and so deletes none: the next new one may come."""
+    running = [
+        pod(f"web-1a-{number}").labels(app="web").owner("ReplicaSet", "web-1a").cpu("3").priority(-5).on(f"n{number}")
+        for number in (1, 2)
+    ]
+    (known,) = stored(workload("Deployment", "web", 2, cpu="3"))
+    report = ask(Session(cluster(*small("n1", "n2"), *running, known)), workload("Deployment", "web", 2, cpu="4"))
+    (found,) = report.workloads
+    assert found.rollout is not None
+    assert (found.rollout.completed, found.rollout.updated, found.rollout.old) == (True, 2, 0)
+    assert sorted(each.node or "" for each in report.decisions if each.outcome in ("Placed", "Preempts")) == [
+        "n1",
+        "n2",
+    ]
+
+
 def test_no_replicas() -> None:
     assert row(ask(Session(cluster(node("n1"))), workload("Deployment", "web", 0))).message == "makes no pods"
 

@@ -1,0 +1,58 @@
+"""Images that a snapshot has left out: the API server stores no container without one, so validation must not miss it.
+
+What comes from the cluster is known by its name there, or by its controller, whose template it was made of.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.admission.same import each
+from kwhatif.model.meta import controller_of
+from kwhatif.model.pod import Container, Pod, PodSpec
+from kwhatif.model.workload import CronJobSpec
+
+_SOME = "left-out"
+
+
+def with_pod_images(pod: Pod, known: Pod | None = None) -> Pod:
+    """The pod with some image in each container that the cluster has without one, for validation only."""
+    if known is None and controller_of(pod.metadata) is None:
+        return pod
+    spec = _with_images(pod.spec, pod.spec if known is None else known.spec)
+    return pod if spec is pod.spec else replace(pod, spec=spec)
+
+
+def with_template_images(workload: Any, known: Any) -> Any:
+    """The same for the template of a workload; `known` is None for one that the cluster does not have."""
+    if known is None and controller_of(workload.metadata) is None:
+        return workload
+    spec = _with_spec_images(workload.spec, workload.spec if known is None else known.spec)
+    return workload if spec is workload.spec else replace(workload, spec=spec)
+
+
+def _with_spec_images(spec: Any, known: Any) -> Any:
+    if isinstance(spec, CronJobSpec):
+        job = _with_spec_images(spec.job_template.spec, known.job_template.spec)
+        return (
+            spec if job is spec.job_template.spec else replace(spec, job_template=replace(spec.job_template, spec=job))
+        )
+    if spec.template is None or known.template is None:
+        return spec
+    filled = _with_images(spec.template.spec, known.template.spec)
+    return spec if filled is spec.template.spec else replace(spec, template=replace(spec.template, spec=filled))
+
+
+def _with_images(spec: PodSpec, known: PodSpec) -> PodSpec:
+    left_out = {container.name for container in (*known.containers, *known.init_containers) if not container.image}
+    if not left_out:
+        return spec
+
+    def complete(container: Container) -> Container:
+        return replace(container, image=_SOME) if container.name in left_out and not container.image else container
+
+    return replace(
+        spec, containers=each(complete, spec.containers), init_containers=each(complete, spec.init_containers)
+    )
