@@ -25,6 +25,7 @@ BENCHMARKS = (
     "placing",
     "gate",
     "capacity",
+    "advice",
     "queue",
     "simulation",
     "descheduling",

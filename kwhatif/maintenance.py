@@ -149,7 +149,7 @@ def outage(
     return worded(with_words(report))
 
 
-def upgrade(session: Session, *, to: str) -> Report:
+def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] | None = None) -> Report:
     """What would the scheduler of another release decide otherwise?
 
     About the pending pods, and about every workload as if its pods started anew, those of the others where they are.
@@ -157,6 +157,7 @@ def upgrade(session: Session, *, to: str) -> Report:
     Args:
         session: the cluster, asked under the release that it runs.
         to: the other release, such as "1.37"; older ones can be asked about, too.
+        progress: hears how many workloads are done, of how many.
 
     Raises:
         InputError: that is not a release, or the scheduler's configuration or a feature gate is not one of its own.
@@ -170,7 +171,7 @@ def upgrade(session: Session, *, to: str) -> Report:
         asked = ask_release(options, "", (), live=False)
         other = session.for_release(asked.release)
         other.caveats = (*session.caveats, *asked.caveats)
-        return worded(ask_upgrade(session, other))
+        return worded(ask_upgrade(session, other, *([progress] if progress else ())))
 
 
 def _parameters(options: Any) -> Parameters:

@@ -75,12 +75,12 @@ def check_output(output: SweepOutput, *, each: bool) -> None:
 
 
 @contextmanager
-def sweep_progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Whom to show how many scenarios are done: a bar with an estimate on a terminal; None where nobody watches."""
+def sweep_progress(what: str = "scenarios") -> Iterator[Callable[[int, int], None] | None]:
+    """Whom to show how many of them are done: a bar with an estimate on a terminal; None where nobody watches."""
     if not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         yield None
         return
-    bar = _Bar()
+    bar = _Bar(what)
     try:
         yield bar.tell
     finally:
@@ -90,18 +90,19 @@ def sweep_progress() -> Iterator[Callable[[int, int], None] | None]:
 class _Bar:
     """Shown when it is clear that there is something to wait for."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str) -> None:
+        self._what = what
         self._started = time.monotonic()
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
     def tell(self, done: int, total: int) -> None:
-        """So many scenarios are done."""
+        """So many are done."""
         if self._bar is None or self._task is None:
             if time.monotonic() - self._started < PATIENCE:
                 return
             self._bar = _make_bar()
-            self._task = self._bar.add_task("scenarios", total=total, completed=done)
+            self._task = self._bar.add_task(self._what, total=total, completed=done)
             self._bar.start()
         self._bar.update(self._task, completed=done)
 

@@ -9,6 +9,7 @@ import typer
 from kwhatif.cli.cluster import Source, complete_version, reads_cluster
 from kwhatif.cli.options import Color, ColorOption, Output, OutputOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
+from kwhatif.cli.sweeps import sweep_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +63,7 @@ def upgrade(
 
     def ask(session: Session, names: Sequence[str]) -> Report:
         del names
-        return kwhatif.upgrade(session, to=to)
+        with sweep_progress("workloads") as tell:
+            return kwhatif.upgrade(session, to=to, progress=tell)
 
     answer(cluster.ask(ask), Style(output.value, color, quiet), conditions)

@@ -61,6 +61,24 @@ def attempt(profile: Profile, pod: PodInfo, snapshot: State, hint: str = "", col
     return result
 
 
+def fits_somewhere(profile: Profile, pod: PodInfo, snapshot: State) -> bool:
+    """Whether a node passes all filters, without looking at the others; False, too, where that cannot be known so.
+
+    It cannot of a pod that is held back, or nominated, or where extenders filter.
+    """
+    if profile.extenders or pod.pod.status.nominated_node_name or held_back(profile, pod, snapshot) is not None:
+        return False
+    cycle = Cycle(profile, pod, snapshot)
+    try:
+        if not cycle.pre_filter():
+            return False
+    except CycleError:
+        return False
+    allowed = cycle.node_set
+    nodes = (node for node in snapshot.nodes if allowed is None or node.name in allowed)
+    return any(cycle.check(node, cycle.filters) is None for node in nodes)
+
+
 def held_back(profile: Profile, pod: PodInfo, snapshot: State) -> Verdict | None:
     """Why the pod may not enter the queue (`runPreEnqueuePlugins`); None when it may."""
     for plugin in profile.pre_enqueue:

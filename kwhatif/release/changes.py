@@ -2,11 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.gates import default_gates
+from kwhatif.model.pod import Pod
+from kwhatif.model.volume import LocalVolume, Volume
+
+#: Whether a change can be about a pod that fits somewhere.
+Concerns = Callable[[Pod], bool]
+
+
+def _every(_pod: Pod) -> bool:
+    return True
+
+
+def _none(_pod: Pod) -> bool:
+    """It is about refusals, and what follows from them."""
+    return False
+
+
+def _with_devices(pod: Pod) -> bool:
+    """A pod with claims, or with resources that a DeviceClass may stand for."""
+    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    return bool(pod.spec.resource_claims) or any("/" in name for each in containers for name in each.resources.requests)
+
+
+#: Of volumes like these no rule asks more: what is on the node, and (as far as it is read) files of objects.
+_ON_NODE = (Volume(), Volume(empty_dir=LocalVolume()), Volume(host_path=LocalVolume()))
+
+
+def _with_volumes(pod: Pod) -> bool:
+    return any(replace(volume, name="") not in _ON_NODE for volume in pod.spec.volumes)
+
+
+def _with_resources(pod: Pod) -> bool:
+    """A pod with resources of its own."""
+    return pod.spec.resources is not None
+
+
+def _with_affinity(pod: Pod) -> bool:
+    return pod.spec.affinity is not None
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -20,34 +58,46 @@ class Change(msgspec.Struct, frozen=True):
     what: str
     #: Upstream's file, below `pkg/scheduler/framework/plugins`.
     file: str = ""
+    #: Which pods it can be about, of those that fit somewhere.
+    concerns: Concerns = _every
     #: Whether it is about nothing but how pods count that are resized.
     of_resizes: bool = False
 
 
+_DEVICES = "dynamicresources/dynamicresources.go"
+_PREEMPTION = "defaultpreemption/default_preemption.go"
+_IMAGES = "imagelocality/image_locality.go"
+_AFFINITY = "interpodaffinity/plugin.go"
+_FIT = "noderesources/fit.go"
+_BALANCE = "noderesources/balanced_allocation.go"
+
 _RULES = (
-    Change(37, "NodeName", "leaves all other nodes out before any filter", "nodename/node_name.go"),
-    Change(37, "ImageLocality", "image volumes count as images", "imagelocality/image_locality.go"),
-    Change(37, "DynamicResources", "says nothing of pods without claims", "dynamicresources/dynamicresources.go"),
-    Change(37, "DefaultPreemption", "says where eviction makes room", "defaultpreemption/default_preemption.go"),
-    Change(
-        37, "DefaultPreemption", "order of victims that have not started", "defaultpreemption/default_preemption.go"
-    ),
-    Change(37, "NodeResourcesFit", "pods that are resized count another way", "noderesources/fit.go", of_resizes=True),
-    Change(
-        36,
-        "NodeResourcesBalancedAllocation",
-        "scores the improvement, not the balance",
-        "noderesources/balanced_allocation.go",
-    ),
-    Change(36, "ImageLocality", "image volumes score", "imagelocality/image_locality.go"),
-    Change(36, "DynamicResources", "a search that takes too long is an error", "dynamicresources/dynamicresources.go"),
-    Change(35, "DynamicResources", "the alternative of a request scores", "dynamicresources/dynamicresources.go"),
-    Change(34, "TaintToleration", "does not name the taint", "tainttoleration/taint_toleration.go"),
-    Change(34, "NodeResourcesFit", "no eviction where the pod is too large for the node", "noderesources/fit.go"),
-    Change(34, "VolumeRestrictions", "other words", "volumerestrictions/volume_restrictions.go"),
+    Change(37, "NodeName", "leaves all other nodes out before any filter", "nodename/node_name.go", _none),
+    Change(37, "ImageLocality", "image volumes count as images", _IMAGES, _with_volumes),
+    Change(37, "DynamicResources", "takes back what it counted for refused devices", _DEVICES, _with_devices),
+    Change(37, "DefaultPreemption", "says where eviction makes room", _PREEMPTION, _none),
+    Change(37, "DefaultPreemption", "order of victims that have not started", _PREEMPTION, _none),
+    Change(37, "InterPodAffinity", "a namespaceSelector decides alone", _AFFINITY, _with_affinity),
+    Change(37, "NodeResourcesFit", "pods that are resized count another way", _FIT, of_resizes=True),
+    Change(36, "NodeResourcesBalancedAllocation", "scores the improvement, not the balance", _BALANCE),
+    Change(36, "ImageLocality", "image volumes score", _IMAGES, _with_volumes),
+    Change(36, "DynamicResources", "a search that takes too long is an error", _DEVICES, _with_devices),
+    Change(35, "DynamicResources", "the alternative of a request scores", _DEVICES, _with_devices),
+    Change(35, "DynamicResources", "takes no device from a pool that is not complete", _DEVICES, _with_devices),
+    Change(34, "TaintToleration", "does not name the taint", "tainttoleration/taint_toleration.go", _none),
+    Change(34, "NodeResourcesFit", "no eviction where the pod is too large for the node", _FIT, _none),
+    Change(34, "InterPodAffinity", "a namespaceSelector may take in all namespaces", _AFFINITY, _with_affinity),
+    Change(34, "VolumeRestrictions", "other words", "volumerestrictions/volume_restrictions.go", _none),
 )
-
-
+#: Gate -> which pods it is about; of those that begin with DRA it is those with devices, of others every one.
+_GATES: dict[str, Concerns] = {
+    "DynamicResourceAllocation": _with_devices,
+    "PodLevelResources": _with_resources,
+    "PodLevelResourcesFixDefaulting": _with_resources,
+    "StorageCapacityScoring": _with_volumes,
+    "VolumeAttributesClass": _with_volumes,
+    "VolumeLimitScaling": _with_volumes,
+}
 _OF_RESIZES = "InPlacePodLevelResourcesVerticalScaling"
 
 
@@ -56,7 +106,6 @@ def changes(before: int, after: int) -> Iterator[Change]:
     low, high = sorted((before, after))
     yield from (rule for rule in _RULES if low < rule.since <= high)
     for since in range(high, low, -1):
-        yield from (
-            Change(since, "", gate, of_resizes=gate == _OF_RESIZES)
-            for gate in sorted(default_gates(since) - default_gates(since - 1))
-        )
+        for gate in sorted(default_gates(since) - default_gates(since - 1)):
+            concerns = _GATES.get(gate, _with_devices if gate.startswith("DRA") else _every)
+            yield Change(since, "", gate, concerns=concerns, of_resizes=gate == _OF_RESIZES)

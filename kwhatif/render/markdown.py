@@ -47,7 +47,7 @@ def to_markdown(report: Report) -> str:
     elif report.deschedule is not None:
         parts = deschedule_parts(report.deschedule, descheduling_qualifier(report))
     elif report.upgrade is not None:
-        parts = upgrade_parts(report.upgrade)
+        parts = upgrade_parts(report.upgrade, qualifier(report))
     elif report.advise is not None and report.command == "advise":
         parts = advise_parts(report.advise, report)
     elif report.capacity is not None:

@@ -111,9 +111,9 @@ def _cell(row: LandingRow, other: LandingRow, detail: Detail) -> Text:
     return Text.assemble((sign, style), " ", text(detail.names.cut(landing(row, other))))
 
 
-def upgrade_parts(row: UpgradeRow) -> Iterator[str]:
+def upgrade_parts(row: UpgradeRow, doubt: str) -> Iterator[str]:
     """As Markdown: a heading, a table, and the rules."""
-    yield f"### {prose(headline(row))}"
+    yield f"### {prose(but(headline(row), doubt))}"
     yield ""
     rows = ordered(row)
     if rows:

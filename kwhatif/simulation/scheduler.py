@@ -6,9 +6,9 @@ nanoseconds since the epoch, each a little later than the one before, so that no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -33,15 +33,23 @@ from kwhatif.state.change import Nominate
 from kwhatif.state.pod_info import PodInfo
 
 _FLUSH_EVERY = 30
+#: After so many attempts that ended with the same error, while nothing changed, the next one ends so, too. By then the
+#: backoff is as long as it gets.
+_IN_VAIN = 5
 #: Pods that are pending at the start were tried so long ago, in seconds, that no backoff is left.
 _LONG_AGO = 3600
 ACTOR = "scheduler"
+#: Pending pods that were tried in vain and sleep, by key, and the plugins that may have rejected them.
+Sleeping = Mapping[str, Collection[str]]
 
 
 class Scheduler:
     """All profiles, one queue."""
 
-    def __init__(self, world: World, profiles: Mapping[str, Profile]) -> None:
+    def __init__(
+        self, world: World, profiles: Mapping[str, Profile], sleeping: Sleeping | None = None, *, scored: bool = False
+    ) -> None:
+        """`sleeping`: all other pending pods are tried at the start; `scored`: see `BatchCache`."""
         self._world = world
         self._profiles = profiles
         cluster = world.state.cluster
@@ -54,7 +62,7 @@ class Scheduler:
         #: A pod that was popped is not asked again whether it may enter the queue.
         self._caches = {
             name: BatchCache(
-                replace(profile, pre_enqueue=()), world.state, self._cycles, scored=False, choose=self._choose
+                replace(profile, pre_enqueue=()), world.state, self._cycles, scored=scored, choose=self._choose
             )
             for name, profile in profiles.items()
         }
@@ -70,11 +78,16 @@ class Scheduler:
         #: UID of a pod -> the event because of which it is tried next.
         self._causes: dict[str, int | None] = {}
         self._event: int | None = None
+        #: UID of a pod whose attempts end with an error -> how many ended with the same, and nothing has changed since.
+        self._in_vain: Counter[str] = Counter()
         self.attempts = 0
+        #: Is shown what comes of every attempt before anything changes; forks have none.
+        self.watcher: Callable[[ScheduleResult], None] | None = None
         for info in sorted(world.state.pending.values(), key=lambda info: info.pod.metadata.creation_timestamp or ""):
             if info.pod.spec.scheduler_name in profiles and info.pod.metadata.deletion_timestamp is None:
                 self._tick()
                 self.queue.add(info)
+                self._put_to_sleep(info, (sleeping or {}).get(info.key))
         self.queue.woken = self._woken
         world.watchers.append(self._observe)
 
@@ -82,7 +95,7 @@ class Scheduler:
         """The same in a fork of the world: the same pods wait, and what is known of signatures is shared."""
         other = copy(self)
         state = world.state
-        other._world, other._lister = world, pod_lister(state.cluster)
+        other._world, other._lister, other.watcher = world, pod_lister(state.cluster), None
         other._preempting = self._preempting.fork(other._lister)
         cycles = Cycles()
         cycles.number = self._cycles.number
@@ -95,10 +108,17 @@ class Scheduler:
         other.queue = self.queue.fork(other._queues, state.cluster)
         other._handlers = EventHandlers(other.queue, self._profiles.keys(), other)
         other.messages, other._causes = self.messages.copy(), self._causes.copy()
-        other.ties = self.ties.copy()
+        other.ties, other._in_vain = self.ties.copy(), self._in_vain.copy()
         other.queue.woken = other._woken
         world.watchers.append(other._observe)
         return other
+
+    def _put_to_sleep(self, pod: PodInfo, rejectors: Collection[str] | None) -> None:
+        """The pod is the only one that is ready to be tried, and has just been tried in vain."""
+        info = None if rejectors is None else self.queue.pop()
+        if info is not None:
+            nominated = pod.pod.status.nominated_node_name
+            handle_failure(self.queue, info, FailedAttempt(rejectors or (), (), nominated), self._lister)
 
     def begin(self) -> None:
         """What was pending at the start has been tried: from now on times are what they are."""
@@ -122,6 +142,7 @@ class Scheduler:
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         self._tick()
+        self._in_vain.clear()
         self._event = event
         if before is None and isinstance(after, Pod):
             self._causes[after.metadata.uid] = event
@@ -136,8 +157,9 @@ class Scheduler:
         return {info.uid for part in (queue.active.queue, queue.backoff.pod_backoff) for info in part.list()}
 
     def next_flush(self) -> float | None:
-        """When pods whose attempt ended with an error are tried again; None if there are none, or no nodes."""
-        if not self._world.state.nodes or self.queue.backoff.pod_error_backoff.peek() is None:
+        """When pods whose attempt ended with an error are tried again; None if that comes to nothing, or no nodes."""
+        retried = self.queue.backoff.pod_error_backoff.list()
+        if not self._world.state.nodes or all(self._in_vain[info.uid] >= _IN_VAIN for info in retried):
             return None
         return float(int(self._world.now) + 1)
 
@@ -163,6 +185,8 @@ class Scheduler:
         self.attempts += 1
         because = self._causes.pop(info.uid, None)
         result = self._caches[pod.spec.scheduler_name or DEFAULT_SCHEDULER].attempt(info.pod_info)
+        if self.watcher is not None:
+            self.watcher(result)
         if result.outcome == "Placed" and result.node is not None:
             self._bind(info, result, result.node, because)
         else:
@@ -205,14 +229,15 @@ class Scheduler:
         self.messages[info.uid] = message
         now = info.pod_info.pod.status.nominated_node_name
         if same and nominated == now:
+            self._in_vain[info.uid] += 1
             return because
+        self._in_vain.clear()
         verb = "nominated" if nominated and nominated != now else "unschedulable"
         return self._world.note(because, ACTOR, verb, f"Pod {info.key}", nominated, message)
 
     def _remember_nomination(self, info: QueuedPodInfo) -> None:
         """The state knows of nominations what the queue's nominator does."""
-        node = next((name for name, ref in self.queue.nominator if ref.uid == info.uid), None)
-        there = next((name for name, pods in self._world.state.nominated.items() if info.key in _keys(pods)), None)
+        node, there = self.queue.nominator.node_of(info.uid), self._world.state.nomination_of(info.key)
         if node != there and info.key in self._world.state.pending:
             self._world.state.apply(Nominate(info.key, node))
 
@@ -261,7 +286,3 @@ class Scheduler:
 
     def _pre_bind(self, obj: KubernetesObject, event: int | None) -> None:
         self._world.put(obj, event)
-
-
-def _keys(pods: object) -> set[str]:
-    return {pod.key for pod in cast("tuple[PodInfo, ...]", pods)}

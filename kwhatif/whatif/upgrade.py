@@ -6,14 +6,15 @@ its pods, and nobody else's, started anew. Of pods that differ in nothing but th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.batch import ScheduleResult, result_of
-from kwhatif.framework.attempt import Attempt, attempt
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.framework.attempt import Attempt, attempt, fits_somewhere
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.framework.reference import is_reference
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.meta import controller_of
@@ -34,8 +35,9 @@ from kwhatif.report import (
 )
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied
-from kwhatif.whatif.candidates import Planner
+from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.caveats import caveats_of
 from kwhatif.whatif.decide import decision_of
 from kwhatif.whatif.judge import Question, judge
@@ -47,9 +49,17 @@ from kwhatif.workloads.many import most_pods
 _NODE = "Node"
 
 
-def ask_upgrade(before: Session, after: Session) -> Report:
-    """The pending pods' decisions under the release of `after`, and all that it decides otherwise than `before`."""
-    return _Upgrade(before, after).report()
+def ask_upgrade(
+    before: Session, after: Session, tell: Callable[[int, int], None] = lambda _done, _total: None
+) -> Report:
+    """The pending pods' decisions under the release of `after`, and all that it decides otherwise than `before`.
+
+    Args:
+        before: the cluster under the release that it runs.
+        after: the same under the other one.
+        tell: hears how many workloads are done, of how many.
+    """
+    return _Upgrade(before, after, tell).report()
 
 
 class _Anew(NamedTuple):
@@ -70,13 +80,17 @@ class _Tried(NamedTuple):
 
 
 class _Upgrade:
-    def __init__(self, before: Session, after: Session) -> None:
+    def __init__(self, before: Session, after: Session, tell: Callable[[int, int], None]) -> None:
+        self._tell = tell
         self._sessions = (before, after)
         self._versions = (before.scheduler.version, after.scheduler.version)
         differ = tuple(changes(*map(_minor, self._versions)))
         if not _count_otherwise(before, after):
             differ = tuple(change for change in differ if not change.of_resizes)
+        self._differ = differ
         self._rules = tuple(map(_rule_row, differ))
+        #: Where pods fit that no change is about, both decide the same.
+        self._may_be_alike = not is_reference() and before.snapshot.nominated.keys() == after.snapshot.nominated.keys()
         self._caveats: dict[Caveat, None] = {}
         self._decisions: list[Decision] = []
         self._most = most_pods(after.cluster)
@@ -131,7 +145,9 @@ class _Upgrade:
         judged = 0
         for session in self._sessions:
             session.snapshot.prepare()  # for all forks
-        for anew in started_anew(self._sessions[1].cluster):
+        workloads = list(started_anew(self._sessions[1].cluster))
+        for done, anew in enumerate(workloads):
+            self._tell(done, len(workloads))
             found = self._anew(anew)
             judged += found is not None
             rows.extend(found or ())
@@ -139,6 +155,10 @@ class _Upgrade:
 
     def _anew(self, anew: _Anew) -> list[UpgradedRow] | None:
         """How the first of its pods of each kind lands otherwise; None where there is no pod to ask about."""
+        alike = self._alike(anew)
+        if alike is not None:
+            self._decisions += alike
+            return [] if alike else None
         rows: list[UpgradedRow] = []
         asked = False
         for was, now in zip(*(self._tried(session, anew) for session in self._sessions), strict=False):
@@ -149,7 +169,20 @@ class _Upgrade:
             rows.extend(self._difference(anew.name, decision_of(was.attempt), decision_of(now.attempt)))
         return rows if asked else None
 
-    def _tried(self, session: Session, anew: _Anew) -> Iterator[_Tried]:
+    def _alike(self, anew: _Anew) -> Sequence[Decision] | None:
+        """The decisions, where all its pods fit and no change is about any of them; None: both have to be asked."""
+        found: list[Decision] = []
+        for candidate, profile, state in self._pods_of(self._sessions[0], anew) if self._may_be_alike else ():
+            pod = candidate.pod
+            if candidate.refusal or profile is None or any(change.concerns(pod) for change in self._differ):
+                return None
+            if not fits_somewhere(profile, PodInfo(pod), state):
+                return None
+            found.append(decision_about(pod, "Placed"))
+        return found if self._may_be_alike else None
+
+    def _pods_of(self, session: Session, anew: _Anew) -> Iterator[tuple[Candidate, Profile | None, State]]:
+        """One pod of each kind that it makes, whose profile that is, and the cluster without its pods."""
         state = session.snapshot.fork()
         planner = Planner(state.cluster, "end", {}, most=self._most)
         for pod in anew.others:
@@ -158,8 +191,11 @@ class _Upgrade:
         state.apply(*map(Delete.of, (*update.removed, *anew.others)))
         for group in update.added.groups:
             candidate = planner.admit_one(anew.applied, group)
+            yield candidate, session.profiles.get(candidate.pod.spec.scheduler_name or DEFAULT_SCHEDULER), state
+
+    def _tried(self, session: Session, anew: _Anew) -> Iterator[_Tried]:
+        for candidate, profile, state in self._pods_of(session, anew):
             pod = candidate.pod
-            profile = session.profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
             if candidate.refusal:  # the API server's word, whatever the scheduler's release
                 yield _Tried(decision_about(pod, "Denied", message=candidate.refusal))
             elif profile is None:
@@ -252,6 +288,8 @@ _GATE_PLUGINS = {
     "NodeDeclaredFeatures": ("NodeDeclaredFeatures",),
     "PodLevelResources": ("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
     "StorageCapacityScoring": ("VolumeBinding",),
+    "PodLevelResourcesFixDefaulting": ("NodeResourcesFit", "NodeResourcesBalancedAllocation"),
+    "VolumeAttributesClass": ("VolumeBinding",),
     "VolumeLimitScaling": ("NodeVolumeLimits",),
 }
 

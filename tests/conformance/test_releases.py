@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
 import kwhatif
+from kwhatif.model.pod import Pod
 from kwhatif.release import MINORS
+from kwhatif.release.changes import changes
 from tests.conformance import releases
 from tests.conformance.compare import differences
 from tests.conformance.releases import CASES, differing, merged, patch_between, recorded, settled, stored
@@ -67,3 +70,23 @@ def test_kwhatif_decides_what_that_release_decided(release: str, name: str) -> N
     report = json.loads(kwhatif.schedule(cluster, CASES / name / "pod.yaml", admission=False).to_json())
     (decision,) = report["decisions"]
     assert list(differences(differing(release)[name], decision)) == []
+
+
+PAIRS = list(pairwise(sorted(MINORS)))
+
+
+@pytest.mark.parametrize(("low", "high"), PAIRS)
+def test_where_two_releases_take_other_nodes_a_change_concerns_the_pod(low: int, high: int) -> None:
+    """`upgrade` asks only one of the releases about pods that fit and that no change concerns."""
+
+    def best(minor: int, name: str) -> object:
+        release = f"1.{minor}"
+        answer = differing(release).get(name) if release in recorded() else None
+        return (answer or stored(CASES / name)).get("best")
+
+    rules = [change for change in changes(low, high) if not change.of_resizes]
+    names = [releases.name_of(case) for case in releases.all_cases()]
+    for name in [name for name in names if best(low, name) and best(low, name) != best(high, name)]:
+        cluster = kwhatif.load(CASES / name / "pod.yaml", kubernetes_version="1.36").cluster
+        (pod,) = cluster.all(Pod).values()
+        assert any(change.concerns(pod) for change in rules), name
