@@ -15,7 +15,7 @@ from kwhatif.model.pod import Pod, is_ready
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.model.workload import SCALABLE, ReplicaSet, Scalable
 
-_PERCENT = re.compile(r"([+-]?\d+)%")
+_PERCENT = re.compile(r"([+-]?\d{1,18})%")
 
 #: Kinds with a scale that can be read; custom ones may have one, but a dump does not say so.
 _SCALABLE: Mapping[str, type[Scalable]] = {kind.__name__: kind for kind in SCALABLE}

@@ -232,6 +232,9 @@ class EvictionCandidates:
         if selector is None:
             return
         groups = snapshot.index.groups(budget.partition("/")[0])
+        if selector.pair is not None:
+            label, value = selector.pair
+            groups = [group for group in groups if group.labels.get(label) == value]
         guarded = set[str]().union(*(group.pods for group in groups if selector.matches(group.labels)))
         for name in guarded & self._class_of.keys():
             evictable = policy.potential_victims(pod, node_of(snapshot, name))

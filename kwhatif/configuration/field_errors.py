@@ -10,7 +10,7 @@ from kwhatif.model.duration import parse_duration
 
 Issue = tuple[str, str]
 
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
+_NUMBER = re.compile(r"[-+]?(?:\d++\.?\d*+|\.\d++)")
 
 
 def quoted(value: object) -> str:

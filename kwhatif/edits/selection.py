@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
 from kwhatif.edits.edit import Reference, Wrong
+from kwhatif.matching.globs import is_like
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.kinds import Resource
@@ -15,8 +15,10 @@ from kwhatif.model.meta import LabelSelector, Requirement
 from kwhatif.model.nearest import nearest
 from kwhatif.model.node import Node
 
-_SEPARATOR = re.compile(r",(?![^()]*\))")
+_SEPARATOR = re.compile(r"[(),]")
 _IN = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s+\((?P<values>[^()]*)\)")
+#: The same within a text; it starts at the operator, as looking for a key at every place takes for ever in a long text.
+_HAS_IN = re.compile(r"(?<=\s)(?:in|notin)\s+\([^()]*\)")
 _MOST = 3
 _FEW = 6
 
@@ -140,16 +142,16 @@ def _is_glob(word: str) -> bool:
 def _is_like(key: str, pattern: str) -> bool:
     """A glob does not go beyond the slash between namespace and name."""
     parts, patterns = key.split("/"), pattern.split("/")
-    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+    return len(parts) == len(patterns) and all(map(is_like, parts, patterns))
 
 
 def _is_selector(word: str) -> bool:
-    return "=" in word or word.startswith("!") or _IN.search(word) is not None
+    return "=" in word or word.startswith("!") or _HAS_IN.search(word) is not None
 
 
 def _nodes_of(word: str, nodes: Mapping[str, Node]) -> Iterator[str]:
     if not _is_selector(word):
-        yield from ([word] if word in nodes else (name for name in nodes if fnmatchcase(name, word)))
+        yield from ([word] if word in nodes else (name for name in nodes if is_like(name, word)))
         return
     selector = selector_of(word)
     yield from (name for name, node in nodes.items() if selector.matches(node.metadata.labels))
@@ -162,9 +164,21 @@ def selector_of(text: str) -> Selector:
         Wrong: it is not one.
     """
     try:
-        return compile_selector(LabelSelector(match_expressions=tuple(map(_requirement, _SEPARATOR.split(text)))))
+        return compile_selector(LabelSelector(match_expressions=tuple(map(_requirement, _split(text)))))
     except SelectorError as wrong:
         raise Wrong(f"{text!r} is not a label selector: {wrong}") from wrong
+
+
+def _split(text: str) -> Iterator[str]:
+    """The requirements: parts between commas that are not in brackets."""
+    start, is_open = 0, False
+    for found in _SEPARATOR.finditer(text):
+        if found[0] != ",":
+            is_open = found[0] == "("
+        elif not is_open:
+            yield text[start : found.start()]
+            start = found.end()
+    yield text[start:]
 
 
 def _requirement(text: str) -> Requirement:

@@ -48,7 +48,7 @@ def bound_of(name: str, text: str) -> int | str:
         Wrong: it is neither.
     """
     if _PERCENT.fullmatch(text):
-        if int(text[:-1]) > 100:
+        if len(text.lstrip("0")) > len("100%") or int(text[:-1]) > 100:
             raise Wrong(f"{name} is more than 100%: {text}")
         return text
     return integer(text, name, low=0)

@@ -10,7 +10,7 @@ from kwhatif.matching.label_syntax import label_key_errors
 from kwhatif.matching.labels import EVERYTHING, Selector, SelectorError, compile_requirement, quoted
 from kwhatif.model.meta import Requirement
 
-_TOKEN = re.compile(r"\s*([=!()<>,]+|[^=!()<>,\s]+)")
+_TOKEN = re.compile(r"\s*+([=!()<>,]+|[^=!()<>,\s]+)")
 _SYMBOLS = ("==", "!=", "=", "!", "(", ")", ",", "<", ">")
 _KEYWORDS = ("in", "notin")
 _END = "end"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.model.meta import Model, ObjectMeta
+from kwhatif.model.meta import Int32, Model, ObjectMeta
 
 
 class ServiceAccount(Model):
@@ -22,8 +22,8 @@ class HorizontalPodAutoscalerSpec(Model):
     """`spec` of an autoscaler."""
 
     scale_target_ref: CrossVersionObjectReference = CrossVersionObjectReference()
-    min_replicas: int | None = None
-    max_replicas: int | None = None
+    min_replicas: Int32 | None = None
+    max_replicas: Int32 | None = None
 
 
 class HorizontalPodAutoscaler(Model):

@@ -130,6 +130,11 @@ class Cluster:
         """All objects of one kind, by key."""
         return cast("Mapping[str, T]", self._kinds.get(kind, _NOTHING))
 
+    def select(self, kind: type[T], keys: Iterable[str]) -> list[T]:
+        """The objects of that kind and these keys, all of which are there."""
+        objects = self._kinds.get(kind)
+        return [] if objects is None else cast("list[T]", objects.select(keys))
+
     def get(self, kind: type[T], key: str) -> T | None:
         """The object of that kind and key (`namespace/name`, or `name`)."""
         objects = self._kinds.get(kind)

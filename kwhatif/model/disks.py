@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from kwhatif.model.meta import Model
+from kwhatif.model.meta import Int32, Model
 
 
 class GCEPersistentDisk(Model):
@@ -26,7 +26,7 @@ class ISCSI(Model):
 
     iqn: str = ""
     target_portal: str = ""
-    lun: int = 0
+    lun: Int32 = 0
     read_only: bool = False
 
 

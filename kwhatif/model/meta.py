@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from calendar import timegm
 from datetime import UTC, datetime
-from typing import dataclass_transform
+from typing import Annotated, dataclass_transform
 
 import msgspec
 
@@ -36,6 +36,11 @@ class Model(
     """
 
 
+#: Numbers as wide as they are in the API; the decoders refuse others.
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
 class OwnerReference(Model):
     """`metadata.ownerReferences[]`."""
 
@@ -54,7 +59,7 @@ class ObjectMeta(Model):
     uid: str = ""
     labels: dict[str, str] = {}
     generate_name: str = ""
-    generation: int = 0
+    generation: Int64 = 0
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     owner_references: tuple[OwnerReference, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.model.meta import AnnotatedMeta, Model
+from kwhatif.model.meta import AnnotatedMeta, Int64, Model
 from kwhatif.model.pod import ResourceList
 
 
@@ -25,7 +25,7 @@ class ContainerImage(Model):
     """`status.images[]`."""
 
     names: tuple[str, ...] = ()
-    size_bytes: int = 0
+    size_bytes: Int64 = 0
 
 
 class NodeCondition(Model):

@@ -7,10 +7,10 @@ costs O(√n), and so does a change in the long run.
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from enum import Enum
 from math import isqrt
-from typing import Generic, TypeVar, overload
+from typing import Generic, TypeVar, cast, overload
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -90,6 +90,14 @@ class Overlay(Mapping[K, V], Generic[K, V]):
     def values(self) -> ValuesView[V]:
         """All values, as `items`."""
         return self._whole().values()
+
+    def select(self, keys: Iterable[K]) -> list[V]:
+        """The values of these keys, all of which are there."""
+        added, base = self._added, self._base
+        changed = cast("dict[K, V]", self._changed)
+        if not changed and not added:
+            return [base[key] for key in keys]
+        return [added[key] if key in added else changed[key] if key in changed else base[key] for key in keys]
 
     def put(self, key: K, value: V) -> None:
         """Set the value; a key that is there keeps its place, any other comes last."""

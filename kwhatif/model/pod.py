@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import field
 
-from kwhatif.model.meta import LabelSelector, Model, ObjectMeta, Requirement
+from kwhatif.model.meta import Int32, Int64, LabelSelector, Model, ObjectMeta, Requirement
 from kwhatif.model.quantity import QuantityText
 from kwhatif.model.volume import Volume
 
@@ -31,8 +31,8 @@ class ResourceRequirements(Model):
 class ContainerPort(Model):
     """`ports[]` of a container."""
 
-    container_port: int = 0
-    host_port: int = 0
+    container_port: Int32 = 0
+    host_port: Int32 = 0
     host_ip: str = field(name="hostIP", default="")
     protocol: str = ""
 
@@ -46,9 +46,9 @@ class RestartPolicyRule(Model):
 class Probe(Model):
     """`readinessProbe` or `startupProbe` of a container: how long it takes at least, in seconds."""
 
-    initial_delay_seconds: int = 0
-    period_seconds: int = 10
-    success_threshold: int = 1
+    initial_delay_seconds: Int32 = 0
+    period_seconds: Int32 = 10
+    success_threshold: Int32 = 1
 
 
 class Container(Model):
@@ -71,7 +71,7 @@ class Toleration(Model):
     operator: str = ""
     value: str = ""
     effect: str = ""
-    toleration_seconds: int | None = None
+    toleration_seconds: Int64 | None = None
 
 
 class NodeSelectorTerm(Model):
@@ -90,7 +90,7 @@ class NodeSelector(Model):
 class PreferredSchedulingTerm(Model):
     """A weighted preference for nodes."""
 
-    weight: int = 0
+    weight: Int32 = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
@@ -117,7 +117,7 @@ class PodAffinityTerm(Model):
 class WeightedPodAffinityTerm(Model):
     """A weighted preference about other pods."""
 
-    weight: int = 0
+    weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
@@ -141,11 +141,11 @@ class Affinity(Model):
 class TopologySpreadConstraint(Model):
     """`spec.topologySpreadConstraints[]`; `None` keeps upstream's meaning of an unset field."""
 
-    max_skew: int = 0
+    max_skew: Int32 = 0
     topology_key: str = ""
     when_unsatisfiable: str = ""
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: tuple[str, ...] = ()
@@ -175,7 +175,7 @@ class PodSpec(Model):
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
-    priority: int | None = None
+    priority: Int32 | None = None
     priority_class_name: str = ""
     preemption_policy: str = ""
     scheduler_name: str = ""
@@ -184,14 +184,14 @@ class PodSpec(Model):
     resources: ResourceRequirements | None = None
     runtime_class_name: str | None = None
     restart_policy: str = ""
-    active_deadline_seconds: int | None = None
+    active_deadline_seconds: Int64 | None = None
     hostname: str = ""
     subdomain: str = ""
     host_network: bool = False
     host_users: bool | None = None
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
-    termination_grace_period_seconds: int = 30
+    termination_grace_period_seconds: Int64 = 30
 
 
 class PodCondition(Model):
@@ -212,7 +212,7 @@ class ContainerStateWaiting(Model):
 class ContainerStateTerminated(Model):
     """`state.terminated` of a container."""
 
-    exit_code: int = 0
+    exit_code: Int32 = 0
     reason: str = ""
     finished_at: str | None = None
 
@@ -228,7 +228,7 @@ class ContainerStatus(Model):
     """`status.containerStatuses[]`: how it is, and what an in-place resize has actually granted."""
 
     name: str = ""
-    restart_count: int = 0
+    restart_count: Int32 = 0
     state: ContainerState | None = None
     resources: ResourceRequirements | None = None
     allocated_resources: ResourceList | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.model.meta import LabelSelector, Model, ObjectMeta
+from kwhatif.model.meta import Int32, Int64, LabelSelector, Model, ObjectMeta
 from kwhatif.model.pod import ResourceList, Toleration
 from kwhatif.model.quantity import QuantityText
 
@@ -12,7 +12,7 @@ class PriorityClass(Model, tag_field="kind", tag="PriorityClass"):
 
     api_version: str = ""
     metadata: ObjectMeta = ObjectMeta()
-    value: int = 0
+    value: Int32 = 0
     global_default: bool = False
     preemption_policy: str = "PreemptLowerPriority"
 
@@ -20,8 +20,8 @@ class PriorityClass(Model, tag_field="kind", tag="PriorityClass"):
 class PodDisruptionBudgetSpec(Model):
     """`spec` of a budget."""
 
-    min_available: int | str | None = None
-    max_unavailable: int | str | None = None
+    min_available: Int32 | str | None = None
+    max_unavailable: Int32 | str | None = None
     selector: LabelSelector | None = None
     unhealthy_pod_eviction_policy: str | None = None
 
@@ -29,12 +29,12 @@ class PodDisruptionBudgetSpec(Model):
 class PodDisruptionBudgetStatus(Model):
     """`status` of a budget, as the disruption controller writes it."""
 
-    disruptions_allowed: int = 0
+    disruptions_allowed: Int32 = 0
     disrupted_pods: dict[str, str] = {}
-    current_healthy: int = 0
-    desired_healthy: int = 0
-    expected_pods: int = 0
-    observed_generation: int = 0
+    current_healthy: Int32 = 0
+    desired_healthy: Int32 = 0
+    expected_pods: Int32 = 0
+    observed_generation: Int64 = 0
 
 
 class PodDisruptionBudget(Model, tag_field="kind", tag="PodDisruptionBudget"):

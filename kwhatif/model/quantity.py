@@ -25,7 +25,7 @@ LARGEST_EXACT = 2**53
 #: 64 PiB, or as many milli-CPU or devices: no larger amount is reckoned with.
 MOST_UNITS = 2**56
 
-_SYNTAX = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
+_SYNTAX = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]{1,9})")
 _MAX_EXPONENT = 100  #: keeps a hostile "1e999999999" from eating all memory
 _FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"

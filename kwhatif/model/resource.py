@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta
+from kwhatif.model.meta import AnnotatedMeta, Int64, Model, ObjectMeta
 from kwhatif.model.pod import NodeSelector, Toleration
 from kwhatif.model.quantity import QuantityText
 
@@ -39,7 +39,7 @@ class ExactDeviceRequest(Model):
     device_class_name: str = ""
     selectors: tuple[DeviceSelector, ...] = ()
     allocation_mode: str = ""
-    count: int = 0
+    count: Int64 = 0
     admin_access: bool = False
     tolerations: tuple[Toleration, ...] = ()
     capacity: CapacityRequirements | None = None
@@ -52,7 +52,7 @@ class DeviceSubRequest(Model):
     device_class_name: str = ""
     selectors: tuple[DeviceSelector, ...] = ()
     allocation_mode: str = ""
-    count: int = 0
+    count: Int64 = 0
     tolerations: tuple[Toleration, ...] = ()
     capacity: CapacityRequirements | None = None
 

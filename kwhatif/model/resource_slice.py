@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import field
 
-from kwhatif.model.meta import Model, ObjectMeta
+from kwhatif.model.meta import Int64, Model, ObjectMeta
 from kwhatif.model.node import Taint
 from kwhatif.model.pod import NodeSelector
 from kwhatif.model.quantity import QuantityText
@@ -38,11 +38,11 @@ class DeviceCapacity(Model):
 class DeviceAttribute(Model):
     """The value of an attribute: exactly one of these; lists are known, but not modelled."""
 
-    int_value: int | None = field(name="int", default=None)
+    int_value: Int64 | None = field(name="int", default=None)
     bool_value: bool | None = field(name="bool", default=None)
     string_value: str | None = field(name="string", default=None)
     version_value: str | None = field(name="version", default=None)
-    ints: tuple[int, ...] = ()
+    ints: tuple[Int64, ...] = ()
     bools: tuple[bool, ...] = ()
     strings: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
@@ -103,8 +103,8 @@ class ResourcePool(Model):
     """Which pool a slice belongs to, and how many slices the pool has in this generation."""
 
     name: str = ""
-    generation: int = 0
-    resource_slice_count: int = 0
+    generation: Int64 = 0
+    resource_slice_count: Int64 = 0
 
 
 class ResourceSliceSpec(Model):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import field
 
 from kwhatif.model.disks import InTreeDisks
-from kwhatif.model.meta import AnnotatedMeta, LabelSelector, Model, ObjectMeta, Requirement
+from kwhatif.model.meta import AnnotatedMeta, Int32, LabelSelector, Model, ObjectMeta, Requirement
 from kwhatif.model.quantity import QuantityText
 
 
@@ -138,7 +138,7 @@ class StorageClass(Model, tag_field="kind", tag="StorageClass"):
 class CSINodeAllocatable(Model):
     """How many volumes of a driver a node can hold."""
 
-    count: int | None = None
+    count: Int32 | None = None
 
 
 class CSINodeDriver(Model):

@@ -7,7 +7,7 @@ from typing import get_args
 
 from msgspec import field
 
-from kwhatif.model.meta import LabelSelector, Model, ObjectMeta
+from kwhatif.model.meta import Int32, Int64, LabelSelector, Model, ObjectMeta
 from kwhatif.model.pod import PodTemplateSpec
 from kwhatif.model.volume import ClaimTemplate
 
@@ -36,9 +36,9 @@ class Service(Model, tag_field="kind", tag="Service"):
 class RollingUpdate(Model):
     """`rollingUpdate` of a Deployment, DaemonSet or StatefulSet."""
 
-    max_unavailable: int | str | None = None
-    max_surge: int | str | None = None
-    partition: int | None = None
+    max_unavailable: Int32 | str | None = None
+    max_surge: Int32 | str | None = None
+    partition: Int32 | None = None
 
 
 class UpdateStrategy(Model):
@@ -51,10 +51,10 @@ class UpdateStrategy(Model):
 class ReplicationControllerSpec(Model):
     """`spec` of a ReplicationController: its selector is a plain map."""
 
-    replicas: int | None = None
+    replicas: Int32 | None = None
     selector: dict[str, str] | None = None
     template: PodTemplateSpec | None = None
-    min_ready_seconds: int = 0
+    min_ready_seconds: Int32 = 0
 
 
 class ReplicationController(Model, tag_field="kind", tag="ReplicationController"):
@@ -83,10 +83,10 @@ class ReplicaSetMeta(ObjectMeta):
 class ReplicaSetSpec(Model):
     """`spec` of a ReplicaSet."""
 
-    replicas: int | None = None
+    replicas: Int32 | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
-    min_ready_seconds: int = 0
+    min_ready_seconds: Int32 = 0
 
 
 class ReplicaSet(Model, tag_field="kind", tag="ReplicaSet"):
@@ -100,16 +100,16 @@ class ReplicaSet(Model, tag_field="kind", tag="ReplicaSet"):
 class DeploymentSpec(Model):
     """`spec` of a Deployment."""
 
-    replicas: int | None = None
+    replicas: Int32 | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
     strategy: UpdateStrategy = UpdateStrategy()
     paused: bool = False
-    min_ready_seconds: int = 0
+    min_ready_seconds: Int32 = 0
     #: None: 10 old ReplicaSets without pods are kept.
-    revision_history_limit: int | None = None
+    revision_history_limit: Int32 | None = None
     #: None: 600.
-    progress_deadline_seconds: int | None = None
+    progress_deadline_seconds: Int32 | None = None
 
 
 class Deployment(Model, tag_field="kind", tag="Deployment"):
@@ -123,7 +123,7 @@ class Deployment(Model, tag_field="kind", tag="Deployment"):
 class StatefulSetOrdinals(Model):
     """`spec.ordinals` of a StatefulSet."""
 
-    start: int = 0
+    start: Int32 = 0
 
 
 class ClaimRetentionPolicy(Model):
@@ -136,7 +136,7 @@ class ClaimRetentionPolicy(Model):
 class StatefulSetSpec(Model):
     """`spec` of a StatefulSet."""
 
-    replicas: int | None = None
+    replicas: Int32 | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
     volume_claim_templates: tuple[ClaimTemplate, ...] = ()
@@ -144,7 +144,7 @@ class StatefulSetSpec(Model):
     ordinals: StatefulSetOrdinals | None = None
     service_name: str = ""
     pod_management_policy: str = ""
-    min_ready_seconds: int = 0
+    min_ready_seconds: Int32 = 0
     persistent_volume_claim_retention_policy: ClaimRetentionPolicy | None = None
 
 
@@ -153,7 +153,7 @@ class StatefulSetStatus(Model):
 
     current_revision: str = ""
     update_revision: str = ""
-    current_replicas: int = 0
+    current_replicas: Int32 = 0
 
 
 class StatefulSet(Model, tag_field="kind", tag="StatefulSet"):
@@ -171,7 +171,7 @@ class DaemonSetSpec(Model):
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
     update_strategy: UpdateStrategy = UpdateStrategy()
-    min_ready_seconds: int = 0
+    min_ready_seconds: Int32 = 0
 
 
 class DaemonSet(Model, tag_field="kind", tag="DaemonSet"):
@@ -187,7 +187,7 @@ class OnExitCodes(Model):
 
     container_name: str | None = None
     operator: str = ""
-    values: tuple[int, ...] = ()
+    values: tuple[Int32, ...] = ()
 
 
 class OnPodCondition(Model):
@@ -215,7 +215,7 @@ class SuccessRule(Model):
     """`successPolicy.rules[]`."""
 
     succeeded_indexes: str | None = None
-    succeeded_count: int | None = None
+    succeeded_count: Int32 | None = None
 
 
 class SuccessPolicy(Model):
@@ -227,19 +227,19 @@ class SuccessPolicy(Model):
 class JobSpec(Model):
     """`spec` of a Job."""
 
-    parallelism: int | None = None
-    completions: int | None = None
+    parallelism: Int32 | None = None
+    completions: Int32 | None = None
     completion_mode: str | None = None
     suspend: bool = False
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
     #: None: 6, or no limit where there is one per index.
-    backoff_limit: int | None = None
-    backoff_limit_per_index: int | None = None
-    max_failed_indexes: int | None = None
-    active_deadline_seconds: int | None = None
+    backoff_limit: Int32 | None = None
+    backoff_limit_per_index: Int32 | None = None
+    max_failed_indexes: Int32 | None = None
+    active_deadline_seconds: Int64 | None = None
     #: How long it is kept after its end; None: for good.
-    ttl_seconds_after_finished: int | None = None
+    ttl_seconds_after_finished: Int32 | None = None
     #: "": Failed where there is a policy for failed pods, else TerminatingOrFailed.
     pod_replacement_policy: str = ""
     pod_failure_policy: PodFailurePolicy | None = None
@@ -267,8 +267,8 @@ class UncountedPods(Model):
 class JobStatus(Model):
     """`status` of a Job: how its pods ended, and whether that is all."""
 
-    succeeded: int = 0
-    failed: int = 0
+    succeeded: Int32 = 0
+    failed: Int32 = 0
     #: Such as `0-2,5`.
     completed_indexes: str = ""
     failed_indexes: str = ""

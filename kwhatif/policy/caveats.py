@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from kwhatif.matching.globs import is_like
 from kwhatif.model.caveat import CODES, Caveat, StaleSnapshot
 from kwhatif.model.duration import parse_duration
 from kwhatif.policy.names import CAVEATS, did_you_mean
@@ -24,7 +24,7 @@ def level_of(caveat: Caveat, policy: Policy, *, strict: bool) -> Level:
     if caveat.code in policy.caveats:
         return policy.caveats[caveat.code]
     for pattern, level in policy.caveats.items():
-        if fnmatchcase(caveat.code, pattern):
+        if is_like(caveat.code, pattern):
             return level
     bounded = isinstance(caveat, StaleSnapshot) and policy.snapshot is not None
     if bounded or (strict and caveat.missing):
@@ -72,7 +72,7 @@ def max_age(policy: Policy) -> int | None:
 def mistakes(policy: Policy) -> Iterator[Issue]:
     """Codes that do not exist, and an age that is not one."""
     for pattern in policy.caveats:
-        if not any(fnmatchcase(code, pattern) for code in CODES):
+        if not any(is_like(code, pattern) for code in CODES):
             yield f"caveats.{pattern}", f"there is no caveat {pattern!r}{did_you_mean(pattern, CODES)}"
     if policy.snapshot is None:
         return

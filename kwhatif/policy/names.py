@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 
+from kwhatif.matching.globs import is_like
 from kwhatif.model.caveat import CODES
 from kwhatif.model.nearest import nearest
 
@@ -38,7 +38,7 @@ def matches(pattern: str, rule: str) -> bool:
     """Whether a pattern means the rule: by its name, by its kind alone, or by the code of its caveat."""
     kind, _, rest = rule.partition("/")
     names = (rule, kind, rest) if kind == CAVEATS else (rule, kind)
-    return any(fnmatchcase(name, pattern) for name in names)
+    return any(is_like(name, pattern) for name in names)
 
 
 def about(rule: str) -> str:

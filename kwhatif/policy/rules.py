@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 import msgspec
 
 from kwhatif.cel import CelRuntimeError, Program
+from kwhatif.matching.globs import is_like
 from kwhatif.matching.labels import Selector
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
 from kwhatif.policy.words import after, few, hang, subject, victims_by_owner
@@ -237,4 +237,4 @@ def _nodes(decision: Decision) -> tuple[str, ...]:
 
 
 def _any(patterns: Iterable[str], name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return any(is_like(name, pattern) for pattern in patterns)

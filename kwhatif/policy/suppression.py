@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from kwhatif.matching.globs import is_like
 from kwhatif.policy.names import CAVEATS, KINDS, all_names, matches, unknown_rule
 from kwhatif.policy.schema import ExceptionRule
 from kwhatif.policy.words import ANNOTATION
 
-_UNTIL = re.compile(r"\(until\s+([^)]*)\)\s*$")
+_UNTIL = re.compile(r"\(until\s++([^()]*)\)\s*$")
 
 
 class Excuse(NamedTuple):
@@ -95,7 +95,7 @@ def excused_by_policy(rule: str, workload: str, exceptions: Sequence[ExceptionRu
         if (
             not has_expired(exception, today)
             and any(matches(pattern, rule) for pattern in exception.rules)
-            and any(fnmatchcase(workload, pattern) for pattern in exception.workloads)
+            and any(is_like(workload, pattern) for pattern in exception.workloads)
         ):
             return exception.reason
     return None

@@ -41,6 +41,10 @@ class Nominator:
         """Node -> pods nominated to it, the oldest nomination first; nodes without any are left out."""
         return self._pods
 
+    def node_of(self, uid: str) -> str | None:
+        """The node that the pod is nominated to."""
+        return self._nodes.get(uid)
+
     def __iter__(self) -> Iterator[tuple[str, PodRef]]:
         return ((node, ref) for node, refs in self._pods.items() for ref in refs)
 

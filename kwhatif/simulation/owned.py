@@ -90,13 +90,14 @@ class Owned:
         keys = self._keys.get(place)
         if not keys:
             return []
-        objects: Mapping[str, Any] = self._cluster.all(kind)
         if place in self._unsorted:
             self._unsorted.discard(place)
+            objects: Mapping[str, Any] = self._cluster.all(kind)
             keys = self._keys.put(place, {key: keys[key] for key in _in_order(keys, objects)})
         # UIDs decide where both sides have one; hand-written objects have none.
         uid = meta.uid
-        return [objects[key] for key, theirs in keys.items() if not uid or not theirs or theirs == uid]
+        theirs = (key for key, named in keys.items() if not uid or not named or named == uid)
+        return self._cluster.select(kind, theirs)
 
 
 def _in_order(keys: Iterable[str], objects: Mapping[str, KubernetesObject]) -> list[str]:

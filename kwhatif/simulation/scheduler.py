@@ -6,9 +6,9 @@ nanoseconds since the epoch, each a little later than the one before, so that no
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -33,6 +33,9 @@ from kwhatif.state.change import Nominate
 from kwhatif.state.pod_info import PodInfo
 
 _FLUSH_EVERY = 30
+#: After so many attempts that ended with the same error, while nothing changed, the next one ends so, too. By then the
+#: backoff is as long as it gets.
+_IN_VAIN = 5
 #: Pods that are pending at the start were tried so long ago, in seconds, that no backoff is left.
 _LONG_AGO = 3600
 ACTOR = "scheduler"
@@ -70,6 +73,8 @@ class Scheduler:
         #: UID of a pod -> the event because of which it is tried next.
         self._causes: dict[str, int | None] = {}
         self._event: int | None = None
+        #: UID of a pod whose attempts end with an error -> how many ended with the same, and nothing has changed since.
+        self._in_vain: Counter[str] = Counter()
         self.attempts = 0
         for info in sorted(world.state.pending.values(), key=lambda info: info.pod.metadata.creation_timestamp or ""):
             if info.pod.spec.scheduler_name in profiles and info.pod.metadata.deletion_timestamp is None:
@@ -95,7 +100,7 @@ class Scheduler:
         other.queue = self.queue.fork(other._queues, state.cluster)
         other._handlers = EventHandlers(other.queue, self._profiles.keys(), other)
         other.messages, other._causes = self.messages.copy(), self._causes.copy()
-        other.ties = self.ties.copy()
+        other.ties, other._in_vain = self.ties.copy(), self._in_vain.copy()
         other.queue.woken = other._woken
         world.watchers.append(other._observe)
         return other
@@ -122,6 +127,7 @@ class Scheduler:
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         self._tick()
+        self._in_vain.clear()
         self._event = event
         if before is None and isinstance(after, Pod):
             self._causes[after.metadata.uid] = event
@@ -136,8 +142,9 @@ class Scheduler:
         return {info.uid for part in (queue.active.queue, queue.backoff.pod_backoff) for info in part.list()}
 
     def next_flush(self) -> float | None:
-        """When pods whose attempt ended with an error are tried again; None if there are none, or no nodes."""
-        if not self._world.state.nodes or self.queue.backoff.pod_error_backoff.peek() is None:
+        """When pods whose attempt ended with an error are tried again; None if that comes to nothing, or no nodes."""
+        retried = self.queue.backoff.pod_error_backoff.list()
+        if not self._world.state.nodes or all(self._in_vain[info.uid] >= _IN_VAIN for info in retried):
             return None
         return float(int(self._world.now) + 1)
 
@@ -205,14 +212,15 @@ class Scheduler:
         self.messages[info.uid] = message
         now = info.pod_info.pod.status.nominated_node_name
         if same and nominated == now:
+            self._in_vain[info.uid] += 1
             return because
+        self._in_vain.clear()
         verb = "nominated" if nominated and nominated != now else "unschedulable"
         return self._world.note(because, ACTOR, verb, f"Pod {info.key}", nominated, message)
 
     def _remember_nomination(self, info: QueuedPodInfo) -> None:
         """The state knows of nominations what the queue's nominator does."""
-        node = next((name for name, ref in self.queue.nominator if ref.uid == info.uid), None)
-        there = next((name for name, pods in self._world.state.nominated.items() if info.key in _keys(pods)), None)
+        node, there = self.queue.nominator.node_of(info.uid), self._world.state.nomination_of(info.key)
         if node != there and info.key in self._world.state.pending:
             self._world.state.apply(Nominate(info.key, node))
 
@@ -261,7 +269,3 @@ class Scheduler:
 
     def _pre_bind(self, obj: KubernetesObject, event: int | None) -> None:
         self._world.put(obj, event)
-
-
-def _keys(pods: object) -> set[str]:
-    return {pod.key for pod in cast("tuple[PodInfo, ...]", pods)}

@@ -63,6 +63,8 @@ class State:
         self._pending: Overlay[str, PodInfo] = Overlay()
         self._strays: Overlay[str, tuple[PodInfo, ...]] = Overlay()
         self._nominated: dict[str, tuple[PodInfo, ...]] = {}
+        #: The node that a pod is nominated to, by the pod's key.
+        self._nominations: dict[str, str] = {}
         self._built, self._owns_built = _Built(), True
         self._load()
 
@@ -133,6 +135,10 @@ class State:
         """Pending pods nominated to a node, by its name, in the order of nomination; no node without any."""
         return self._nominated
 
+    def nomination_of(self, pod: str) -> str | None:
+        """The name of the node that the pod of this key is nominated to."""
+        return self._nominations.get(pod)
+
     @property
     def strays(self) -> Mapping[str, Sequence[PodInfo]]:
         """Pods assigned to nodes that do not exist, by the node's name: when it comes, they are on it."""
@@ -183,7 +189,7 @@ class State:
         other.nodes, other._places, other._by_name = self.nodes, self._places, None
         other._of_shape = self._of_shape
         other._pods, other._pending, other._strays = self._pods.fork(), self._pending.fork(), self._strays.fork()
-        other._nominated = self._nominated
+        other._nominated, other._nominations = self._nominated, self._nominations
         return other
 
     def prepare(self) -> None:
@@ -400,16 +406,21 @@ class State:
 
     def _nominate(self, pod: PodInfo, node_name: str) -> None:
         self._nominated = {**self._nominated, node_name: (*self._nominated.get(node_name, ()), pod)}
+        self._nominations = {**self._nominations, pod.key: node_name}
 
     def _drop_nomination(self, key: str) -> list[str]:
         """The nodes that the pod was nominated to: one at most."""
-        found = [name for name, pods in self._nominated.items() if any(pod.key == key for pod in pods)]
-        for name in found:
-            kept = tuple(pod for pod in self._nominated[name] if pod.key != key)
-            self._nominated = {other: pods for other, pods in self._nominated.items() if other != name or kept}
-            if kept:
-                self._nominated[name] = kept
-        return found
+        name = self._nominations.get(key)
+        if name is None:
+            return []
+        self._nominated, self._nominations = self._nominated.copy(), self._nominations.copy()
+        del self._nominations[key]
+        kept = tuple(pod for pod in self._nominated[name] if pod.key != key)
+        if kept:
+            self._nominated[name] = kept
+        else:
+            del self._nominated[name]
+        return [name]
 
     # --- nodes ---------------------------------------------------------------------------------------
 

@@ -94,6 +94,8 @@ def _check_nominations(state: State) -> None:
     """Nominated pods are pending, and nominated to one node."""
     pods = [pod for pods in state.nominated.values() for pod in pods]
     assert all(state.nominated.values())
+    there = {pod.key: name for name, pods in state.nominated.items() for pod in pods}
+    assert there == {key: state.nomination_of(key) for key in state.pods if state.nomination_of(key) is not None}
     assert len({pod.key for pod in pods}) == len(pods)
     assert all(pod.key in state.pending for pod in pods)
 

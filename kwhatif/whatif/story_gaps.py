@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kwhatif.admission.disruption import SyncFailed, counted_status
 from kwhatif.controllers.budget_pods import pods_selected_by
@@ -100,25 +99,15 @@ def _autoscalers(engine: Engine) -> Iterator[Caveat]:
             )
 
 
-class _Adopter(NamedTuple):
-    namespace: str
-    selector: Selector
-
-
 def _orphans(world: World) -> list[str]:
     """Pods without a controller that the selector of one matches."""
-    cluster = world.state.cluster
     found = (pod for pod in world.bare_pods() if not _is_settled(pod))
     bare = sorted(found, key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
-    if not bare:
-        return []
-    adopters = list(_adopters(cluster))
+    adopters = _adopters(world.state.cluster, {pod.metadata.namespace for pod in bare})
     return [
         f"Pod {key_of(pod)}"
         for pod in bare
-        if any(
-            each.namespace == pod.metadata.namespace and each.selector.matches(pod.metadata.labels) for each in adopters
-        )
+        if any(each.matches(pod.metadata.labels) for each in adopters[pod.metadata.namespace])
     ]
 
 
@@ -127,9 +116,13 @@ def _is_settled(pod: Pod) -> bool:
     return pod.metadata.deletion_timestamp is not None or is_terminal(pod)
 
 
-def _adopters(cluster: Cluster) -> Iterator[_Adopter]:
-    for kind in POD_CONTROLLERS.values():
+def _adopters(cluster: Cluster, namespaces: Collection[str]) -> Mapping[str, Sequence[Selector]]:
+    """What the controllers of these namespaces select."""
+    found: dict[str, list[Selector]] = {namespace: [] for namespace in namespaces}
+    for kind in POD_CONTROLLERS.values() if found else ():
         for workload in cluster.all(kind).values():
+            if workload.metadata.namespace not in found:
+                continue
             given = workload.spec.selector
             if isinstance(given, dict):
                 given = LabelSelector(match_labels=given)
@@ -138,7 +131,8 @@ def _adopters(cluster: Cluster) -> Iterator[_Adopter]:
             except SelectorError:
                 continue
             if not (selector.nothing or selector.empty):
-                yield _Adopter(workload.metadata.namespace, selector)
+                found[workload.metadata.namespace].append(selector)
+    return found
 
 
 def _expiring(engine: Engine) -> list[str]:

@@ -21,7 +21,8 @@ _COSTS = range(-(2**31), 2**31)
 
 def active(pods: Iterable[Pod]) -> list[Pod]:
     """Those that are not on their way out already (`IsPodActive`)."""
-    return [pod for pod in pods if is_active(pod)]
+    # As `is_active`, without a call for each of a hundred thousand pods.
+    return [pod for pod in pods if pod.metadata.deletion_timestamp is None and not is_terminal(pod)]
 
 
 def is_active(pod: Pod) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import collections
+import functools
 import multiprocessing
 import os
 import shlex
@@ -24,6 +26,7 @@ from tests.hostile.shrink import shrink, shrink_parts
 SAVED = Path(__file__).parents[2] / "build" / "hostile"
 #: Cases that a process is given at once, and how many of a kind of fault are made small and kept.
 BATCH, KEPT = 25, 3
+_CAME_OUT = {0: "answered", 1: "answered", 2: "refused", 3: "refused", 4: "refused", None: "ended"}
 #: One case in so many is also asked in other layouts.
 LAWS_EVERY = 10
 
@@ -56,21 +59,28 @@ class Tally(NamedTuple):
 
 
 def try_batch(batch: Batch) -> Tally:
-    """Try the cases of a batch in one worker."""
+    """Try the cases of a batch in the worker of this process."""
     codes: collections.Counter[str] = collections.Counter()
     found: list[Found] = []
-    with Worker() as worker:
-        for index in range(batch.first, batch.first + batch.count):
-            case = make(batch.seed, index)
-            answer = worker.ask(case.command, case.files)
-            codes[{0: "answered", 1: "answered", 2: "refused", 3: "refused"}.get(answer.code or 0, "other")] += 1
-            kinds = faults(case.command, case.files, answer)
-            found += [Found(kind, batch.seed, index, case.done, case.command, case.files, answer) for kind in kinds]
-            if case.parts is not None and index % LAWS_EVERY == 0:
-                dice = Dice(f"laws/{batch.seed}/{index}")
-                for kind, command, files in broken_laws(dice, case.parts, worker):
-                    found.append(Found(kind, batch.seed, index, case.done, command, files, None))
+    worker = _worker()
+    for index in range(batch.first, batch.first + batch.count):
+        case = make(batch.seed, index)
+        answer = worker.ask(case.command, case.files)
+        codes[_CAME_OUT.get(answer.code, "other")] += 1
+        kinds = faults(case.command, case.files, answer)
+        found += [Found(kind, batch.seed, index, case.done, case.command, case.files, answer) for kind in kinds]
+        if index % LAWS_EVERY == 0 and answer.code is not None:
+            for broken in broken_laws(Dice(f"laws/{batch.seed}/{index}"), case, worker):
+                found.append(Found(broken.law, batch.seed, index, case.done, broken.command, broken.files, None))
     return Tally(dict(codes), found)
+
+
+@functools.cache
+def _worker() -> Worker:
+    """One for as long as the process lives: what a command leaves behind must not harm the next one."""
+    worker = Worker()
+    atexit.register(worker.end)
+    return worker
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -121,26 +131,26 @@ def _tallies(batches: list[Batch], jobs: int) -> Iterator[Tally]:
 def _keep(found: list[Found], seed: int) -> None:
     """Save a few faults of each kind, made small, each with the command that shows it."""
     kept: collections.Counter[str] = collections.Counter()
-    with Worker() as worker:
-        for one in found:
-            kept[one.kind] += 1
-            if kept[one.kind] > KEPT:
-                continue
+    worker = _worker()
+    for one in found:
+        kept[one.kind] += 1
+        if kept[one.kind] > KEPT:
+            continue
 
-            def shows(files: Files, one: Found = one) -> bool:
-                return one.kind in faults(one.command, files, worker.ask(one.command, files))
+        def shows(files: Files, one: Found = one) -> bool:
+            return one.kind in faults(one.command, files, worker.ask(one.command, files))
 
-            slow = one.answer is None or one.answer.code is None
-            files = one.files if slow else _smaller(one, shows)
-            folder = SAVED / f"{seed}-{one.index}-{one.kind.replace(' ', '-').replace(':', '')}"
-            folder.mkdir(parents=True, exist_ok=True)
-            for name, data in files.items():
-                (folder / name).write_bytes(data)
-            text = f"# {one.kind}: {one.done}\nkwhatif {shlex.join(one.command)}\n"
-            if one.answer is not None:
-                text += f"# code {one.answer.code}\n# {one.answer.stderr[:2000]}\n"
-            (folder / "case.sh").write_text(text)
-            print(f"  {one.kind}: {folder}\n    {one.done}: kwhatif {shlex.join(one.command)}")
+        slow = one.answer is None or one.answer.code is None
+        files = one.files if slow else _smaller(one, shows)
+        folder = SAVED / f"{seed}-{one.index}-{one.kind.replace(' ', '-').replace(':', '')}"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+        text = f"# {one.kind}: {one.done}\nkwhatif {shlex.join(one.command)}\n"
+        if one.answer is not None:
+            text += f"# code {one.answer.code}\n# {one.answer.stderr[:2000]}\n"
+        (folder / "case.sh").write_text(text, errors="backslashreplace")
+        print(f"  {one.kind}: {folder}\n    {one.done}: kwhatif {shlex.join(one.command)}")
 
 
 def _smaller(one: Found, shows: Callable[[Files], bool]) -> Files:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import io
+import math
 import multiprocessing
 import os
 import resource
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -14,23 +17,26 @@ from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 from unittest import mock
 
-#: What a command may take: seconds of the clock (other work may run on the machine), and bytes of address space.
-SECONDS = 25.0
-MEMORY = 6 * 2**30
-#: Processor seconds beyond which an answer about a handful of nodes counts as a hang.
-PROCESSOR_SECONDS = 8.0
+#: Bytes of address space that a command may take.
+MEMORY = 3 * 2**30
+#: Processor seconds beyond which an answer about a handful of nodes is slow, and beyond which it is ended as a hang.
+#: Other work may run on the machine, so the clock decides only about a worker that waits for ever.
+SLOW, HANG = 5.0, 20
+SECONDS = 300.0
 
 
 class Answer(NamedTuple):
-    """What a command left behind; `code` is None where it had to be ended."""
+    """What a command left behind; `code` is None where it had to be ended, and then `stderr` says why."""
 
     code: int | None
     stdout: str = ""
     stderr: str = ""
     seconds: float = 0.0
+    #: The snapshot that it saved.
+    saved: bytes = b""
 
 
 class Worker:
@@ -40,12 +46,6 @@ class Worker:
         self._process: multiprocessing.process.BaseProcess | None = None
         self._pipe: Connection | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._end()
-
     def ask(self, command: Sequence[str], files: Mapping[str, bytes]) -> Answer:
         """Run `kwhatif COMMAND` in a folder with these files."""
         if self._process is None:
@@ -53,33 +53,48 @@ class Worker:
         assert self._pipe is not None
         self._pipe.send((list(command), dict(files)))
         if self._pipe.poll(SECONDS):
-            with suppress(EOFError):
+            with suppress(EOFError, ConnectionError):
                 return Answer(*self._pipe.recv())
-        self._end()
-        return Answer(None)
+            return Answer(None, stderr=self.end())
+        self.end()
+        return Answer(None, stderr="hang")
 
     def _start(self) -> None:
-        self._pipe, theirs = multiprocessing.Pipe()
-        self._process = multiprocessing.get_context("fork").Process(target=_serve, args=(theirs,), daemon=True)
+        ours, theirs = multiprocessing.Pipe()
+        self._pipe = ours
+        self._process = multiprocessing.get_context("fork").Process(target=_serve, args=(theirs, ours), daemon=True)
         self._process.start()
         theirs.close()
 
-    def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
+    def end(self) -> str:
+        """End the child, and say how it ended if it has done so by itself."""
+        process, pipe = self._process, self._pipe
         self._process = self._pipe = None
+        if process is None or pipe is None:
+            return ""
+        pipe.close()
+        process.join(1)
+        process.kill()
+        process.join()
+        return "hang" if process.exitcode == -signal.SIGXCPU else f"worker ended with {process.exitcode}"
 
 
-def _serve(pipe: Connection) -> None:
+def _serve(pipe: Connection, other_end: Connection) -> None:
     """Run commands until the parent is gone."""
+    other_end.close()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    import typer.main
+
     from kwhatif.cli import main
 
+    # Most of a small command's time goes into making the parser from the signatures, which is always the same.
+    typer.main.get_command = functools.cache(typer.main.get_command)
     folder = Path(tempfile.mkdtemp(prefix="hostile-"))
     try:
         while True:
             command, files = pipe.recv()
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time()) + HANG, resource.RLIM_INFINITY))
             pipe.send(_run(main, command, files, folder))
     except (EOFError, KeyboardInterrupt):
         pass
@@ -109,5 +124,7 @@ def _run(main: object, command: list[str], files: dict[str, bytes], folder: Path
         except BaseException as crash:  # noqa: BLE001 - what gets past `main` is what is looked for
             code, _ = 70, err.write(f"{type(crash).__name__} got past main: {crash}\n")
     taken = time.process_time() - start
-    texts = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]  # type: ignore[attr-defined]
-    return Answer(code if isinstance(code, int) else 0 if code is None else 1, texts[0], texts[1], taken)
+    snapshot = folder / "s.json"
+    saved = snapshot.read_bytes() if snapshot.exists() else b""
+    printed, said = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err))  # type: ignore[attr-defined]
+    return Answer(code if isinstance(code, int) else 0 if code is None else 1, printed, said, taken, saved)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from tests.hostile.asking import PROCESSOR_SECONDS, Answer
+from tests.hostile.asking import SLOW, Answer
 
 _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]")
 #: Exit codes of answers, and of refusals.
@@ -16,12 +16,12 @@ _ANSWERS, _REFUSALS = (0, 1), (2, 3, 4)
 def faults(command: Sequence[str], files: Collection[str], answer: Answer) -> Iterator[str]:
     """The kinds of what is wrong with an answer; nothing if it is an answer or a clean refusal."""
     if answer.code is None:
-        yield "hang or out of memory"
+        yield answer.stderr
         return
     if answer.code == 70 or "Traceback" in answer.stderr:
         yield "crash"
         return
-    if answer.seconds > PROCESSOR_SECONDS:
+    if answer.seconds > SLOW:
         yield "slow"
     if answer.code not in _ANSWERS + _REFUSALS:
         yield f"exit code {answer.code}"
@@ -36,14 +36,13 @@ def _refusal(command: Sequence[str], files: Collection[str], answer: Answer) -> 
         yield "standard output beside a refusal"
     if not answer.stderr.strip():
         yield "a refusal without a word"
-    # An option of the command line is a place, and so is the address of a cluster.
-    options = [word.partition("=")[0] for word in command if word.startswith("--")]
-    arguments = ["NODE"] if command[0] in ("drain", "outage") else []
+    # A word of the command line is a place, too, and so is the context of a cluster.
     places = [
         *files,
-        *options,
-        *arguments,
-        *(["://"] if command[0] in ("queue", "preempt") and "--kubeconfig" in command else []),
+        *(word.partition("=")[0] for word in command if word.startswith("--") or "/" in word or word.endswith(".yaml")),
+        *(["NODE"] if command[0] in ("drain", "outage") else []),
+        *(command[1:2] if command[0] == "queue" else []),
+        *(["context "] if "--kubeconfig" in command else []),
     ]
     for line in answer.stderr.splitlines() if answer.code == 3 else ():
         if line.startswith("error: ") and not any(place in line for place in places):

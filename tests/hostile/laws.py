@@ -1,56 +1,135 @@
-"""What must hold for every input: how the same objects are laid out never changes the answer."""
+"""What must hold for every input: how the same objects are laid out, or named, never changes the answer."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from tests.differential.dice import Dice
 from tests.hostile.asking import Answer, Worker
-from tests.hostile.layout import PACKED, PLAIN, Files
+from tests.hostile.cases import Case
+from tests.hostile.inputs import Parts
+from tests.hostile.layout import PLAIN, Files, choose_form, write
 
-#: Parts of a report that a layout may change: names of files, lines.
-_ANSWERS = ("decisions", "workloads", "queue", "story")
-_PLACES = frozenset({"source", "sources", "where", "line", "file", "takenAt"})
+#: Fields of a report that a layout may change: where objects stand, what was read, when.
+_PLACES = frozenset({"source", "sources", "where", "line", "file", "document", "takenAt", "snapshot"})
+#: A file in a message, and the place in it.
+_PLACE = re.compile(
+    r"\b(cluster|manifests|policy|config|edits|scenario|descheduler)(-\d)?(\.\w+)+(: dump/cluster\.yaml)?"
+    r"(, (document \d+|line \d+|items\[\d+\]))*"
+)
 
 
-def essence(answer: Answer) -> Any:
+class Broken(NamedTuple):
+    """A law that does not hold, and the command and files that show it."""
+
+    law: str
+    command: list[str]
+    files: Files
+
+
+def broken_laws(dice: Dice, case: Case, worker: Worker) -> Iterator[Broken]:
+    """The laws that a case breaks."""
+    parts = case.parts
+    if parts is None or "cluster" not in parts or not all(isinstance(obj, dict) for obj in parts["cluster"]):
+        return
+    if case.command[0] == "snapshot":
+        yield from _anonymized(case, worker)
+        return
+    plain = dict.fromkeys(parts, ".yaml")
+    expected = _essence(worker.ask(*_laid_out(case, parts, plain)))
+    other = {part: choose_form(dice, part) for part in parts}
+    shuffled = parts | {"cluster": dice.sample(parts["cluster"], len(parts["cluster"]))}
+    for law, ask in (
+        ("layout", _laid_out(case, parts, other)),
+        ("order of documents", _laid_out(case, shuffled, plain)),
+        ("order of files", _split(dice, case, parts)),
+    ):
+        answer = worker.ask(*ask)
+        if answer.code is not None and _essence(answer) != expected:
+            yield Broken(f"law: {law}", *ask)
+
+
+def _laid_out(case: Case, parts: Parts, forms: dict[str, str]) -> tuple[list[str], Files]:
+    return _in_json(case, lambda part: [part + forms[part]]), write(parts, forms)
+
+
+def _split(dice: Dice, case: Case, parts: Parts) -> tuple[list[str], Files]:
+    """The cluster as several files, in any order."""
+    forms = dict.fromkeys(parts, ".yaml")
+    files = write({part: objects for part, objects in parts.items() if part != "cluster"}, forms)
+    chunks: list[list[Any]] = [[], [], []]
+    for obj in parts["cluster"]:
+        dice.one(chunks).append(obj)
+    names = []
+    for number, chunk in enumerate(chunks):
+        if chunk:
+            form = dice.one(list(PLAIN))
+            names.append(f"cluster-{number}{form}")
+            files[names[-1]] = PLAIN[form](chunk)
+    return _in_json(case, lambda part: names if part == "cluster" else [part + forms[part]]), files
+
+
+def _in_json(case: Case, names: Callable[[str], list[str]]) -> list[str]:
+    """The case's command with other files, and an answer that can be compared."""
+    files = {part + form: names(part) for part, form in case.forms.items()}
+    command: list[str] = []
+    skip = False
+    for word, following in zip(case.command, [*case.command[1:], ""], strict=True):
+        stars, _, name = word.rpartition("*") if word.startswith("2*") else ("", "", word)
+        if skip or word in ("-o", "--explain"):
+            skip = word == "-o"
+        elif word == "--from":
+            command += [part for name in files[following] for part in ("--from", name)]
+            skip = True
+        elif name in files:
+            command += [f"{stars}*{file}" if stars else file for file in files[name]]
+        else:
+            command.append(word)
+    at = command.index("--") if "--" in command else len(command)
+    return [*command[:at], "-o", "json", *command[at:]]
+
+
+def _essence(answer: Answer) -> Any:
     """What the layout must not change: of a refusal its code, of an answer all but the places."""
-    if answer.code not in (0, 1):
-        return answer.code
-    report = json.loads(answer.stdout)
-    return answer.code, _without_places({key: report.get(key) for key in _ANSWERS})
+    return (answer.code, _without_places(json.loads(answer.stdout))) if answer.code in (0, 1) else answer.code
 
 
 def _without_places(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_places(inner) for key, inner in value.items() if key not in _PLACES}
+    if isinstance(value, str):
+        return _PLACE.sub("FILE", value)
     return [_without_places(inner) for inner in value] if isinstance(value, list) else value
 
 
-def broken_laws(dice: Dice, parts: dict[str, list[Any]], worker: Worker) -> Iterator[tuple[str, list[str], Files]]:
-    """The laws that two layouts of the input break, with the command and files of the second."""
-    read = {part: parts[part] for part in ("cluster", "manifests") if part in parts}
-    if "cluster" not in read or not all(isinstance(obj, dict) for objects in read.values() for obj in objects):
+def _anonymized(case: Case, worker: Worker) -> Iterator[Broken]:
+    """What is decided about the pending pods, one by one, is the same under other names."""
+    name, data = next(iter(case.files.items()))
+    ask = ["preempt", "--alone", "-o", "json", "--from"]
+    expected = worker.ask([*ask, name], case.files)
+    saved = worker.ask(["snapshot", "save", "s.json", "--anonymize", "--from", name], case.files)
+    if expected.code not in (0, 1) or saved.code != 0:
         return
-    verb = dice.pick("schedule", "gate", "simulate") if "manifests" in read else "queue"
-    names = {part: dice.one(list(PLAIN)) for part in read}
+    answer = worker.ask([*ask, "s.json"], {"s.json": saved.saved})
+    if answer.code != expected.code or _decided(answer) != _decided(expected):
+        yield Broken("law: anonymized", [*ask, name], {name: data})
 
-    def ask(forms: dict[str, str], objects: dict[str, list[Any]]) -> tuple[Answer, list[str], Files]:
-        files = {}
-        for part, form in forms.items():
-            suffix, write = (PLAIN | PACKED)[form]
-            files[part + suffix] = write(objects[part])
-        first, *rest = files
-        command = [verb, *rest, "--from", first, "-o", "json"]
-        return worker.ask(command, files), command, files
 
-    expected = essence(ask(names, read)[0])
-    cluster = read["cluster"]
-    shuffled = read | {"cluster": dice.sample(cluster, len(cluster))}
-    other = {part: dice.one([*PLAIN, *(PACKED if part == "cluster" else ())]) for part in read}
-    for law, forms, objects in (("order of documents", names, shuffled), ("layout", other, read)):
-        answer, command, files = ask(forms, objects)
-        if answer.code is not None and essence(answer) != expected:
-            yield f"law: {law}", command, files
+def _decided(answer: Answer) -> list[str]:
+    return sorted(json.dumps(_shape(decision)) for decision in json.loads(answer.stdout)["decisions"])
+
+
+def _shape(decision: dict[str, Any]) -> list[Any]:
+    """A decision without names."""
+    preemption = decision["preemption"] or {"candidates": [], "eligible": None}
+    return [
+        decision["outcome"],
+        decision["priority"],
+        sorted(row["score"] for row in decision["feasible"]),
+        sorted([row["code"], row["plugin"]] for row in decision["rejected"]),
+        preemption["eligible"],
+        sorted([row["pdbViolations"], len(row["victims"])] for row in preemption["candidates"]),
+    ]

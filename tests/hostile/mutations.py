@@ -45,7 +45,7 @@ def _drop(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
 
 
 def _odd(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
-    container[key] = _copy(dice.one(ODD))
+    container[key] = copied(dice.one(ODD))
 
 
 def _number(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
@@ -57,7 +57,7 @@ def _number(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
 
 def _swap(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
     other, place = dice.one(spots)
-    first, second = _copy(container[key]), _copy(other[place])
+    first, second = copied(container[key]), copied(other[place])
     container[key] = second
     if place in other if isinstance(other, dict) else place < len(other):
         other[place] = first
@@ -65,13 +65,13 @@ def _swap(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
 
 def _graft(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
     source, place = dice.one(spots)
-    container[key] = _copy(source[place])
+    container[key] = copied(source[place])
 
 
 def _like(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
     """Another value of the same kind: these are accepted most often."""
     kind = type(container[key])
-    container[key] = _copy(dice.one([c[k] for c, k in spots if type(c[k]) is kind]))
+    container[key] = copied(dice.one([c[k] for c, k in spots if type(c[k]) is kind]))
 
 
 def _small(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
@@ -91,7 +91,7 @@ def _rename(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
         new = dice.pick(name + "s", name[:-1], name.upper(), name.capitalize(), f" {name}", "", "x" * 64, f"{name}/y")
         container[new] = container.pop(key)
     else:
-        container.insert(key, _copy(container[key]))
+        container.insert(key, copied(container[key]))
 
 
 def _nest(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
@@ -101,21 +101,30 @@ def _nest(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
     container[key] = value
 
 
+def _long(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
+    """A very long text where one stands: what looks at each part of it again and again takes for ever."""
+    texts = [(c, k) for c, k in spots if isinstance(c[k], str)]
+    container, key = dice.one(texts or [(container, key)])
+    part = dice.pick("x", "[", "*", "*a", "(", ",", "a=b,", "a in (", "=", "/", ":", "-", ".", " ", "9", "0", "'", '"', "{", "a.", "1s", "%", "$(", "\n", "{{")  # fmt: skip
+    container[key] = f"{container[key]}{part * (dice.pick(300, 5000, 100_000) // len(part))}"
+
+
 def _repeat(dice: Dice, container: Any, key: Any, spots: list[Spot]) -> None:
     lists = [(c, k) for c, k in spots if isinstance(c[k], list) and c[k]]
     if lists:
         container, key = dice.one(lists)
-        container[key].extend(_copy(dice.one(container[key])) for _ in range(dice.pick(1, 1, 2, 40)))
+        container[key].extend(copied(dice.one(container[key])) for _ in range(dice.pick(1, 1, 2, 40)))
 
 
 _STRUCTURE: tuple[tuple[str, Callable[[Dice, Any, Any, list[Spot]], None]], ...] = (
     ("drop", _drop), ("odd", _odd), ("odd", _odd), ("odd", _odd), ("number", _number), ("number", _number),
     ("like", _like), ("like", _like), ("like", _like), ("small", _small), ("small", _small), ("drop", _drop),
-    ("swap", _swap), ("graft", _graft), ("rename", _rename), ("nest", _nest), ("repeat", _repeat),
+    ("swap", _swap), ("graft", _graft), ("rename", _rename), ("nest", _nest), ("repeat", _repeat), ("long", _long),
 )  # fmt: skip
 
 
-def _copy(value: Any) -> Any:
+def copied(value: Any) -> Any:
+    """A copy that shares nothing."""
     return json.loads(json.dumps(value))
 
 

@@ -10,6 +10,8 @@ from kwhatif.model.workload import RollingUpdate, UpdateStrategy
 Bound = int | str
 
 _PERCENT = re.compile(r"([0-9]+)%")
+#: Of what surely fits into 64 bits.
+_MOST_DIGITS = 18
 _NO_PERCENT = (
     "a valid percent string must be a numeric string followed by an ending '%'"
     " (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
@@ -66,8 +68,8 @@ def _at_most_all(field: str, bound: Bound, errors: FieldErrors) -> None:
 
 
 def _number(bound: Bound) -> int:
-    """The number, or the number of percent; 0 for what is neither (`getIntOrPercentValue`)."""
+    """The number, or the number of percent; 0 for what is neither, or too large (`getIntOrPercentValue`)."""
     if isinstance(bound, int):
         return bound
     percent = _PERCENT.fullmatch(bound)
-    return int(percent[1]) if percent else 0
+    return int(percent[1]) if percent and len(percent[1]) <= _MOST_DIGITS else 0

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.model.meta import Model
-from kwhatif.sources.decoding.lenient import json_name, reader
+from kwhatif.sources.decoding.lenient import OUT_OF_RANGE, json_name, reader
 from kwhatif.sources.text.documents import Buffer
 from kwhatif.sources.text.paths import FieldPath
 from kwhatif.sources.text.problems import Report
@@ -77,7 +77,7 @@ def read_leniently(json: Buffer, type_: type[Model], head: Head, report: Report)
 
     def tell(message: str, path: FieldPath, hint: str) -> None:
         nonlocal wrong
-        wrong = True
+        wrong = wrong or not message.startswith(OUT_OF_RANGE)
         report.add(message, path, hint)
 
     try:

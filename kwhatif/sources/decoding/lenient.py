@@ -19,6 +19,8 @@ from kwhatif.sources.text.paths import FieldPath
 Tell = Callable[[str, FieldPath, str], None]
 Reader = Callable[[Any, FieldPath, Tell], Any]
 
+#: How messages begin about a number that is as good as any other of its type: all else can still be checked.
+OUT_OF_RANGE = "is out of range"
 _MAX_INT64 = 2**63 - 1
 _JSON_NAMES: dict[type, str] = {
     bool: "a boolean",
@@ -126,7 +128,8 @@ def _union(type_: inspect.UnionType) -> Reader:
 
 def _scalar(types: tuple[inspect.Type, ...]) -> Reader:
     kinds = {type(option) for option in types}
-    accepts_float, accepts_int = inspect.FloatType in kinds, inspect.IntType in kinds
+    accepts_float = inspect.FloatType in kinds
+    integer = next((option for option in types if isinstance(option, inspect.IntType)), None)
     wanted = " or ".join(
         name
         for kind, name in (
@@ -139,15 +142,24 @@ def _scalar(types: tuple[inspect.Type, ...]) -> Reader:
     )
 
     def read(value: Any, path: FieldPath, tell: Tell) -> Any:
-        if isinstance(value, float) and accepts_int and not accepts_float and value.is_integer():
+        if isinstance(value, float) and integer and not accepts_float and value.is_integer():
             value = int(value)
         if type(value) not in _PYTHON or not kinds & _PYTHON[type(value)]:
             _wrong(wanted, value, path, tell)
-        elif type(value) is int and not accepts_float and abs(value) > _MAX_INT64:
-            tell(f"{value:.3e} is out of range" if abs(value) < 10**300 else "is out of range", path, "")
+        elif type(value) is int and integer and not accepts_float:
+            low, high = _range(integer)
+            if not low <= value <= high:
+                tell(f"{OUT_OF_RANGE}: it must be from {low} to {high}", path, "")
+                return 0
         return value
 
     return read
+
+
+def _range(integer: inspect.IntType) -> tuple[int, int]:
+    """The smallest and the largest; int64 where the type says nothing else."""
+    low, high = integer.ge, integer.le
+    return -_MAX_INT64 - 1 if low is None else low, _MAX_INT64 if high is None else high
 
 
 #: Which types a JSON value fits.

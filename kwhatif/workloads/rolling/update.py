@@ -18,7 +18,7 @@ from kwhatif.workloads.rolling.roll import Roll
 Rollout = Literal["end", "final", "surge"]
 Kind = Literal["new", "unchanged", "scaled", "changed", "restarted"]
 
-_PERCENT = re.compile(r"(\d+)%")
+_PERCENT = re.compile(r"(\d{1,18})%")
 
 
 class Update(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.state.state import State
 from tests.builders import PodBuilder, cluster, node, pod
+from tests.devices import asking, claim, device, device_class, gpus, request, slice_
 
 QUICK = Parameters(start=1, readiness=0, termination=2)
 
@@ -235,6 +236,22 @@ def test_time_that_is_up_ends_it() -> None:
     made.settle()
     assert made.is_over_horizon
     assert made.clock.now == 5
+
+
+def test_an_error_that_stays_is_not_tried_for_ever() -> None:
+    twice = [
+        gpus("a", 1, name=name, count=2) for name in ("one", "two")
+    ]  # the same device in both: the pool is invalid
+    claims = device_class(), claim("c", request(count=None))
+    made = engine(node("a"), *twice, *claims, asking("c").build(), parameters=Parameters(horizon=10**9))
+    assert made.clock.now < 100
+    assert not made.is_over_horizon
+    tried = made.scheduler.attempts
+    made.wait(10**6)
+    assert made.scheduler.attempts - tried < 5
+    made.perform(lambda world: world.put(slice_("a", device("gpu-1"), name="two", count=2), None) and None)
+    made.settle()
+    assert ("bound", "Pod default/pod", "a") in [event[1:] for event in told(made)]
 
 
 def test_waiting_lets_time_pass() -> None:

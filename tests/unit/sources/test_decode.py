@@ -315,10 +315,29 @@ def test_what_go_accepts_is_accepted(lenient: dict[str, Any], strict: dict[str, 
                 "f, document 1 (Pod a): spec.containers[0].resources.requests.cpu: expected a string or a number, got a list",
                 'f, document 1 (Pod a): spec.containers[0].resources.requests["a.b/c"]: expected a string or a number, got an object',
                 "f, document 1 (Pod a): spec.hostNetwork: expected a boolean, got a string",
-                "f, document 1 (Pod a): spec.priority: 9.223e+18 is out of range",
+                "f, document 1 (Pod a): spec.priority: is out of range: it must be from -2147483648 to 2147483647",
                 "f, document 1 (Pod a): spec.nodeSelector.x: expected a string, got a number (put it in quotes)",
             ],
             id="everything in one object is told",
+        ),
+        pytest.param(
+            obj(
+                "Deployment",
+                api_version="apps/v1",
+                spec={"replicas": 2**31, "strategy": {"rollingUpdate": {"maxSurge": 2**31}}},
+            ),
+            [
+                "f, document 1 (Deployment a): spec.replicas: is out of range: it must be from -2147483648 to 2147483647",
+                "f, document 1 (Deployment a): spec.strategy.rollingUpdate.maxSurge: is out of range: it must be from -2147483648 to 2147483647",
+            ],
+            id="more than 32 bits",
+        ),
+        pytest.param(
+            obj("Pod", spec={"terminationGracePeriodSeconds": 2**64}),
+            [
+                "f, document 1 (Pod a): spec.terminationGracePeriodSeconds: is out of range: it must be from -9223372036854775808 to 9223372036854775807"
+            ],
+            id="more than 64 bits",
         ),
         pytest.param(
             obj("PodDisruptionBudget", api_version="policy/v1", spec={"minAvailable": 1.5}),

@@ -225,8 +225,8 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     text = POD + "    imagePolicy: Always\n    resources: {requests: {cpu: 1x}}\n  priority: 3000000000\n"
     assert [told.rpartition(") ")[2][:40] for told in problems(text)] == [
         "document 1, line 8 (Pod shop/a): strict "[:40],
-        "document 1, line 9 (Pod shop/a): spec.co"[:40],
         "document 1, line 10 (Pod shop/a): spec.p"[:40],
+        "document 1, line 9 (Pod shop/a): spec.co"[:40],
     ]
 
 

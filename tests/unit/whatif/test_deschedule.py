@@ -9,6 +9,7 @@ import pytest
 
 import kwhatif
 from kwhatif.errors import InputError
+from kwhatif.render.comparison import headline
 
 AT = "2026-01-31T12:00:00Z"
 OLD = "2026-01-01T00:00:00Z"
@@ -268,3 +269,6 @@ def test_edits_change_what_is_evicted_and_where_it_lands() -> None:
     assert differences("delete pod/shop/web-1") == [("Pod shop/web-1", moved, None)]
     assert differences("budget shop/web app=web minAvailable=1") == [("Pod shop/web-1", moved, "stays (pdb)")]
     assert differences("label node/a x=y") == []
+    said = headline(kwhatif.compare(asked(), asked("delete pod/shop/web-1")))
+    assert said == "With these edits, 0 pods are evicted, 1 without them; 1 thing ends differently"
+    assert headline(kwhatif.compare(asked(), asked("cordon b"))) == "With these edits, 1 thing ends differently"
