@@ -17,9 +17,9 @@ from kwhatif.model.node import Node, Taint
 from kwhatif.model.pod import Pod, PodCondition
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.release.v1_37 import RELEASE
+from kwhatif.state.built import Built
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.built import Built
 from kwhatif.state.state import State
 from tests.builders import budget, selector
 from tests.property import test_placing_numbered as numbered

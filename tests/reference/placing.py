@@ -21,9 +21,9 @@ from kwhatif.framework.status import Verdict
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.preemption.candidate import Candidate, Preemption
+from kwhatif.state.built import Built
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.built import Built
 from kwhatif.state.state import State
 
 
