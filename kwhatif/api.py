@@ -293,8 +293,9 @@ def edited_by(
     from kwhatif.whatif.edited import edit_session
 
     where, stdin = namespace or session.namespace, sys.stdin.buffer
-    first = read_edit_files(list(map(str, files)), namespace=where, stdin=stdin)
-    then = read_edits(edits, namespace=where, stdin=stdin, option=option)
+    minor = session.cluster.minor
+    first = read_edit_files(list(map(str, files)), namespace=where, stdin=stdin, minor=minor)
+    then = read_edits(edits, namespace=where, stdin=stdin, minor=minor, option=option)
     with rare_garbage_collection():
         return edit_session(
             session, (*first.edits, *then.edits), namespace=namespace, problems=(*first.problems, *then.problems)

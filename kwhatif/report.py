@@ -318,12 +318,9 @@ class Decision(_Row, kw_only=True):
 
 
 class RolloutRow(_Row):
-    """How far a rollout comes, and why not further.
+    """How far a rollout comes, and why not further: as a simulation of it ends."""
 
-    Pods that it deletes are taken to be gone before the next ones are made, and pods that find a node to be ready.
-    """
-
-    #: How many times its controller did something.
+    #: At how many moments its controllers have made or deleted pods.
     steps: int
     completed: bool
     #: How many pods of the new template there are to be in the end, and how many run.

@@ -72,17 +72,17 @@ def simulate(
     """
     if runs < 0:
         raise ValueError(f"runs: {runs} is negative")
-    where, stdin = namespace or session.namespace, sys.stdin.buffer
+    where, stdin, minor = namespace or session.namespace, sys.stdin.buffer, session.cluster.minor
     parameters = replace(Parameters(), **{name: _seconds(name, str(text)) for name, text in times.items()})
     steps: list[Given] = []
     problems: list[Problem] = []
     if manifests:
-        steps.append(_applied(named_inputs(manifests, "manifest"), where, validation))
+        steps.append(_applied(named_inputs(manifests, "manifest"), where, validation, minor))
     if scenario is not None:
-        file = read_scenario(scenario, parameters, namespace=where, stdin=stdin)
+        file = read_scenario(scenario, parameters, namespace=where, stdin=stdin, minor=minor)
         parameters = file.parameters
         steps += file.steps
-    read = read_edits(then, namespace=where, stdin=stdin, option="--then")
+    read = read_edits(then, namespace=where, stdin=stdin, minor=minor, option="--then")
     problems += read.problems
     if problems:
         raise InputError(problems)
@@ -98,8 +98,10 @@ def _seconds(name: str, text: str) -> float | None:
         raise InputError([Problem(f"--{name}", str(wrong))]) from wrong
 
 
-def _applied(names: Sequence[str], namespace: str, validation: Validation) -> Given:
-    read = read_manifest_set(names, stdin=sys.stdin.buffer, default_namespace=namespace, validation=validation)
+def _applied(names: Sequence[str], namespace: str, validation: Validation, minor: int) -> Given:
+    read = read_manifest_set(
+        names, stdin=sys.stdin.buffer, default_namespace=namespace, validation=validation, minor=minor
+    )
     if read.problems:
         raise InputError(read.problems)
     objects = tuple(manifest.object for manifest in read.manifests)

@@ -66,21 +66,20 @@ class ReplicaAdmission:
 
     def __init__(self) -> None:
         #: The last pod's spec, what else it was like and what it was judged by, and what it became.
-        self._last: tuple[PodSpec, tuple[object, ...], Pod] | None = None
+        self._last: tuple[PodSpec, tuple[object, ...], Admitted[Pod]] | None = None
 
-    def admit(self, pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Pod | Denied:
+    def admit(self, pod: Pod, cluster: Cluster, usage: QuotaUsage) -> Admitted[Pod] | Denied:
         """See `admit_pod`."""
         meta, last = pod.metadata, self._last
         like = replace(meta, name="", uid=""), pod.status, *map(cluster.generation, _READ)
         if last is None or last[0] is not pod.spec or last[1] != like:
             admitted = admit_pod(pod, cluster, usage)
-            if isinstance(admitted, Denied):
-                return admitted
-            self._last = pod.spec, like, admitted.object
-            return admitted.object
-        known = last[2]
+            if not isinstance(admitted, Denied):
+                self._last = pod.spec, like, admitted
+            return admitted
+        known = last[2].object
         named = replace(known, metadata=replace(known.metadata, name=meta.name, uid=meta.uid))
-        return usage.charge(named) or named
+        return usage.charge(named) or replace(last[2], object=named)
 
 
 def complete_pod(pod: Pod, cluster: Cluster) -> Pod | Denied:

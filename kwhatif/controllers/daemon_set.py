@@ -46,7 +46,7 @@ class DaemonSets:
         match before or after:
             case DaemonSet():
                 if isinstance(before, DaemonSet) and after is not None:
-                    _revision(before, view)
+                    newest_revision(before, view)
                 return keys_of(after, kind=DaemonSet)
             case Pod():
                 return owners_of_changed(before, after, self.name)
@@ -75,15 +75,15 @@ class DaemonSets:
         return failed(self.name, key, view)
 
 
-def _revision(daemon_set: DaemonSet, view: View) -> str:
+def newest_revision(daemon_set: DaemonSet, view: View) -> str:
     """The label of its newest pods."""
     template = daemon_set.spec.template or PodTemplateSpec()
     return revisions_of(daemon_set, view, "", lambda: hash_of(content_of(template)))[-1].name
 
 
-def _should_run(daemon_set: DaemonSet, key: str, view: View) -> Mapping[str, bool]:
+def nodes_of(daemon_set: DaemonSet, view: View) -> Mapping[str, bool]:
     """The nodes where pods may run on, by name, and whether one should; found out anew when a node has changed."""
-    cluster, memory = view.state.cluster, view.memory("DaemonSet", key)
+    cluster, memory = view.state.cluster, view.memory("DaemonSet", key_of(daemon_set))
     generation, template = cluster.generation(Node), daemon_set.spec.template
     known: tuple[int, object, dict[str, bool]] | None = memory.get(_NODES)
     if known is None or known[0] != generation or known[1] is not template:
@@ -97,8 +97,8 @@ class _Sync:
     def __init__(self, daemon_set: DaemonSet, key: str, view: View) -> None:
         self._set, self._view = daemon_set, view
         self._memory = view.memory("DaemonSet", key)
-        self._revision = _revision(daemon_set, view)
-        self._should_run = _should_run(daemon_set, key, view)
+        self._revision = newest_revision(daemon_set, view)
+        self._should_run = nodes_of(daemon_set, view)
         self._pods: dict[str, list[Pod]] = {}
         for pod in view.pods_of(daemon_set):
             if not is_terminal(pod) or pod.metadata.deletion_timestamp is None:

@@ -8,8 +8,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kwhatif.model.workload import UpdateStrategy
-from kwhatif.workloads.controllers.daemon_set import Bounds, Moves, bounds_of
+from kwhatif.model.workload import RollingUpdate, UpdateStrategy
+from kwhatif.workloads.rolling.update import resolved
+
+
+class Bounds(NamedTuple):
+    """How many nodes a DaemonSet wants a pod on, how many may be without, and how many may have two meanwhile."""
+
+    wanted: int
+    unavailable: int
+    surge: int
+
+
+class Moves(NamedTuple):
+    """Nodes that get a new pod, and nodes that lose their old one."""
+
+    create: tuple[str, ...] = ()
+    delete: tuple[str, ...] = ()
+
+
+def bounds_of(strategy: UpdateStrategy, wanted: int) -> Bounds:
+    """The bounds of a rolling update (`updatedDesiredNodeCounts`)."""
+    rolling = strategy.rolling_update or RollingUpdate()
+    surge = resolved(rolling.max_surge, wanted, default=0, round_up=True)
+    unavailable = resolved(rolling.max_unavailable, wanted, default=1, round_up=True)
+    return Bounds(wanted, unavailable if unavailable or surge else 1, surge)
 
 
 class OnNode(NamedTuple):

@@ -83,6 +83,16 @@ def _revisions(stateful_set: StatefulSet, view: View) -> tuple[Revision, ...]:
     return revisions_of(stateful_set, view, stateful_set.status.update_revision, lambda: revision_of(stateful_set))
 
 
+def newest_revision(stateful_set: StatefulSet, view: View) -> str:
+    """The label of the pods of its template as it is."""
+    return _revisions(stateful_set, view)[-1].name
+
+
+def moves_of(stateful_set: StatefulSet, view: View) -> Moves:
+    """What the controller would do now."""
+    return _Sync(stateful_set, view).moves()
+
+
 class _Sync:
     """One sync of one StatefulSet."""
 
@@ -106,11 +116,15 @@ class _Sync:
     def outcome(self) -> Outcome:
         """What the sync does, and when the next pod gets available."""
         count = self._memory.setdefault(_COUNT, self._count(self._current.name))
-        replicas = {ordinal: self._replica(pod) for ordinal, pod in self._pods.items()}
-        moves = sync(replicas, self._ordinals, ordered=is_ordered(self._set), lowest=self._lowest)
+        moves = self.moves()
         writes = tuple(self._writes(moves, count))
         self._note_status(moves)
         return Outcome(writes, next_available(self._pods.values(), self._set.spec.min_ready_seconds, self._view))
+
+    def moves(self) -> Moves:
+        """One step of the walk over the pods."""
+        replicas = {ordinal: self._replica(pod) for ordinal, pod in self._pods.items()}
+        return sync(replicas, self._ordinals, ordered=is_ordered(self._set), lowest=self._lowest)
 
     def _replica(self, pod: Pod) -> Replica:
         return Replica(

@@ -22,7 +22,7 @@ from kwhatif.framework.incremental import (
     TopologyDomains,
     tracks_pods,
 )
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult, Reads
 from kwhatif.framework.shown import shown
 from kwhatif.framework.status import Status
 from kwhatif.model.cluster import KubernetesObject
@@ -73,6 +73,18 @@ class CallSite(NamedTuple):
             wanted = " or ".join(kind.__name__ for kind in kinds)
             self.fail(f"it returned {type(result).__name__}, not {wanted}", None)
         return result  # type: ignore[no-any-return] # checked above; only the caller distinguishes several types
+
+    def fields(self, owner: object, **kinds: type | tuple[type, ...]) -> list[Any]:
+        """The fields of what a plugin has returned; they may be properties, which raise.
+
+        Raises:
+            PluginFailed: one did, or is of another kind than it must be.
+        """
+        found: list[Any] = self.call(lambda: [getattr(owner, name) for name in kinds], returns=list)
+        for (name, kind), value in zip(kinds.items(), found, strict=True):
+            if not issubclass(type(value), kind):
+                self.fail(f"{name} is of type {type(value).__name__}", None)
+        return found
 
     def fail(self, what: str, cause: BaseException | None) -> NoReturn:
         """Tell what happened, and where."""
@@ -185,9 +197,9 @@ class _GuardedFilter(NodeFilter):
     def __init__(self, inner: NodeFilter, site: CallSite) -> None:
         self._inner = inner
         self._site = site._replace(point="Filter")
-        self.only_nodes = inner.only_nodes
-        self.reads = inner.reads
-        self.reserves = inner.reserves
+        self.only_nodes, self.reads, self.reserves = self._site.fields(
+            inner, only_nodes=(frozenset, type(None)), reads=Reads, reserves=bool
+        )
 
     def filter(self, node: NodeInfo) -> Status:
         return self._site._replace(node=node.name).call(self._inner.filter, node.clone(), returns=Status)
@@ -216,7 +228,7 @@ class _GuardedTracker(_GuardedFilter):
 class _GuardedRelaxing(_GuardedFilter, Relaxing):
     def __init__(self, inner: Any, site: CallSite) -> None:
         super().__init__(inner, site)
-        self.relaxing = inner.relaxing
+        (self.relaxing,) = self._site.fields(inner, relaxing=bool)
 
 
 class _GuardedSelective(_GuardedFilter, Selective):
@@ -277,7 +289,7 @@ def _guard_scorer(inner: NodeScorer, site: CallSite) -> NodeScorer:
         kinds.insert(0, _GuardedIncremental)
     guard: NodeScorer = _guard_of((_GuardedScorer, *kinds))(inner, site)
     if isinstance(inner, ScoresByShape) and isinstance(guard, ScoresByShape):
-        guard.by_shape = inner.by_shape
+        (guard.by_shape,) = site.fields(inner, by_shape=bool)
     return guard
 
 
@@ -285,8 +297,7 @@ class _GuardedScorer(NodeScorer):
     def __init__(self, inner: NodeScorer, site: CallSite) -> None:
         self._inner = inner
         self._site = site
-        self.reads = inner.reads
-        self.normalizes = inner.normalizes
+        self.reads, self.normalizes = site.fields(inner, reads=Reads, normalizes=bool)
 
     def score(self, node: NodeInfo) -> int:
         return self._site._replace(node=node.name).call(self._inner.score, node.clone(), returns=int)

@@ -524,6 +524,15 @@ class PendingAsleep(_Caveat, tag="pending-asleep", kw_only=True):
     """
 
 
+class EvictionsAtOnce(_Caveat, tag="evictions-at-once", kw_only=True):
+    """Too many pods evict others to simulate what follows: each is taken to be on its node before the next one's turn.
+
+    Budgets are counted at once, and nobody comes back.
+    """
+
+    count: int
+
+
 class OneOfEqualPods(_Caveat, tag="one-of-equal-pods", kw_only=True):
     """Of equal pods one was judged."""
 
@@ -652,6 +661,7 @@ Caveat = (
     | UnknownPriorityClass
     | BudgetNotComputed
     | NoImages
+    | EvictionsAtOnce
     | ImagesNotCompared
     | FieldsNotCompared
     | VersionNotRead

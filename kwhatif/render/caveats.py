@@ -24,6 +24,7 @@ from kwhatif.model.caveat import (
     DanglingReference,
     DevicesNotModelled,
     EvictionOrder,
+    EvictionsAtOnce,
     ExtenderBinds,
     ExtenderNotAsked,
     ExtenderOddity,
@@ -382,6 +383,12 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
                 "where spreading by default is off, kube-scheduler places equal pods by the ranking that it made for"
                 " the first of them (OpportunisticBatching), and so does kwhatif; if more than half a second passes"
                 " between them, it ranks the nodes anew, and another one may be taken"
+            )
+        case EvictionsAtOnce(count=count):
+            return (
+                f"{count:,} pods evict others, too many to simulate what follows: each is taken to be on its node, and"
+                " its victims to be gone, before the next one's turn; budgets are counted at once, and victims do not"
+                " come back"
             )
         case PendingAsleep(pods=pods):
             are, them, they = ("is", "it", "the pod") if len(pods) == 1 else ("are", "them", "the pods")

@@ -92,7 +92,8 @@ def _insufficient(evidence: InsufficientResource) -> str:
         return f"{needs}, the node has none"
     if evidence.requested > evidence.allocatable:
         return f"{needs}, the whole node has {amount(name, evidence.allocatable)}"
-    free = evidence.allocatable - evidence.used
+    # Beside victims that have yet to stop, those who will take their room count, too.
+    free = max(evidence.allocatable - evidence.used, 0)
     return f"{needs}, {amount(name, free)} of {amount(name, evidence.allocatable)} free"
 
 

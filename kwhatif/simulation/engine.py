@@ -22,7 +22,7 @@ from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import Cycle, Loops
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.reactions import LivelockError, Reactions
-from kwhatif.simulation.scheduler import Scheduler
+from kwhatif.simulation.scheduler import Scheduler, Sleeping
 from kwhatif.simulation.tally import Tally
 from kwhatif.simulation.world import World
 from kwhatif.state.state import State
@@ -74,7 +74,7 @@ class _Evicting:
 class Engine:
     """One simulation."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that a simulation starts from
         self,
         state: State,
         profiles: Mapping[str, Profile],
@@ -82,12 +82,26 @@ class Engine:
         clock: Clock,
         parameters: Parameters,
         chance: Chance | None = None,
+        sleeping: Sleeping | None = None,
+        *,
+        scored: bool = False,
     ) -> None:
-        """`state` moves on: give a fork of one that is still needed. `chance`: by default, the convention."""
+        """Set up.
+
+        Args:
+            state: it moves on: give a fork of one that is still needed.
+            profiles: scheduler name -> profile.
+            controllers: in the order in which they act at one moment.
+            clock: when it starts.
+            parameters: how long things take.
+            chance: who takes one of several equally good choices; by default, the convention.
+            sleeping: pending pods that are not tried before an event wakes them.
+            scored: whether somebody wants to know the scores of nodes that nobody has to choose between.
+        """
         self.parameters = parameters
         self.clock = clock
         self.world = World(state, clock, chance or Chance())
-        self.scheduler = Scheduler(self.world, profiles)
+        self.scheduler = Scheduler(self.world, profiles, sleeping, scored=scored)
         self.kubelets = Kubelets(self.world, parameters)
         self.reactions = Reactions(self.world, controllers)
         self.loops = Loops(self.world)
@@ -125,11 +139,10 @@ class Engine:
         self.scheduler.begin()
         self.settle()
 
-    def perform(self, command: Callable[[World], None]) -> None:
-        """Somebody does something now, and everybody reacts."""
+    def perform(self, *commands: Callable[[World], None]) -> None:
+        """Somebody does something now, and everybody reacts: controllers after each command, all others at the end."""
         self.loops.forget()
-        command(self.world)
-        self._moment()
+        self._moment(commands)
 
     def evict(self, evictor: Evictor) -> None:
         """Somebody begins to evict."""
@@ -212,9 +225,13 @@ class Engine:
 
     # --- one moment ----------------------------------------------------------------------------------
 
-    def _moment(self) -> None:
+    def _moment(self, commands: Sequence[Callable[[World], None]] = ()) -> None:
         """All phases of the present, until nothing more is due now."""
         try:
+            for number, command in enumerate(commands):
+                if number:
+                    self.reactions.react()
+                command(self.world)
             goes_on = True
             while goes_on:
                 self.kubelets.act()

@@ -7,7 +7,7 @@ nanoseconds since the epoch, each a little later than the one before, so that no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 
 from msgspec.structs import replace
@@ -39,12 +39,17 @@ _IN_VAIN = 5
 #: Pods that are pending at the start were tried so long ago, in seconds, that no backoff is left.
 _LONG_AGO = 3600
 ACTOR = "scheduler"
+#: Pending pods that were tried in vain and sleep, by key, and the plugins that may have rejected them.
+Sleeping = Mapping[str, Collection[str]]
 
 
 class Scheduler:
     """All profiles, one queue."""
 
-    def __init__(self, world: World, profiles: Mapping[str, Profile]) -> None:
+    def __init__(
+        self, world: World, profiles: Mapping[str, Profile], sleeping: Sleeping | None = None, *, scored: bool = False
+    ) -> None:
+        """`sleeping`: all other pending pods are tried at the start; `scored`: see `BatchCache`."""
         self._world = world
         self._profiles = profiles
         cluster = world.state.cluster
@@ -57,7 +62,7 @@ class Scheduler:
         #: A pod that was popped is not asked again whether it may enter the queue.
         self._caches = {
             name: BatchCache(
-                replace(profile, pre_enqueue=()), world.state, self._cycles, scored=False, choose=self._choose
+                replace(profile, pre_enqueue=()), world.state, self._cycles, scored=scored, choose=self._choose
             )
             for name, profile in profiles.items()
         }
@@ -76,10 +81,13 @@ class Scheduler:
         #: UID of a pod whose attempts end with an error -> how many ended with the same, and nothing has changed since.
         self._in_vain: Counter[str] = Counter()
         self.attempts = 0
+        #: Is shown what comes of every attempt before anything changes; forks have none.
+        self.watcher: Callable[[ScheduleResult], None] | None = None
         for info in sorted(world.state.pending.values(), key=lambda info: info.pod.metadata.creation_timestamp or ""):
             if info.pod.spec.scheduler_name in profiles and info.pod.metadata.deletion_timestamp is None:
                 self._tick()
                 self.queue.add(info)
+                self._put_to_sleep(info, (sleeping or {}).get(info.key))
         self.queue.woken = self._woken
         world.watchers.append(self._observe)
 
@@ -87,7 +95,7 @@ class Scheduler:
         """The same in a fork of the world: the same pods wait, and what is known of signatures is shared."""
         other = copy(self)
         state = world.state
-        other._world, other._lister = world, pod_lister(state.cluster)
+        other._world, other._lister, other.watcher = world, pod_lister(state.cluster), None
         other._preempting = self._preempting.fork(other._lister)
         cycles = Cycles()
         cycles.number = self._cycles.number
@@ -104,6 +112,13 @@ class Scheduler:
         other.queue.woken = other._woken
         world.watchers.append(other._observe)
         return other
+
+    def _put_to_sleep(self, pod: PodInfo, rejectors: Collection[str] | None) -> None:
+        """The pod is the only one that is ready to be tried, and has just been tried in vain."""
+        info = None if rejectors is None else self.queue.pop()
+        if info is not None:
+            nominated = pod.pod.status.nominated_node_name
+            handle_failure(self.queue, info, FailedAttempt(rejectors or (), (), nominated), self._lister)
 
     def begin(self) -> None:
         """What was pending at the start has been tried: from now on times are what they are."""
@@ -170,6 +185,8 @@ class Scheduler:
         self.attempts += 1
         because = self._causes.pop(info.uid, None)
         result = self._caches[pod.spec.scheduler_name or DEFAULT_SCHEDULER].attempt(info.pod_info)
+        if self.watcher is not None:
+            self.watcher(result)
         if result.outcome == "Placed" and result.node is not None:
             self._bind(info, result, result.node, because)
         else:

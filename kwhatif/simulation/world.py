@@ -12,6 +12,7 @@ from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied, resource_of
 from kwhatif.admission.new_claim import admit_claim
 from kwhatif.admission.new_pod import ReplicaAdmission
+from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.model.cluster import KubernetesObject, key_of
@@ -35,6 +36,8 @@ from kwhatif.workloads.stand_ins import generated_names, uid_of
 T = TypeVar("T", bound=KubernetesObject)
 #: Is shown every change, once it is made: the object before and after it, and the event that it is part of.
 Watcher = Callable[[KubernetesObject | None, KubernetesObject | None, int | None], None]
+#: Is shown a pod that is to be created, and what admission makes of it.
+AdmissionWatcher = Callable[[Pod, Admitted[Pod] | Denied], None]
 
 
 class World:
@@ -49,6 +52,7 @@ class World:
         self.chance = chance
         self.history = History()
         self.watchers: list[Watcher] = []
+        self.admission_watcher: AdmissionWatcher | None = None
         #: How many pods were created or deleted so far.
         self.churn = 0
         #: Nodes whose kubelet is silent, and since when.
@@ -67,7 +71,7 @@ class World:
         """An independent world with the same past, which nobody watches yet."""
         other = copy(self)
         other.state, other.clock, other.chance = self.state.fork(), self.clock.fork(), self.chance.fork()
-        other.history, other.watchers = self.history.fork(), []
+        other.history, other.watchers, other.admission_watcher = self.history.fork(), [], None
         other.silent, other.short = self.silent.copy(), self.short.copy()
         other._owned = self._owned.fork(other.state.cluster)
         other._usage, other._memory = self._usage.fork(), self._memory.fork()
@@ -216,7 +220,10 @@ class World:
         """The object as the API server stores it, or `Denied`."""
         cluster = self.state.cluster
         if isinstance(obj, Pod):
-            return self._replicas.admit(obj, cluster, self._usage)
+            admitted = self._replicas.admit(obj, cluster, self._usage)
+            if self.admission_watcher is not None:
+                self.admission_watcher(obj, admitted)
+            return admitted if isinstance(admitted, Denied) else admitted.object
         if isinstance(obj, PersistentVolumeClaim):
             taken = admit_claim(obj, cluster, self._usage)
             return taken if isinstance(taken, Denied) else taken.object

@@ -5,7 +5,6 @@ Nodes with their pods follow `pkg/scheduler/backend/cache/{cache,snapshot}.go`; 
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -15,11 +14,13 @@ from kwhatif.model.generation import next_generation, resume_after
 from kwhatif.model.node import Node
 from kwhatif.model.overlay import Overlay
 from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.state.built import Built
 from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Upsert
 from kwhatif.state.history import Move, Step, Touched, record, since
 from kwhatif.state.images import ImageStates, add_images, images_on, remove_images
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.node_tree import NodeTree
+from kwhatif.state.objects import StateObjects
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.shapes import Shapes, near_unique_keys
@@ -40,7 +41,7 @@ class State:
             cluster: all objects, nodes and pods in the order in which the scheduler learns of them. It stays as it is.
         """
         #: All objects, pods and nodes included.
-        self.cluster: Cluster = _Objects(self, cluster)
+        self.cluster: Cluster = StateObjects(self, cluster)
         #: Another number after every change.
         self.generation = next_generation()
         self._history: Step | None = None
@@ -65,7 +66,7 @@ class State:
         self._nominated: dict[str, tuple[PodInfo, ...]] = {}
         #: The node that a pod is nominated to, by the pod's key.
         self._nominations: dict[str, str] = {}
-        self._built, self._owns_built = _Built(), True
+        self._built, self._owns_built = Built(), True
         self._load()
 
     def _info(self, node: Node) -> NodeInfo:
@@ -164,19 +165,14 @@ class State:
 
     def users_of(self, claim: str) -> int:
         """How many pods on nodes use the PersistentVolumeClaim, `namespace/name` (`PVCRefCounts`)."""
-        built = self._built
-        if built.used_claims is None:
-            built.used_claims = Overlay()
-            for node in self.nodes:
-                self._count_claims(node.pods, 1)
-        return built.used_claims.get(claim, 0)
+        return self._built.users_of(claim, self.nodes)
 
     # --- forks ---------------------------------------------------------------------------------------
 
     def fork(self) -> State:
         """An independent state with the same content. It costs next to nothing, whatever the size of the cluster."""
         other = State.__new__(State)
-        other.cluster = _Objects(other, self.cluster)
+        other.cluster = StateObjects(other, self.cluster)
         other.generation, other._history = self.generation, self._history
         self._mark, other._mark = object(), object()
         self._owns_nodes = self._owns_tree = other._owns_nodes = other._owns_tree = False
@@ -326,8 +322,8 @@ class State:
             index.remove(before, node_name)
             index.add(after, node_name)
         if node_name in self._places:
-            self._count_claims((before,), -1)
-            self._count_claims((after,), 1)
+            self._built.count_claims((before,), -1)
+            self._built.count_claims((after,), 1)
             touched.moves += Move(before, node_name, -1), Move(after, node_name, 1)
 
     def _renominate(self, before: PodInfo, after: PodInfo, touched: Touched) -> None:
@@ -361,7 +357,7 @@ class State:
         touched.nodes.add(node_name)
         if node_name in self._places:
             self._own(node_name).add_pod(pod)
-            self._count_claims((pod,), 1)
+            self._built.count_claims((pod,), 1)
             touched.moves.append(Move(pod, node_name, 1))
         else:
             self._strays.put(node_name, (*self._strays.get(node_name, ()), pod))
@@ -374,7 +370,7 @@ class State:
         if self._built.index is not None:
             self._built.index.remove(pod, node_name)
         if node_name in self._places:
-            self._count_claims((pod,), -1)
+            self._built.count_claims((pod,), -1)
             touched.moves.append(Move(pod, node_name, -1))
 
     def _replace_on(self, node_name: str, change: Callable[[Sequence[PodInfo]], list[PodInfo]]) -> None:
@@ -388,19 +384,6 @@ class State:
             self._strays.put(node_name, tuple(pods))
         else:
             self._strays.pop(node_name)
-
-    def _count_claims(self, pods: Sequence[PodInfo], amount: int) -> None:
-        used = self._built.used_claims
-        if used is None:
-            return
-        for pod in pods:
-            for name in pod.claim_names:
-                claim = f"{pod.namespace}/{name}"
-                number = used.get(claim, 0) + amount
-                if number:
-                    used.put(claim, number)
-                else:
-                    used.pop(claim)
 
     # --- nominations ---------------------------------------------------------------------------------
 
@@ -479,7 +462,7 @@ class State:
         add_images(self._images, node)
         for pod in self._strays.pop(info.name) or ():
             info.add_pod(pod)
-        self._count_claims(info.pods, 1)
+        self._built.count_claims(info.pods, 1)
         self._places[info.name] = len(self.nodes)
         self._take_nodes([*self.nodes, info])
         touched.reordered = True
@@ -494,7 +477,7 @@ class State:
         info = self.nodes[self._places[name]]
         self._tree.remove(node)
         remove_images(self._images, node)
-        self._count_claims(info.pods, -1)
+        self._built.count_claims(info.pods, -1)
         if info.pods:
             self._strays.put(name, tuple(info.pods))
         del self._places[name]
@@ -515,7 +498,7 @@ class State:
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
-        self.cluster = _Objects(self, self.cluster)
+        self.cluster = StateObjects(self, self.cluster)
         resume_after(self.generation)
 
     def validate(self) -> None:
@@ -529,26 +512,6 @@ class State:
         validate(self)
 
 
-class _Built:
-    """Indexes of a state's pods, and of its forks' as long as these have not changed: built when somebody asks."""
-
-    __slots__ = ("index", "used_claims")
-
-    def __init__(self) -> None:
-        self.index: PodIndex | None = None
-        #: `namespace/claim` -> how many pods on nodes use it.
-        self.used_claims: Overlay[str, int] | None = None
-
-    def fork(self, nodes: Sequence[NodeInfo], strays: Mapping[str, Sequence[PodInfo]]) -> _Built:
-        """For a state that goes its own way."""
-        other = _Built()
-        if self.index is not None:
-            other.index = self.index.fork(nodes, strays)
-        if self.used_claims is not None:
-            other.used_claims = self.used_claims.fork()
-        return other
-
-
 _APPLY: Mapping[type, Callable[..., None]] = {
     Upsert: State._upsert,
     Delete: State._delete,
@@ -556,46 +519,3 @@ _APPLY: Mapping[type, Callable[..., None]] = {
     Evict: State._evict,
     Nominate: State._nominate_change,
 }
-
-
-class _Objects(Cluster):
-    """The objects of a state, for code that works on any cluster: what it changes here is applied to the state."""
-
-    def __init__(self, state: State, objects: Cluster) -> None:
-        objects._fork_into(self)
-        if not isinstance(objects, _Objects):
-            self._of_origin, self._origin = {}, next_generation()
-        #: The state has the objects, and goes when the last one who has it lets go of it.
-        self._state = weakref.ref(state)
-
-    def add(self, obj: KubernetesObject) -> None:
-        """See `Cluster`."""
-        self._applied(Upsert(obj))
-
-    def add_all(self, kind: type, objects: Mapping[str, KubernetesObject]) -> None:
-        """See `Cluster`."""
-        del kind
-        self._applied(*map(Upsert, objects.values()))
-
-    def remove(self, obj: KubernetesObject) -> None:
-        """See `Cluster`."""
-        self._applied(Delete.of(obj))
-
-    def sort(self) -> None:
-        """See `Cluster`: a state's objects are in their order already."""
-        raise TypeError("the objects of a state cannot be sorted")
-
-    def _applied(self, *changes: Change) -> None:
-        state = self._state()
-        assert state is not None, "somebody has the state whose objects these are"
-        state.apply(*changes)
-
-    def _has_changed(self, kind: type, before: KubernetesObject | None, after: KubernetesObject | None) -> None:
-        super()._has_changed(kind, before, after)
-        changed = after or before
-        if changed is not None and changed.metadata.namespace:
-            self._generations[kind, changed.metadata.namespace] = self._generations[kind]
-
-    def __getstate__(self) -> dict[str, object]:
-        """The state links itself again."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_state"}

@@ -60,7 +60,8 @@ def gate(
         story=story,
         fragile=fragile,
     )
-    advice = advise(session, question, answer, capture.scenes, Limits(1, fixes, evicting=False)) if fixes else None
+    at_once = replace(question, reacts=False)
+    advice = advise(session, at_once, answer, capture.scenes, Limits(1, fixes, evicting=False)) if fixes else None
     return replace(answer.report(session, "gate"), policy=row, story=story, advise=advice)
 
 

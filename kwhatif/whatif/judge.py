@@ -16,28 +16,32 @@ from msgspec.structs import replace
 
 from kwhatif.batch import ScheduleResult
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.caveat import Caveat, NothingJudged, PendingAsleep, TooManyPods
+from kwhatif.model.caveat import Caveat, EvictionsAtOnce, NothingJudged, PendingAsleep, TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
 from kwhatif.report import Decision, Outcome, ProblemRow, Report, SourceRow, WorkloadRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from kwhatif.whatif.alone import decide_alone, judge_alone
 from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.decide import decision_of, refusal
 from kwhatif.whatif.placer import Describe, Placer
 from kwhatif.whatif.queue import Explain, Planned, Queue, in_queue_order
-from kwhatif.whatif.rollouts import rollout_row
 from kwhatif.whatif.rows import owner_of, queued_row
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.short import in_full
+from kwhatif.whatif.simulated import Simulated
 from kwhatif.whatif.sleeping import asleep
 from kwhatif.whatif.workload_rows import workload_row
 from kwhatif.workloads.custom import TemplatePathError
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.rolling.update import Rollout
+
+#: Where pods evict others, all that follows is simulated while their number, times that of the nodes, is at most this.
+_MOST_EVICTING = 50_000
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +64,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     caveats: Sequence[Caveat] = ()
     #: Which decisions say why, and how; None: of each workload the first of each outcome.
     explain: Explain | None = None
+    #: Whether all react where pods are evicted; else each preemptor is taken to be on its node at once.
+    reacts: bool = True
     #: How old what was read may be, in seconds; None: an hour.
     max_age: int | None = None
 
@@ -97,6 +103,10 @@ class Answer(msgspec.Struct, kw_only=True):
             queued_before=tuple(map(queued_row, self.earlier)),
             problems=tuple(self.problems),
         )
+
+
+#: About objects of the manifests; about other pods that are asked for; and about those that were pending before them.
+_Found = tuple[list[Judged], list[Decision], list[Decision]]
 
 
 def judge(session: Session, question: Question) -> Answer:
@@ -141,7 +151,7 @@ class _Judging:
 
     # --- each alone ----------------------------------------------------------------------------------
 
-    def _each_alone(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
+    def _each_alone(self) -> _Found:
         profiles, planner, caveats = self._session.profiles, self._planner, self._caveats
         decisions = [
             refusal(applied, denied.message, self._cluster)
@@ -165,17 +175,55 @@ class _Judging:
 
     # --- one after another ---------------------------------------------------------------------------
 
-    def _one_after_another(self) -> tuple[list[Judged], list[Decision], list[Decision]]:
-        explain = self._question.explain or (_explain_all if self._question.full else _explain_few)
-        queue = Queue(self._planner, explain, self._session.profiles)
-        for applied, denied in apply_claims(self._cluster, self._question.applied, self._planner.claims):
-            queue.add(_refused(applied, denied.message, self._cluster))
+    def _one_after_another(self) -> _Found:
+        claims = apply_claims(self._cluster, self._question.applied, self._planner.claims)
+        planned = [_refused(applied, denied.message, self._cluster) for applied, denied in claims]
+        before = self._snapshot.fork()
         for applied in self._question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
                     workload = self._planned(applied)
                     if workload.update != "unchanged" or not self._is_made_of_another(applied):
-                        queue.add(workload)
+                        planned.append(workload)
+        if any(each.rolls for each in planned):
+            return self._simulated(planned, before)
+        plan, caveats = [each.copy() for each in planned], self._caveats.copy()
+        found, evicting = self._placed(planned)
+        if not evicting or not self._reacts:
+            return found
+        if evicting * len(before.nodes) > _MOST_EVICTING:
+            self._caveats[EvictionsAtOnce(count=evicting)] = None
+            return found
+        self._caveats = caveats
+        return self._simulated(plan, before)
+
+    @property
+    def _reacts(self) -> bool:
+        """Whether evictions are played on: not where only a moment is asked for, or how pods would start anew."""
+        question = self._question
+        if not question.reacts or question.rollout != "end" or question.pending_in is not None:
+            return False
+        return not any(each.anew for each in question.applied)
+
+    def _simulated(self, planned: Sequence[Planned], state: State) -> _Found:
+        """By a simulation: rollouts go on to their end, and everybody reacts."""
+        workloads = self._workloads_of_pending(planned, state)
+        sleeping = {info.key: rejectors for info, rejectors in self._asleep(workloads, state)}
+        simulated = Simulated(self._session, state, planned, self._explain, sleeping)
+        asked = {key: each for key, each in workloads.items() if self._question.full or each.applied.anew}
+        earlier = simulated.play(asked)
+        self._caveats.update(simulated.caveats)
+        return list(map(self._judged, planned)), [], earlier
+
+    @property
+    def _explain(self) -> Explain:
+        return self._question.explain or (_explain_all if self._question.full else _explain_few)
+
+    def _placed(self, planned: Sequence[Planned]) -> tuple[_Found, int]:
+        """At one moment, each pod on its node before the next one's turn; and how many pods evict others."""
+        queue = Queue(self._planner, self._explain, self._session.profiles)
+        for workload in planned:
+            queue.add(workload)
         self._snapshot.apply(*(Delete.of(pod) for workload in queue.workloads for pod in workload.removed))
         asked = self._enqueue_pending(queue)
         placer = Placer(self._session.profiles, self._snapshot)
@@ -185,12 +233,13 @@ class _Judging:
         for key, asking in asked.items():
             decision = queue.earlier.pop(key, None)
             if decision is None:
-                continue  # a rollout has deleted it
+                continue  # its controller has deleted it
             if asking is None:
                 others.append(decision)
             else:
                 asking.decide(decision)
-        return list(map(self._judged, queue.workloads)), others, list(queue.earlier.values())
+        found = list(map(self._judged, queue.workloads)), others, list(queue.earlier.values())
+        return found, queue.evicting
 
     def _is_made_of_another(self, applied: Applied) -> bool:
         """Whether it is what the controller of another one makes, as in a dump that is taken for manifests."""
@@ -204,12 +253,17 @@ class _Judging:
         if update.denied is not None:
             return _refused(applied, update.denied.message, self._cluster)
         return Planned(
-            applied, update.kind, update.removed, update.added.stages, left_out=update.added.left_out, roll=update.roll
+            applied,
+            update.kind,
+            update.removed,
+            update.added.stages,
+            left_out=update.added.left_out,
+            rolls=update.rolls,
         )
 
     def _enqueue_pending(self, queue: Queue) -> dict[str, Planned | None]:
         """Put the pending pods into the queue; returns those that are asked for, with their workloads."""
-        workloads = self._workloads_of_pending(queue)
+        workloads = self._workloads_of_pending(queue.workloads, self._snapshot)
         wanted = {info.key for info in self._asked_pending()}
         by_owner: dict[str, list[Outcome]] = {}
         asked: dict[str, Planned | None] = {}
@@ -232,31 +286,34 @@ class _Judging:
         None, where a pending pod is asked for by name: the answer is what becomes of it when it is tried again, and the
         others with it. What belongs to an object of the manifests is judged with that object.
         """
-        if any(workload.applied.anew for workload in workloads.values()):
-            return ()
-        pods = [info for key, info in self._snapshot.pending.items() if key not in workloads and self._is_ours(info)]
-        session = self._session
-        found = asleep(pods, session.profiles, session.snapshot, self._cluster, self._question.applied)
+        found = [info for info, _ in self._asleep(workloads, self._snapshot)]
         keys = tuple(info.key for info in in_queue_order(found, self._cluster.scheduling_events))
         if keys and queue.workloads:
             self._caveats[PendingAsleep(pods=keys)] = None
         return frozenset(keys)
 
+    def _asleep(self, workloads: Mapping[str, Planned], state: State) -> list[tuple[PodInfo, set[str]]]:
+        if any(workload.applied.anew for workload in workloads.values()):
+            return []
+        pods = [info for key, info in state.pending.items() if key not in workloads and self._is_ours(info)]
+        session = self._session
+        return list(asleep(pods, session.profiles, session.snapshot, self._cluster, self._question.applied))
+
     def _is_ours(self, info: PodInfo) -> bool:
         return (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in self._session.profiles
 
-    def _workloads_of_pending(self, queue: Queue) -> dict[str, Planned]:
+    def _workloads_of_pending(self, planned: Sequence[Planned], state: State) -> dict[str, Planned]:
         """The pending pods that belong to what is asked about, and stay."""
         found: dict[str, Planned] = {}
-        if not self._snapshot.pending:
+        if not state.pending:
             return found
-        for workload in queue.workloads:
+        for workload in planned:
             applied = workload.applied
             if not applied.is_workload:
                 continue
             obj = applied.object
-            for key in map(key_of, [obj] if isinstance(obj, Pod) else pods_of(obj, self._cluster)):
-                if key in self._snapshot.pending and key not in workload.decisions:
+            for key in map(key_of, [obj] if isinstance(obj, Pod) else pods_of(obj, state.cluster)):
+                if key in state.pending and key not in workload.decisions:
                     found.setdefault(key, workload)
         return found
 
@@ -270,7 +327,7 @@ class _Judging:
     def _judged(self, workload: Planned) -> Judged:
         decisions = list(filter(None, workload.decisions.values()))
         source, removed = workload.applied.source, len(workload.removed)
-        row = workload_row(source, workload.update, removed, decisions, rollout_row(workload), workload.left_out)
+        row = workload_row(source, workload.update, removed, decisions, workload.rollout, workload.left_out)
         if workload.left_out:
             caveat = TooManyPods(workload=row.name, count=row.replicas, judged=len(decisions))
             self._caveats[caveat] = None
@@ -289,7 +346,7 @@ def _explain_all(result: ScheduleResult, explained: Collection[Outcome]) -> Desc
 
 def _refused(applied: Applied, message: str, cluster: Cluster) -> Planned:
     decision = refusal(applied, message, cluster)
-    return Planned(applied, decisions={decision.pod: decision})
+    return Planned(applied, decisions={decision.pod: decision}, is_refused=True)
 
 
 def _where(source: SourceRow) -> str:

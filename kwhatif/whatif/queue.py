@@ -15,22 +15,20 @@ from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.scheduling_events import SchedulingEvents
-from kwhatif.report import Decision, Outcome, UpdateKind
+from kwhatif.report import Decision, Outcome, RolloutRow, UpdateKind
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.decide import denied
 from kwhatif.whatif.placer import Describe, Placer
-from kwhatif.whatif.rollouts import Rollouts
 from kwhatif.whatif.rows import decision_about
 from kwhatif.whatif.taken_room import took_room
 from kwhatif.workloads.expansion import Group
 from kwhatif.workloads.restart import is_waiting
-from kwhatif.workloads.rolling.roll import Roll
 
 #: What keeps a pod from ever running, as things are. One that evicts others runs once they are gone, and of one for
 #: another scheduler nothing is known.
-_HOLDS_UP: Collection[Outcome] = ("Unschedulable", "Gated", "Denied")
+HOLDS_UP: Collection[Outcome] = ("Unschedulable", "Gated", "Denied")
 
 
 class Planned(msgspec.Struct):
@@ -49,16 +47,23 @@ class Planned(msgspec.Struct):
     queued: int = 0
     #: The first pod that will not run, as things are: what is to be made after it is not.
     held_up: Decision | None = None
-    #: Where its pods are replaced step by step, and how many steps were taken; `removed` grows with each.
-    roll: Roll | None = None
-    steps: int = 0
+    #: Whether its pods are replaced step by step, which only a simulation can say; and how far that comes.
+    rolls: bool = False
+    rollout: RolloutRow | None = None
+    #: Whether the API server does not take the object itself.
+    is_refused: bool = False
     #: Outcomes that a decision explains already: the first pod of each says it for all its like.
     explained: list[Outcome] = []
+
+    def copy(self) -> Planned:
+        """The same plan, of which nothing has become yet."""
+        stages = [stage.copy() for stage in self.stages]
+        return replace(self, stages=stages, decisions=self.decisions.copy(), explained=[])
 
     def decide(self, decision: Decision) -> None:
         """This is what becomes of one of the pods."""
         self.decisions[decision.pod] = replace(decision, source=self.applied.source)
-        if self.held_up is None and decision.outcome in _HOLDS_UP:
+        if self.held_up is None and decision.outcome in HOLDS_UP:
             self.held_up = decision
 
 
@@ -104,16 +109,12 @@ class Queue:
         self._explained: dict[str, list[Outcome]] = {}
         self._waiting = 0
         self._heap: list[_Entry] = []
-        #: Pods that found no node, and how many had left theirs when they were last tried.
-        self._unplaced: list[_Entry] = []
-        self._left = 0
-        self._rollouts = Rollouts(planner)
+        #: How many pods have evicted others.
+        self.evicting = 0
 
     def add(self, workload: Planned) -> None:
         """The next of the manifests: what its controller makes at once is made."""
         self.workloads.append(workload)
-        if workload.roll is not None:
-            self._rollouts.add(workload, workload.roll)
         self._advance(len(self.workloads) - 1)
 
     def wait(self, info: PodInfo, explained: list[Outcome] | None = None) -> None:
@@ -128,56 +129,9 @@ class Queue:
         self._waiting += 1
 
     def place_all(self, placer: Placer) -> None:
-        """Decide about every pod that is asked for, and about those that are taken before the last of them.
-
-        Rollouts go on, round after round, as long as anything happens.
-        """
-        if not self._rollouts:
-            for workload in self.workloads:
-                self._give_up(workload, placer)
-        goes_on = True
-        while goes_on:
-            goes_on = self._roll(placer)
-            self._place_queued(placer)
+        """Decide about every pod that is asked for, and about those that are taken before the last of them."""
         for workload in self.workloads:
             self._give_up(workload, placer)
-
-    def _roll(self, placer: Placer) -> bool:
-        """Have all rollouts go on, and pods that found no node tried again where others have left theirs.
-
-        Returns:
-            Whether anything happens.
-        """
-        steps = sum(workload.steps for workload in self.workloads)
-        numbers = {id(workload): number for number, workload in enumerate(self.workloads)} if self._rollouts else {}
-        for workload, candidate in self._rollouts.round(placer):
-            self._make(numbers[id(workload)], candidate)
-        tried_again = bool(self._unplaced) and self._rollouts.left > self._left
-        if tried_again:
-            self._left = self._rollouts.left
-            self._try_again(placer)
-        return tried_again or steps < sum(workload.steps for workload in self.workloads)
-
-    def _try_again(self, placer: Placer) -> None:
-        unplaced, self._unplaced = self._unplaced, []
-        for entry in unplaced:
-            key = entry.info.key
-            if key not in placer.snapshot.pods:
-                continue  # its controller has deleted it
-            if entry.candidate is not None:
-                workload = self.workloads[entry.workload]
-                workload.queued += 1
-                if workload.held_up is not None and workload.held_up.pod == key:
-                    workload.held_up = None
-            explained = (
-                self._explained.get(key) if entry.candidate is None else self.workloads[entry.workload].explained
-            )
-            if explained is not None:
-                self._asked += 1
-                explained[:] = [outcome for outcome in explained if outcome != "Unschedulable"]
-            heappush(self._heap, entry)
-
-    def _place_queued(self, placer: Placer) -> None:
         while self._asked:
             entry = heappop(self._heap)
             if entry.candidate is None:
@@ -189,8 +143,7 @@ class Queue:
             workload.queued -= 1
             self._asked -= 1
             self._advance(entry.workload)
-            if not self._rollouts:
-                self._give_up(workload, placer)
+            self._give_up(workload, placer)
 
     def _place(self, entry: _Entry, placer: Placer, explained: list[Outcome] | None) -> Decision:
         if explained is None:
@@ -201,10 +154,7 @@ class Queue:
             placement = placer.place(entry.info, lambda result: self._describe(result, explained, placer))
             if placement.result.outcome not in explained:
                 explained.append(placement.result.outcome)
-        if self._rollouts:
-            self._rollouts.placed(placement.result, placer)
-            if placement.result.outcome == "Unschedulable":
-                self._unplaced.append(entry)
+        self.evicting += bool(placement.result.victims)
         return placement.row
 
     def _describe(self, result: ScheduleResult, explained: Collection[Outcome], placer: Placer) -> Describe | None:
@@ -225,8 +175,6 @@ class Queue:
         self._asked -= explained is not None
         if key in placer.snapshot.pods:  # else its controller has deleted it
             self.earlier[key] = self._place(entry, placer, explained)
-        else:
-            self.earlier.pop(key, None)
 
     def _advance(self, number: int) -> None:
         """Have the next pods made, if all before them are sure to run."""
@@ -253,7 +201,7 @@ class Queue:
         left = {key_of(pod): pod for stage in workload.stages for group in stage for pod in group.pods()}
         workload.stages = []
         for pod in left.values():
-            workload.decide(_waiting(pod, workload.held_up))
+            workload.decide(waiting_for(pod, workload.held_up))
         if workload.update == "restarted":
             return  # they are gone
         for pod in workload.removed:
@@ -280,7 +228,7 @@ def in_queue_order(pods: Iterable[PodInfo], events: Mapping[str, SchedulingEvent
     return sorted(found, key=lambda info: (-info.priority, stamp(info)))
 
 
-def _waiting(pod: Pod, first: Decision) -> Decision:
+def waiting_for(pod: Pod, first: Decision) -> Decision:
     """The pod is not made, and so never admitted: what admission would set is as it is in the pod that it waits for."""
     return decision_about(
         pod,

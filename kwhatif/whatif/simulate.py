@@ -215,7 +215,7 @@ def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:
             known = cluster.get(type(obj), key_of(obj))
             if known is None:
                 return Create(obj)
-            return Update(_applied(obj, known) if isinstance(edit, Apply) else obj)
+            return Update(as_applied(obj, known) if isinstance(edit, Apply) else obj)
         case Delete(kind=kind, key=key):
             if kind is not Pod:
                 return Remove(kind, key)
@@ -223,7 +223,7 @@ def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:
     return None
 
 
-def _applied(obj: Any, known: Any) -> Any:
+def as_applied(obj: Any, known: Any) -> Any:
     """What `kubectl apply` makes of an object that is there: what only the API server and controllers know stays."""
     meta, before = obj.metadata, known.metadata
     kept: dict[str, Any] = {

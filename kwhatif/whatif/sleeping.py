@@ -34,8 +34,8 @@ def was_tried(pod: Pod) -> bool:
 
 def asleep(
     pods: Iterable[PodInfo], profiles: Mapping[str, Profile], before: State, after: Cluster, applied: Sequence[Applied]
-) -> Iterator[PodInfo]:
-    """Those of the pending pods that are not tried before a new pod.
+) -> Iterator[tuple[PodInfo, set[str]]]:
+    """Those of the pending pods that are not tried before a new pod, and the plugins that may have rejected each.
 
     Args:
         pods: pods that wait.
@@ -52,9 +52,10 @@ def asleep(
             continue
         profile = profiles[info.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
         names = {entry.plugin for entry in by_name[profile.scheduler_name]}
-        queued = QueuedPodInfo(info, 0, unschedulable_plugins=may_have_rejected(profile, info, before, names))
+        rejectors = may_have_rejected(profile, info, before, names)
+        queued = QueuedPodInfo(info, 0, unschedulable_plugins=rejectors)
         if not any(QUEUE in hints.answers(queued, occurrence).values() for occurrence in happened):
-            yield info
+            yield info, rejectors
 
 
 def _occurrences(before: Cluster, after: Cluster, applied: Sequence[Applied]) -> Iterator[Occurrence]:

@@ -11,9 +11,9 @@ _OWNER = {"controller": True, "blockOwnerDeletion": True}
 
 
 class Case(NamedTuple):
-    """A drain of the node of that name, and what the API server answers to its evictions."""
+    """A drain of the nodes of these names, and what the API server answers to its evictions."""
 
-    node: str
+    nodes: str
     flags: tuple[str, ...] = ()
     codes: frozenset[int] = frozenset()
     #: Whether it succeeds.
@@ -30,6 +30,7 @@ CASES = (
     Case("bare"),
     Case("bare", ("--force",), frozenset({GRANTED}), ok=True),
     Case("orphan"),
+    Case("orphan", ("--force",), frozenset({GRANTED}), ok=True),
     Case("mirror", ok=True),
     Case("finished", (), frozenset({GRANTED}), ok=True),
     Case("mixed"),
@@ -41,7 +42,8 @@ CASES = (
     Case("waves", ("--timeout=60s",), frozenset({GRANTED, REFUSED}), ok=True),
     Case("two-budgets", ("--timeout=30s",), frozenset({GRANTED, FAILED})),
     Case("unready", ("--timeout=7s",), frozenset({REFUSED})),
-    Case("unready-allowed", ("--timeout=30s",), frozenset({GRANTED}), ok=True),
+    Case("first second", ("--timeout=30s",), frozenset({GRANTED})),
+    Case("unready-allowed", ("--timeout=30s", "--grace-period=1"), frozenset({GRANTED}), ok=True),
 )
 
 
@@ -79,9 +81,13 @@ def cluster() -> Iterator[Object]:
     yield from _replica_set("two-budgets", "other", 1)
     yield _budget("two-budgets", "web", minAvailable=0)
     yield _budget("two-budgets", "web", "again", maxUnavailable=1)
+    yield from _node("first", 1)
+    yield _pod("first", "alone")
+    yield from _node("second", 1)
+    yield from _replica_set("second", "web", 1)
     for case, policy in (("unready", {}), ("unready-allowed", {"unhealthyPodEvictionPolicy": "AlwaysAllow"})):
         yield from _node(case, 1)
-        yield from _replica_set(case, "web", 1, ready=False)
+        yield from _replica_set(case, "web", 1, says={"ready": "false"})
         yield _budget(case, "web", minAvailable=1, **policy)
 
 
@@ -99,7 +105,7 @@ def _pod(
 ) -> Object:
     """A pod on the node of its case; ready, unless it is over or its annotations say otherwise."""
     head = {"name": name, "namespace": case, "uid": f"pod-{case}-{name}", **(metadata or {})}
-    ready = phase == "Running" and not head.get("annotations", {}).get("kwhatif.dev/ready")
+    ready = phase == "Running" and "kwhatif.dev/ready" not in head.get("annotations", {})
     conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": str(ready)}]
     status = {"phase": phase, "conditions": conditions, "startTime": "2026-03-01T00:00:00Z"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": head, "status": status} | {
@@ -113,12 +119,17 @@ def _spec(more: Object | None = None) -> Object:
 
 
 def _replica_set(
-    case: str, name: str, replicas: int, labels: Object | None = None, spec: Object | None = None, *, ready: bool = True
+    case: str,
+    name: str,
+    replicas: int,
+    labels: Object | None = None,
+    spec: Object | None = None,
+    says: Object | None = None,
 ) -> Iterator[Object]:
-    """With as many pods on the node of its case."""
+    """With as many pods on the node of its case. `says`: annotations for the kubelets, without their prefix."""
     app = {"app": name}
-    annotations = {} if ready else {"annotations": {"kwhatif.dev/ready": "false"}}
-    head = {"labels": app | (labels or {}), **annotations}
+    annotations = {f"kwhatif.dev/{what}": text for what, text in (says or {}).items()}
+    head = {"labels": app | (labels or {}), "annotations": annotations}
     yield {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
@@ -128,7 +139,7 @@ def _replica_set(
             "selector": {"matchLabels": app},
             "template": {"metadata": head, "spec": _spec(spec)},
         },
-        "status": {"replicas": replicas, "readyReplicas": replicas if ready else 0, "observedGeneration": 1},
+        "status": {"replicas": replicas, "readyReplicas": 0 if says else replicas, "observedGeneration": 1},
     }
     for number in range(replicas):
         yield _pod(case, f"{name}-{number}", head | _owned("ReplicaSet", name, case), spec)

@@ -17,14 +17,18 @@ _WORKLOADS = {"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "StatefulSet": "
 }
 
 
-def ending(api: Api, pods: Watched, first: Sequence[Pod], drains: Sequence[Ran]) -> Json:
-    """The end of a story that began with the pods `first`."""
-    owners = {
-        item["metadata"]["uid"]: item for item in api.send("GET", collection("ReplicaSet", "apps/v1")).body["items"]
-    }
+def beginning(api: Api, pods: Watched) -> dict[str, str | None]:
+    """UID of each pod -> whose it is."""
+    owners = _replica_sets(api)
+    return {pod["metadata"]["uid"]: _workload(pod, owners) for pod in pods.there()}
+
+
+def ending(api: Api, pods: Watched, first: dict[str, str | None], drains: Sequence[Ran]) -> Json:
+    """The end of a story whose `beginning` was `first`."""
+    owners = _replica_sets(api)
     there = {pod["metadata"]["uid"]: pod for pod in pods.there()}
     gone = pods.gone()
-    workloads: dict[str, Json] = {name: {"nodes": Counter(), "pending": 0} for name in _names(api, owners)}
+    workloads: dict[str, Json] = {name: {"nodes": Counter(), "pending": 0} for name in _names(api)}
     pending = []
     for pod in there.values():
         if "deletionTimestamp" in pod["metadata"] or pod["status"]["phase"] in ("Succeeded", "Failed"):
@@ -36,10 +40,10 @@ def ending(api: Api, pods: Watched, first: Sequence[Pod], drains: Sequence[Ran])
             row["pending"] += 1
             pending.append(_waiting(pod, owners))
     left = {}
-    for pod in first:
-        last = gone.get(uid := pod["metadata"]["uid"]) or there[uid]
+    for uid, workload in first.items():
+        last = gone.get(uid) or there[uid]
         if "deletionTimestamp" in last["metadata"] or uid in gone:
-            left[_key(last)] = _leaving(last, pod, owners)
+            left[_key(last)] = _leaving(last, workload)
     budgets = api.send("GET", collection("PodDisruptionBudget", "policy/v1")).body["items"]
     return {
         "settled": True,
@@ -52,7 +56,12 @@ def ending(api: Api, pods: Watched, first: Sequence[Pod], drains: Sequence[Ran])
     }
 
 
-def _names(api: Api, owners: dict[str, Json]) -> list[str]:
+def _replica_sets(api: Api) -> dict[str, Json]:
+    items = api.send("GET", collection("ReplicaSet", "apps/v1")).body["items"]
+    return {item["metadata"]["uid"]: item for item in items}
+
+
+def _names(api: Api) -> list[str]:
     found = [
         (kind, item)
         for kind, version in _WORKLOADS.items()
@@ -84,13 +93,9 @@ def _waiting(pod: Pod, owners: dict[str, Json]) -> Json:
     }
 
 
-def _leaving(last: Pod, first: Pod, owners: dict[str, Json]) -> Json:
+def _leaving(last: Pod, workload: str | None) -> Json:
     target = next((each for each in last["status"].get("conditions", ()) if each["type"] == "DisruptionTarget"), {})
-    return {
-        "workload": _workload(first, owners),
-        "was on": last["spec"].get("nodeName"),
-        "reason": target.get("reason"),
-    }
+    return {"workload": workload, "was on": last["spec"].get("nodeName"), "reason": target.get("reason")}
 
 
 def _key(obj: Json) -> str:

@@ -39,11 +39,11 @@ def scene(run_folder: Path) -> Iterator[Scene]:
         yield Scene(plane, stage, command_line(plane, {}))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join([case.node, *case.flags]))
+@pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join([case.nodes, *case.flags]))
 def test_kubectl_drain_does_what_was_predicted(case: Case, scene: Scene) -> None:
-    report = json.loads(scene.kwhatif("drain", case.node, *case.flags, *_TIMES, "-o", "json").stdout)
+    report = json.loads(scene.kwhatif("drain", *case.nodes.split(), *case.flags, *_TIMES, "-o", "json").stdout)
     asked = len(scene.plane.audit())
-    ran = scene.stage.kubectl.run("drain", case.node, *case.flags)
+    ran = scene.stage.kubectl.run("drain", *case.nodes.split(), *case.flags)
     scene.stage.settle(3)
     (command,) = report["story"]["commands"]
     assert _lines(command["output"]) == _lines((ran.out + ran.err).splitlines())

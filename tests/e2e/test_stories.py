@@ -11,7 +11,7 @@ import yaml
 
 from tests.e2e.conftest import PROGRAMS, command_line, let_kwhatif_read
 from tests.e2e.control_plane import control_plane
-from tests.e2e.ending import ending
+from tests.e2e.ending import beginning, ending
 from tests.e2e.stage import stage_of
 from tests.http.fake_api import ROOT
 from tests.stories.scenario import differences, scenario
@@ -53,7 +53,7 @@ def test_a_story_ends_as_predicted(name: str, run_folder: Path) -> None:
         before = folder / "before.json"
         kwhatif("snapshot", "save", before)
         predicted = json.loads(kwhatif("simulate", "--from", before, "--scenario", steps, "-o", "json").stdout)
-        first = stage.pods.there()
+        first = beginning(plane.api, stage.pods)
         drains = stage.play(action)
         real = ending(plane.api, stage.pods, first, drains)
     (folder / "predicted.json").write_text(json.dumps(predicted, indent=1))

@@ -116,8 +116,8 @@ def _nodes(dice: Dice, cluster: list[Object], verb: str) -> list[str]:
 def _capacity(dice: Dice, cluster: list[Object], target: str) -> Command:
     """How many more fit: of the manifests, of a workload by name, or of the cluster's own kinds."""
     nodes = [*_names(cluster, "Node"), "gone"]
-    wanted = ["--target", dice.pick("1", "7", "30", "100000")]
-    how = dice.pick([], ["--max", "20"], ["--with-preemption", "--max", "20"], wanted,
+    wanted = ["--target", dice.pick("1", "7", "30")]
+    how = dice.pick([], ["--max", "20"], ["--with-preemption", "--max", "20"], wanted, ["--target", "100000"],
                     [*wanted, "--add-nodes-like", dice.one(nodes)])  # fmt: skip
     deployments = [obj["metadata"] for obj in cluster if obj["kind"] == "Deployment"]
     if target != "manifests" and dice.chance(0.3):

@@ -41,6 +41,7 @@ def _refusal(command: Sequence[str], files: Collection[str], answer: Answer) -> 
         *files,
         *(word.partition("=")[0] for word in command if word.startswith("--") or "/" in word or word.endswith(".yaml")),
         *(["NODE"] if command[0] in ("drain", "outage") else []),
+        *(command[1:2] if command[0] == "queue" else []),
         *(["context "] if "--kubeconfig" in command else []),
     ]
     for line in answer.stderr.splitlines() if answer.code == 3 else ():

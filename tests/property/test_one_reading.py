@@ -15,6 +15,7 @@ import pytest
 
 import kwhatif
 from kwhatif.report import Report
+from kwhatif.whatif import judge as judging
 from tests.differential.dice import Dice
 from tests.differential.files import write
 from tests.differential.generate import FAMILIES, generate
@@ -126,3 +127,37 @@ def test_schedule_and_gate_say_the_same_of_every_pod(family: str, tmp_path: Path
         assert news <= {each.pod for each in gate.queued_before} | session.snapshot.pending.keys(), case.name
         judged += len(by_gate)
     assert judged
+
+
+def in_short(report: Report) -> list[Any]:
+    """What becomes of the workloads, whatever the names that the API server makes."""
+    return [(row.name, row.placed, row.unschedulable, row.denied, row.gated, row.nodes) for row in report.workloads]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_where_nobody_is_evicted_a_simulation_says_the_same(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for pods that are about to go, and sets whose pods are made one by one: in a simulation, time passes."""
+    at_once = judging._Judging._placed
+    for index in range(SETS // len(FAMILIES)):
+        case = generate(family, SEED, index)
+        dice = Dice(case.name)
+        case.cluster[:] = [each for each in case.cluster if not each["metadata"].get("deletionTimestamp")]
+        folder = write(case, tmp_path)
+        config = folder / "config.yaml"
+        session = kwhatif.load(folder / "cluster.yaml", scheduler_config=config if case.config else None)
+        path = folder / "manifests.json"
+        made = [each for each in manifests(case, dice) if not is_ordered(each)]
+        path.write_text("\n".join(map(json.dumps, made)))
+        placed = kwhatif.gate(session, path, validation="ignore")
+        if any(each.victims for each in (*placed.decisions, *placed.queued_before)):
+            continue
+        with monkeypatch.context() as patch:
+            patch.setattr(judging._Judging, "_placed", lambda self, planned: (at_once(self, planned)[0], 1))
+            simulated = kwhatif.gate(session, path, validation="ignore")
+        assert in_short(simulated) == in_short(placed), case.name
+
+
+def is_ordered(obj: Object) -> bool:
+    return obj["kind"] == "StatefulSet" and obj["spec"].get("podManagementPolicy") != "Parallel"

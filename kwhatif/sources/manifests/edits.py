@@ -12,6 +12,7 @@ from msgspec import inspect
 from kwhatif.edits.edit import Assignment, Wrong
 from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError, Problem
+from kwhatif.gates import BASE
 from kwhatif.model.kinds import Resource
 from kwhatif.model.nearest import nearest
 from kwhatif.sources.decoding.api_fields import ApiFields, api_fields
@@ -37,14 +38,14 @@ class Read(NamedTuple):
 
 
 def read_edits(
-    said: Sequence[str | Mapping[str, Any]], *, namespace: str, stdin: BinaryIO, option: str = "edit"
+    said: Sequence[str | Mapping[str, Any]], *, namespace: str, stdin: BinaryIO, minor: int = BASE, option: str = "edit"
 ) -> Read:
-    """Edits in either spelling; `option` is what they are called in errors."""
-    return _read([(f"{option} {_shown(each)}", each) for each in said], namespace, stdin)
+    """Edits in either spelling, for Kubernetes 1.`minor`; `option` is what they are called in errors."""
+    return _read([(f"{option} {_shown(each)}", each) for each in said], EditReader(namespace, stdin, minor))
 
 
-def read_edit_files(paths: Sequence[str], *, namespace: str, stdin: BinaryIO) -> Read:
-    """Files with a YAML list of edits."""
+def read_edit_files(paths: Sequence[str], *, namespace: str, stdin: BinaryIO, minor: int = BASE) -> Read:
+    """Files with a YAML list of edits, for Kubernetes 1.`minor`."""
     problems = Problems()
     entries: list[tuple[str, Any]] = []
     for name, text in read_inputs(find_inputs(paths, stdin, problems), problems):
@@ -54,7 +55,7 @@ def read_edit_files(paths: Sequence[str], *, namespace: str, stdin: BinaryIO) ->
                 entries += [(f"{name}, edit {number} {_shown(each)}", each) for number, each in enumerate(data, 1)]
             elif data is not None:
                 problems.add(name, "is not a list of edits", "write `- cordon NODE`, or `- cordon: [NODE]`")
-    read = _read(entries, namespace, stdin)
+    read = _read(entries, EditReader(namespace, stdin, minor))
     return Read(read.edits, (*problems.found, *read.problems))
 
 
@@ -76,10 +77,9 @@ def _check_text(said: object) -> None:
         raise Wrong("is not valid UTF-8") from None
 
 
-def _read(entries: Sequence[tuple[str, Any]], namespace: str, stdin: BinaryIO) -> Read:
+def _read(entries: Sequence[tuple[str, Any]], outside: EditReader) -> Read:
     found: list[Given] = []
     problems: list[Problem] = []
-    outside = EditReader(namespace, stdin)
     for where, said in entries:
         try:
             _check_text(said)
@@ -94,14 +94,15 @@ def _read(entries: Sequence[tuple[str, Any]], namespace: str, stdin: BinaryIO) -
 class EditReader:
     """See `edits.parse.Reader`."""
 
-    def __init__(self, namespace: str, stdin: BinaryIO) -> None:
+    def __init__(self, namespace: str, stdin: BinaryIO, minor: int = BASE) -> None:
+        self._minor = minor
         self._namespace = namespace
         self._stdin = stdin
 
     def objects(self, given: str | Mapping[str, Any]) -> Sequence[Any]:
         """The objects of a manifest, read as those of a command are."""
         name = named_input(given, "apply")
-        read = read_manifest_set([name], stdin=self._stdin, default_namespace=self._namespace)
+        read = read_manifest_set([name], stdin=self._stdin, default_namespace=self._namespace, minor=self._minor)
         if read.problems:
             raise InputError(read.problems)
         if not read.manifests:

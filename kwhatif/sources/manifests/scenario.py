@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kwhatif.edits.edit import Wrong
 from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError, Problem
+from kwhatif.gates import BASE
 from kwhatif.model.duration import parse_duration
 from kwhatif.model.nearest import nearest
 from kwhatif.simulation.parameters import Parameters
@@ -58,8 +59,8 @@ _PARAMETERS = {
 }
 
 
-def read_scenario(path: str, parameters: Parameters, *, namespace: str, stdin: BinaryIO) -> Scenario:
-    """The scenario of a file; `parameters` are what it does not give.
+def read_scenario(path: str, parameters: Parameters, *, namespace: str, stdin: BinaryIO, minor: int = BASE) -> Scenario:
+    """The scenario of a file, for Kubernetes 1.`minor`; `parameters` are what it does not give.
 
     Raises:
         InputError: with everything that is wrong with it.
@@ -70,7 +71,7 @@ def read_scenario(path: str, parameters: Parameters, *, namespace: str, stdin: B
         for document in documents(name, text, problems):
             data = msgspec.json.decode(document.json)
             if data is not None:
-                found.append(_Reading(name, problems, EditReader(namespace, stdin)).scenario(data, parameters))
+                found.append(_Reading(name, problems, EditReader(namespace, stdin, minor)).scenario(data, parameters))
     if problems.found:
         raise InputError(problems.found)
     if len(found) != 1:

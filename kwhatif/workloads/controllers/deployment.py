@@ -74,20 +74,6 @@ def sync(sets: Sequence[Sized], new: Sized, bounds: Bounds) -> bool:
     return _grow(sets, new, bounds) or _shrink([each for each in sets if each is not new], new, bounds)
 
 
-def sync_recreate(sets: Sequence[Sized], new: Sized, wanted: int) -> bool:
-    """One step of a Deployment that recreates its pods (`recreate.go`): first all old ones go, then new ones come.
-
-    Assumes that pods are gone once their ReplicaSet has shrunk; upstream waits until they have stopped.
-    """
-    old = [each for each in sets if each is not new and each.size]
-    for each in old:
-        each.resize(0)
-    if old or new.size == wanted:
-        return bool(old)
-    new.resize(wanted)
-    return True
-
-
 def settle(sets: Sequence[Sized], new: Sized, bounds: Bounds) -> None:
     """Let the controller act until all that it can do is wait: no pod that it makes meanwhile gets ready.
 

@@ -11,7 +11,6 @@ from kwhatif.admission.denied import Denied
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.pod import Pod
 from kwhatif.workloads.expansion import Expansion
-from kwhatif.workloads.rolling.roll import Roll
 
 #: `end`: step by step until it is done, or hangs. `final`: the end state. `surge`: the moment with the most pods,
 #: while old ones are still there.
@@ -31,11 +30,11 @@ class Update(msgspec.Struct, frozen=True):
     denied: Denied | None = None
     #: What had to be assumed.
     caveat: Caveat | None = None
-    #: Of a rollout that is gone through step by step: whoever places pods drives it, and nothing else is given here.
-    roll: Roll | None = None
+    #: Whether pods are replaced step by step, as only a simulation can say; nothing else is given here.
+    rolls: bool = False
 
 
-UNCHANGED = Update("unchanged")
+UNCHANGED, ROLLS = Update("unchanged"), Update("changed", rolls=True)
 
 
 def resolved(bound: int | str | None, total: int, *, default: int | str, round_up: bool) -> int:

@@ -178,7 +178,7 @@ def test_pods_alike_are_admitted_as_if_each_were_alone() -> None:
         meta = replace(first.metadata, name=f"p-{number}", uid=f"u-{number}")
         alone = admit_pod(replace(first, metadata=meta), Cluster(objects), QuotaUsage(Cluster(objects)))
         assert isinstance(alone, Admitted)
-        assert admission.admit(replace(first, metadata=meta), cluster, usage) == alone.object
+        assert admission.admit(replace(first, metadata=meta), cluster, usage) == alone
     refused = admission.admit(replace(first, metadata=replace(first.metadata, name="p-3")), cluster, usage)
     assert isinstance(refused, Denied)
     assert "exceeded quota" in refused.message
@@ -187,7 +187,7 @@ def test_pods_alike_are_admitted_as_if_each_were_alone() -> None:
 def test_pods_alike_are_judged_anew_by_other_rules() -> None:
     cluster, admission = Cluster((namespace("shop"),)), ReplicaAdmission()
     first = raw().build()
-    assert isinstance(admission.admit(first, cluster, QuotaUsage(cluster)), Pod)
+    assert isinstance(admission.admit(first, cluster, QuotaUsage(cluster)), Admitted)
     going = replace(namespace("shop"), metadata=ObjectMeta(name="shop", deletion_timestamp="2026-01-01T00:00:00Z"))
     cluster.add(going)
     assert isinstance(admission.admit(first, cluster, QuotaUsage(cluster)), Denied)

@@ -8,12 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers import daemon_set
-from kwhatif.controllers.daemon_set_update import OnNode, rolling_update
+from kwhatif.controllers.daemon_set_update import Bounds, Moves, OnNode, bounds_of, rolling_update
 from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.node import Node, Taint
 from kwhatif.model.pod import Container, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.model.workload import DaemonSet, DaemonSetSpec, RollingUpdate, UpdateStrategy
-from kwhatif.workloads.controllers.daemon_set import Moves
 from kwhatif.workloads.daemon_set import node_of
 from tests.builders import node
 from tests.fake_world import World
@@ -327,3 +326,20 @@ def test_steps_of_an_update(
 def test_more_of_one_kind() -> None:
     pods = [("a", True, True), ("b", True, False), ("c", False, True)]
     assert OnNode.of(pods, should_run=True) == OnNode("c", "a", True, True, True, True)
+
+
+@pytest.mark.parametrize(
+    ("unavailable", "surge", "expected"),
+    [
+        (None, None, Bounds(10, 1, 0)),
+        ("15%", None, Bounds(10, 2, 0)),
+        (3, 0, Bounds(10, 3, 0)),
+        (0, 2, Bounds(10, 0, 2)),
+        (0, "11%", Bounds(10, 0, 2)),
+        (0, 0, Bounds(10, 1, 0)),
+        ("0%", "0%", Bounds(10, 1, 0)),
+    ],
+)
+def test_bounds(unavailable: int | str | None, surge: int | str | None, expected: Bounds) -> None:
+    rolling = RollingUpdate(max_unavailable=unavailable, max_surge=surge)
+    assert bounds_of(UpdateStrategy(type="RollingUpdate", rolling_update=rolling), 10) == expected

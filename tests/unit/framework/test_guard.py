@@ -79,6 +79,13 @@ class Scorer(NodeScorer):
         return cast("list[int]", self._normalize(scores, nodes))
 
 
+def with_field(made: Any, name: str, field: Any) -> Any:
+    """The same, but for a field of its class."""
+    made.__class__ = type(type(made).__name__, (type(made),), {})
+    setattr(type(made), name, field)
+    return made
+
+
 def own(**methods: Answer) -> Any:
     """A guarded plugin with these methods."""
     made = type("Own", (), {"name": "Own", **{name: staticmethod(method) for name, method in methods.items()}})
@@ -168,6 +175,26 @@ FAILURES: dict[str, tuple[Any, bool, str]] = {
         own(pre_score=lambda *_: Scorer(normalize=lambda *_: [1, "2"])),
         False,
         "in NormalizeScore for pod shop/web: it returned [1, '2'], not 2 whole numbers",
+    ),
+    "a property of a filter": (
+        own(pre_filter=lambda *_: with_field(Filter(), "only_nodes", property(fail))),
+        False,
+        "in Filter for pod shop/web: ZeroDivisionError: division by zero",
+    ),
+    "a field of a filter is something else": (
+        own(pre_filter=lambda *_: with_field(Filter(), "only_nodes", ["n1"])),
+        False,
+        "in Filter for pod shop/web: only_nodes is of type list",
+    ),
+    "a property of a scorer": (
+        own(pre_score=lambda *_: with_field(Scorer(), "reads", property(fail))),
+        False,
+        "in Score for pod shop/web: ZeroDivisionError: division by zero",
+    ),
+    "a field of a scorer is something else": (
+        own(pre_score=lambda *_: with_field(Scorer(), "reads", 7)),
+        False,
+        "in Score for pod shop/web: reads is of type int",
     ),
     "PostFilter returns something else": (
         own(pre_filter=lambda *_: unschedulable("no"), post_filter=lambda _: "n1"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+import kwhatif
 from kwhatif.admission.new_pod import complete_pod
 from kwhatif.admission.pod_level import complete_pod_level, without_disabled
 from kwhatif.configuration import build_profiles
@@ -482,3 +484,32 @@ def _refused(release: Release, plugin: str, args: dict[str, Any]) -> list[tuple[
         prefix = "profiles[0].pluginConfig[0].args."
         return [(problem.field.removeprefix(prefix), problem.message) for problem in refused.problems]
     return []
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        kwhatif.edited,
+        lambda session, said: kwhatif.simulate(session, then=[said]),
+        lambda session, said: kwhatif.simulate(session, said["apply"]),
+    ],
+    ids=["edit", "later edit", "simulated manifest"],
+)
+def test_what_is_applied_has_the_fields_of_the_release(ask: Callable[[Session, dict[str, Any]], object]) -> None:
+    container = {"name": "main", "image": "i", "restartPolicy": "Never"}
+    rules = [{"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}]
+    asked = pod().build()
+    applied = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": asked.metadata.name, "namespace": "default"},
+        "spec": {"containers": [container | {"restartPolicyRules": rules}]},
+    }
+    nodes = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"pods": "9"}}}
+    for version in ("1.33", "1.35"):
+        session = kwhatif.load([nodes], kubernetes_version=version)
+        if version == "1.33":
+            with pytest.raises(InputError, match="unknown field.*restartPolicyRules"):
+                ask(session, {"apply": applied})
+        else:
+            assert ask(session, {"apply": applied}) is not None

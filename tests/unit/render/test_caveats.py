@@ -24,6 +24,7 @@ from kwhatif.model.caveat import (
     DanglingReference,
     DevicesNotModelled,
     EvictionOrder,
+    EvictionsAtOnce,
     ExtenderBinds,
     ExtenderNotAsked,
     ExtenderOddity,
@@ -382,6 +383,10 @@ SENTENCES: dict[Caveat, str] = {
         "where spreading by default is off, kube-scheduler places equal pods by the ranking that it made for the first"
         " of them (OpportunisticBatching), and so does kwhatif; if more than half a second passes between them, it"
         " ranks the nodes anew, and another one may be taken"
+    ),
+    EvictionsAtOnce(count=1_200): (
+        "1,200 pods evict others, too many to simulate what follows: each is taken to be on its node, and its victims to be"
+        " gone, before the next one's turn; budgets are counted at once, and victims do not come back"
     ),
     PendingAsleep(pods=("a/x", "a/y")): (
         "2 pending pods (a/x, a/y) are left out: the scheduler has found no node for them, and tries them again after"

@@ -139,8 +139,9 @@ def test_a_rollout_whose_new_pods_evict_old_ones_goes_on() -> None:
         pod(f"web-1a-{number}").labels(app="web").owner("ReplicaSet", "web-1a").cpu("3").priority(-5).on(f"n{number}")
         for number in (1, 2)
     ]
-    (known,) = stored(workload("Deployment", "web", 2, cpu="3"))
-    report = ask(Session(cluster(*small("n1", "n2"), *running, known)), workload("Deployment", "web", 2, cpu="4"))
+    (known,) = stored(workload("Deployment", "web", 2, cpu="3", spec="priorityClassName: low,"))
+    low = PriorityClass(metadata=ObjectMeta(name="low"), value=-5)
+    report = ask(Session(cluster(*small("n1", "n2"), *running, known, low)), workload("Deployment", "web", 2, cpu="4"))
     (found,) = report.workloads
     assert found.rollout is not None
     assert (found.rollout.completed, found.rollout.updated, found.rollout.old) == (True, 2, 0)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from msgspec.structs import replace
 
+import kwhatif
+from kwhatif.model.caveat import EvictionsAtOnce
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.pod import Container, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
@@ -103,9 +107,9 @@ FULL = ("n0", "n0", "n1", "n1")
     ("surge", "unavailable", "steps", "completed", "updated", "old", "limit"),
     [
         pytest.param(1, 0, 1, False, 0, 4, "maxUnavailable 0", id="a deadlock"),
-        pytest.param("25%", "25%", 8, True, 4, 0, "", id="it frees room as it goes"),
-        pytest.param(0, 1, 8, True, 4, 0, "", id="none beside"),
-        pytest.param(0, "100%", 2, True, 4, 0, "", id="all at once"),
+        pytest.param("25%", "25%", 4, True, 4, 0, "", id="it frees room as it goes"),
+        pytest.param(0, 1, 4, True, 4, 0, "", id="none beside"),
+        pytest.param(0, "100%", 1, True, 4, 0, "", id="all at once"),
         pytest.param("100%", 0, 1, False, 0, 4, "maxUnavailable 0", id="all beside"),
     ],
 )
@@ -156,7 +160,7 @@ def test_a_deployment_that_is_recreated() -> None:
 
 
 def test_evicted_on_the_way() -> None:
-    """The new pod comes beside the old ones, and evicts; in the end state there would have been room."""
+    """New pods come while old ones are there, or stop, and evict; in the end state there would have been room."""
     classes = [PriorityClass(metadata=ObjectMeta(name="high"), value=100)]
     strategy = rolling(1, 0)
     low = [pod("low-0").on("n1").cpu("1"), pod("low-1").on("n1").cpu("1")]
@@ -165,8 +169,8 @@ def test_evicted_on_the_way() -> None:
     row = row_of([*there, *old, *low], deployment(2, "900m", strategy=strategy, priority_class="high"))
     assert row.rollout is not None
     assert row.rollout.completed
-    assert (row.preempting, row.placed) == (1, 1)
-    assert len(row.victims) == 1
+    assert (row.preempting, row.placed) == (2, 0)
+    assert len(row.victims) == 2
 
 
 def test_workloads_roll_out_together() -> None:
@@ -331,3 +335,27 @@ def test_a_pod_that_was_pending_is_tried_again_when_pods_leave() -> None:
     row = found.judged[0].row.rollout
     assert row is not None
     assert (row.completed, row.updated) == (False, 2)
+
+
+STORIES = Path(__file__).parents[3] / "fixtures" / "stories"
+
+
+def test_budgets_are_counted_after_the_burst() -> None:
+    """Story 051, from a real cluster: two pods of one burst take both pods of a budget that allows one."""
+    story = STORIES / "051-budget-runs-out"
+    (step,) = yaml.safe_load((story / "action.yaml").read_text())["steps"]
+    report = kwhatif.gate(kwhatif.load(story / "cluster.yaml"), *step["apply"])
+    (row,) = report.workloads
+    assert (row.name, row.preempting, len(row.victims), row.violations) == ("Deployment default/vip", 2, 2, ())
+    assert all(victim.startswith("default/web-") for victim in row.victims)
+    (row,) = kwhatif.gate(kwhatif.load(story / "cluster.yaml"), *step["apply"], rollout="final").workloads
+    assert sorted(victim.partition("-")[0] for victim in row.victims) == ["default/cache", "default/web"]
+
+
+def test_more_evictions_than_are_simulated_are_judged_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwhatif.whatif.judge._MOST_EVICTING", 1)
+    classes = [PriorityClass(metadata=ObjectMeta(name="high"), value=100)]
+    low = [pod("low-0").on("n0").cpu("2"), pod("low-1").on("n1").cpu("2")]
+    found = answer([*nodes(2), *classes, *low], deployment(2, "2", priority_class="high"))
+    assert [each.count for each in found.caveats if isinstance(each, EvictionsAtOnce)] == [2]
+    assert found.judged[0].row.preempting == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.model.workload import RollingUpdate
-from kwhatif.workloads.controllers.deployment import Sized, bounds_of, settle, sync, sync_recreate
+from kwhatif.workloads.controllers.deployment import Sized, bounds_of, settle, sync
 
 #: Before any new pod is ready: what the functions of the controller itself (1.36.2) came to when none that they made
 #: got ready. Sizes and available pods of the ReplicaSets, the oldest first; which of them is new; how many pods were wanted, and
@@ -107,11 +107,3 @@ def test_whole_rollouts() -> None:
     assert rolled(10, "25%", "25%", 99)[-1] == (0, 10)
     assert rolled(10, "25%", "25%", 0) == [(10, 3), (8, 3), (8, 5)]
     assert len(rolled(500, "25%", "25%", 500)) < 10
-
-
-def test_recreating() -> None:
-    sets = [Sized("older", 0), Sized("old", 3, 3), Sized("new", 0)]
-    steps = []
-    while sync_recreate(sets, sets[2], 3):
-        steps.append([each.size for each in sets])
-    assert steps == [[0, 0, 0], [0, 0, 3]]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Container, PodMeta, PodSpec, PodTemplateSpec, Toleration
+from kwhatif.model.pod import Container, Pod, PodMeta, PodSpec, PodTemplateSpec, Toleration
 from kwhatif.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec
 from kwhatif.model.volume import ClaimTemplate, EphemeralVolumeSource, Volume
 from kwhatif.model.workload import (
@@ -28,6 +29,7 @@ from kwhatif.model.workload import (
     StatefulSet,
     StatefulSetSpec,
 )
+from kwhatif.workloads.daemon_set import node_of
 from kwhatif.workloads.ephemeral import ephemeral_claims
 from kwhatif.workloads.expand import Workload, expand
 from tests.builders import NodeBuilder, cluster, node, pod
@@ -250,3 +252,10 @@ def test_claims_of_ephemeral_volumes() -> None:
     assert claim.spec is spec
     (owner,) = claim.metadata.owner_references
     assert (owner.kind, owner.name, owner.controller) == ("Pod", "p", True)
+
+
+def test_a_waiting_pod_whose_affinity_names_no_node_is_for_none() -> None:
+    field = {"key": "metadata.name", "operator": "In", "values": []}
+    terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    assert node_of(msgspec.convert({"metadata": {"name": "x"}, "spec": {"affinity": affinity}}, Pod)) == ""

@@ -1,0 +1,109 @@
+"""How far the rollout of a workload is, and what its controller waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kwhatif.controllers.contract import View
+from kwhatif.controllers.daemon_set import newest_revision as newest_of_daemon_set
+from kwhatif.controllers.daemon_set import nodes_of
+from kwhatif.controllers.daemon_set_update import bounds_of
+from kwhatif.controllers.deployment import is_of_old_template
+from kwhatif.controllers.pods import is_available
+from kwhatif.controllers.revisions import revision_label
+from kwhatif.controllers.stateful_set import moves_of, newest_revision
+from kwhatif.model.cluster import key_of
+from kwhatif.model.pod import Pod
+from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kwhatif.workloads.controllers.deployment import bounds_for
+from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.removal import active
+from kwhatif.workloads.stateful_set import ordinals_of
+
+Rolling = Deployment | StatefulSet | DaemonSet
+
+
+class Progress(NamedTuple):
+    """How far a rollout is."""
+
+    #: How many pods of the new template there are to be in the end, and how many of them are available.
+    wanted: int
+    updated: int
+    #: How many pods of the old one are left.
+    old: int
+    #: `namespace/name` of the pod that the controller waits for; "" if there is none.
+    waits_for: str
+    #: What keeps the controller from going on without it, such as `maxUnavailable 0`; "" if nothing was chosen.
+    limit: str
+    done: bool
+
+
+def progress_of(workload: Rolling, view: View) -> Progress:
+    """How far it is now; terminating pods do not count."""
+    match workload:
+        case Deployment():
+            return _of_deployment(workload, view)
+        case StatefulSet():
+            return _of_stateful_set(workload, view)
+        case DaemonSet():
+            return _of_daemon_set(workload, view)
+
+
+def _of_deployment(deployment: Deployment, view: View) -> Progress:
+    sets = view.owned(deployment, ReplicaSet)
+    outdated = [is_of_old_template(each, view) for each in sets]
+    new = [pod for each, is_old in zip(sets, outdated, strict=True) if not is_old for pod in active(view.pods_of(each))]
+    old = sum(len(active(view.pods_of(each))) for each, is_old in zip(sets, outdated, strict=True) if is_old)
+    late = _late(new, deployment.spec.min_ready_seconds, view)
+    bounds = bounds_for(deployment, replicas_of(deployment))
+    return Progress(
+        wanted=bounds.wanted,
+        updated=len(new) - len(late),
+        old=old,
+        waits_for=late[0] if late else "",
+        limit=f"maxUnavailable {bounds.unavailable}" if bounds.is_rolling else "",
+        done=not old and not late and len(new) == bounds.wanted,
+    )
+
+
+def _late(pods: Iterable[Pod], min_ready_seconds: int, view: View) -> list[str]:
+    """The keys of the pods that are not available."""
+    return [key_of(pod) for pod in pods if not is_available(pod, min_ready_seconds, view)]
+
+
+def _of_stateful_set(stateful_set: StatefulSet, view: View) -> Progress:
+    rolling = stateful_set.spec.update_strategy.rolling_update
+    lowest = ordinals_of(stateful_set, 0).start + ((rolling.partition if rolling else None) or 0)
+    ordinals = ordinals_of(stateful_set, replicas_of(stateful_set))
+    updating = {f"{stateful_set.metadata.name}-{number}" for number in ordinals if number >= lowest}
+    pods = [pod for pod in active(view.pods_of(stateful_set)) if pod.metadata.name in updating]
+    newest = newest_revision(stateful_set, view)
+    new = [pod for pod in pods if revision_label(pod) == newest]
+    late = _late(new, stateful_set.spec.min_ready_seconds, view)
+    waits_for = moves_of(stateful_set, view).waits_for
+    return Progress(
+        wanted=len(updating),
+        updated=len(new) - len(late),
+        old=len(pods) - len(new),
+        waits_for="" if waits_for is None else f"{key_of(stateful_set)}-{waits_for}",
+        limit="one pod at a time",
+        done=waits_for is None and len(new) == len(updating) and not late,
+    )
+
+
+def _of_daemon_set(daemon_set: DaemonSet, view: View) -> Progress:
+    wanted = sum(nodes_of(daemon_set, view).values())
+    newest = newest_of_daemon_set(daemon_set, view)
+    pods = active(view.pods_of(daemon_set))
+    new = [pod for pod in pods if revision_label(pod) == newest]
+    late = _late(new, daemon_set.spec.min_ready_seconds, view)
+    _, unavailable, surge = bounds_of(daemon_set.spec.update_strategy, wanted)
+    return Progress(
+        wanted=wanted,
+        updated=len(new) - len(late),
+        old=len(pods) - len(new),
+        waits_for=late[0] if late else "",
+        limit=f"maxSurge {surge}" if surge else f"maxUnavailable {unavailable}",
+        done=len(new) == wanted and not late and len(new) == len(pods),
+    )
