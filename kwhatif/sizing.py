@@ -30,6 +30,8 @@ __all__ = ["capacity"]
 
 #: So many pods, or sets, are counted unless somebody asks for more; and of each kind of pods of the cluster.
 LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000
+#: The largest target that nodes are added for: the cluster is filled anew for each number of nodes that is tried.
+MOST_WITH_NODES = 10_000
 _TIMES = re.compile(r"(\d{1,6})\*(.+)", re.DOTALL)
 
 
@@ -63,7 +65,8 @@ def capacity(
 
     Raises:
         InputError: with every problem of the manifests; there is no such node.
-        ValueError: a number is not positive; `add_nodes_like` has no target; a template path is malformed.
+        ValueError: a number is not positive; `add_nodes_like` has no target, or one above `MOST_WITH_NODES`; a template
+            path is malformed.
     """
     if not isinstance(session, Session):
         raise TypeError(
@@ -76,6 +79,8 @@ def capacity(
         raise ValueError("the number of pods to count is at least 1")
     if add_nodes_like is not None and target is None:
         raise ValueError("nodes are added to reach a target: say how many pods are to fit")
+    if add_nodes_like is not None and (target or 0) > MOST_WITH_NODES:
+        raise ValueError(f"nodes are added for a target of {MOST_WITH_NODES:,} at most, and this is {target:,}")
     with rare_garbage_collection():
         paths = parse_template_paths(options.get("template_paths", ()))
         if not manifests:

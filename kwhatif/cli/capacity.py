@@ -57,7 +57,7 @@ AddNodesLike = Annotated[
     typer.Option(
         "--add-nodes-like",
         metavar="NODE",
-        help="Find how many nodes like this one the target needs.",
+        help="Find how many nodes like this one the target, 10,000 at most, needs.",
         autocompletion=complete_node,
     ),
 ]
@@ -104,11 +104,17 @@ def capacity(
       kwhatif capacity --from cluster.yaml
     """
     import kwhatif
+    from kwhatif.sizing import MOST_WITH_NODES
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     given = _named(manifests, filename)
     if add_nodes_like is not None and target is None:
         raise typer.BadParameter("say with --target how many pods are to fit", param_hint="--add-nodes-like")
+    if add_nodes_like is not None and (target or 0) > MOST_WITH_NODES:
+        raise typer.BadParameter(
+            f"with --add-nodes-like at most {MOST_WITH_NODES:,}; --if 'add N nodes like NODE' asks about N nodes",
+            param_hint="--target",
+        )
     if target is not None and max_ is not None:
         raise typer.BadParameter("nothing beyond the target is counted: leave one of them out", param_hint="--max")
     if not given and (target is not None or with_preemption):

@@ -36,6 +36,7 @@ from kwhatif.model.policy import PriorityClass
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 #: The resource of thresholds about what Prometheus measures.
 METRIC_RESOURCE = "MetricResource"
+_SCHEME = '"pkg/runtime/scheme.go:111"'
 _NO_VERSION = "couldn't get version/kind; json parse error: json: "
 #: The Go type that version and kind are read into.
 _GO_META = r"""struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"""
@@ -152,15 +153,21 @@ class _Reading:
         QUIRK: (policyconfig.go, decode) without an apiVersion, it is decoded into a type that has none of the fields.
         """
         version, kind = self._version_and_kind(data)
+        kind = kind or KIND
+        hint = f"a policy begins with apiVersion: {API_VERSION}, kind: {KIND}"
         if not version:
-            return None, []
+            if kind == KIND:
+                return None, []
+            group = API_VERSION.partition("/")[0]
+            wrong = f'no kind "{kind}" is registered for the internal version of group "{group}" in scheme {_SCHEME}'
+            raise self._failed(wrong, "kind", hint)
         if version.count("/") > 1:
             raise self._failed(f"unexpected GroupVersion string: {version}", "apiVersion")
-        if version != API_VERSION or (kind or KIND) != KIND:
+        if version != API_VERSION or kind != KIND:
             raise self._failed(
-                f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"',
+                f'no kind "{kind}" is registered for version "{version}" in scheme {_SCHEME}',
                 "kind" if version == API_VERSION else "apiVersion",
-                f"a policy begins with apiVersion: {API_VERSION}, kind: {KIND}",
+                hint,
             )
         decoded = go_decode(data, written.PolicyConfig)
         if decoded.value is None:

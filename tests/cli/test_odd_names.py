@@ -122,14 +122,32 @@ def test_odd_names_of_files_that_are_there(name: str) -> None:
     assert "\x1b" not in ran.stderr
 
 
-def test_a_folder_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: object) -> None:
-        raise PermissionError(13, "Permission denied", path)
+@pytest.mark.parametrize("pattern", ["*/*.yaml", "*/m.yaml", "**/*.yaml", "**/m.yaml", "**", "locked/*/x*.yaml"])
+def test_a_folder_that_cannot_be_searched(monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
+    """A glob finds what is beside it; that it skips the folder is said."""
+    scandir, lstat = os.scandir, os.lstat
 
-    monkeypatch.setattr(files.os, "scandir", refuse)
-    ran = ask("schedule {} --from node.yaml", "locked/*/x*.yaml")
+    def refuse_list(path: str = ".") -> object:
+        check(path, locked=os.path.normpath(path) == "locked")
+        return scandir(path)
+
+    def refuse_enter(path: str) -> os.stat_result:
+        check(path, locked=os.path.normpath(path).startswith("locked/"))
+        return lstat(path)
+
+    def check(path: str, *, locked: bool) -> None:
+        if locked:
+            raise PermissionError(13, "Permission denied", path)
+
+    for name in ("here/locked", "here/open"):
+        Path(name).mkdir(parents=True)
+        Path(name, "m.yaml").write_text(POD)
+    monkeypatch.chdir("here")
+    monkeypatch.setattr(files.os, "scandir", refuse_list)
+    monkeypatch.setattr(files.os, "lstat", refuse_enter)
+    ran = ask("schedule {} --from ../node.yaml", pattern)
     assert ran.code == ExitCode.BAD_INPUT
-    assert ran.stderr == "error: locked/*/x*.yaml: matches no file: locked cannot be read: Permission denied\n"
+    assert "error: locked: cannot be read: Permission denied\n" in ran.stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is locked for root")

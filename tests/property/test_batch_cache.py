@@ -17,9 +17,10 @@ from kwhatif.model.node import Node, Taint
 from kwhatif.model.pod import Pod, PodCondition
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.release.v1_37 import RELEASE
+from kwhatif.state.built import Built
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.state import State, _Built
+from kwhatif.state.state import State
 from tests.builders import budget, selector
 from tests.property import test_placing_numbered as numbered
 from tests.property.test_placing import PROFILE, World, as_plain, one_in, running, some_world
@@ -32,7 +33,7 @@ NEWEST = RELEASE.default_profile()
 def whole(pod: PodInfo, state: State, profile: Profile) -> object:
     """The pod's attempt with all fast paths off, and with indexes of its own."""
     fork = state.fork()
-    fork._built, fork._owns_built = _Built(), True
+    fork._built, fork._owns_built = Built(), True
     use_reference(on=True)
     try:
         return plain_of(attempt(profile, pod, fork))

@@ -107,6 +107,7 @@ class Scheduler:
         nominated = self.queue.nominated_pods()
         others = {name: tuple(pod for pod in pods if pod.key in snapshot.pending) for name, pods in nominated.items()}
         snapshot._nominated = {name: pods for name, pods in others.items() if pods}
+        snapshot._nominations = {pod.key: name for name, pods in others.items() for pod in pods}
         return attempt(self._profile, info.pod_info, snapshot)
 
     # --- no node ------------------------------------------------------------------------------------------

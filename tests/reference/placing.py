@@ -21,9 +21,10 @@ from kwhatif.framework.status import Verdict
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.preemption.candidate import Candidate, Preemption
+from kwhatif.state.built import Built
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.state.state import State, _Built
+from kwhatif.state.state import State
 
 
 class Plain(NamedTuple):
@@ -55,7 +56,7 @@ def _place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[P
     placed = []
     ranking = Ranking(profile)
     for pod in sorted(pods, key=lambda pod: -pod.priority):
-        snapshot._built, snapshot._owns_built = _Built(), True
+        snapshot._built, snapshot._owns_built = Built(), True
         for node in snapshot.nodes:
             node.memos = None
         snapshot.apply(Delete(Pod, pod.key))

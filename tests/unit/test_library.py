@@ -113,6 +113,16 @@ def test_a_cluster_of_objects_is_the_cluster_of_the_file(expected: dict[str, Any
     assert made == expected
 
 
+def test_two_texts_without_a_name_are_two(cluster: kwhatif.Session) -> None:
+    pods = [
+        kwhatif.text(
+            f'{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "{name}"}}, "spec": {{"containers": [{{"name": "a", "image": "b"}}]}}}}'
+        )
+        for name in "pq"
+    ]
+    assert [decision.pod for decision in kwhatif.gate(cluster, *pods).decisions] == ["default/p", "default/q"]
+
+
 def test_lists_of_the_official_client_leave_out_the_kind() -> None:
     node = client.V1Node(
         metadata=client.V1ObjectMeta(name="n", creation_timestamp=datetime(2026, 1, 1, tzinfo=UTC)),

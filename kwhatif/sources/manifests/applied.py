@@ -59,13 +59,14 @@ def read_applied(  # noqa: PLR0913 - all that says how manifests are read
     Raises:
         InputError: nothing could be read, or there is no object in what was.
     """
-    references = {path: parse_reference(path, default_namespace) for path in paths}
-    found = [find_named(each, cluster) for each in references.values() if each is not None]
+    # Not by path: two texts of a library's caller may have the same name.
+    references = [(path, parse_reference(path, default_namespace)) for path in paths]
+    found = [find_named(each, cluster) for each in dict.fromkeys(each for _, each in references) if each is not None]
     applied = [each for each in found if isinstance(each, Applied)]
     problems = [each for each in found if isinstance(each, Problem)]
-    unknown = {path: unknown_kind(path) for path in paths if references[path] is None}
-    problems += filter(None, unknown.values())
-    files = [path for path, wrong in unknown.items() if wrong is None]
+    others = [(path, unknown_kind(path)) for path, each in references if each is None]
+    problems += [wrong for _, wrong in others if wrong is not None]
+    files = [path for path, wrong in others if wrong is None]
     if not files and not applied:
         raise InputError(problems)
     if not files:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import Any, BinaryIO, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -14,13 +16,14 @@ from kwhatif.sources.text.documents import Document, documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems
 from kwhatif.sources.text.yaml_keys import repeated_keys
-from kwhatif.sources.text.yaml_lines import line_tree
+from kwhatif.sources.text.yaml_lines import Node, line_tree
 from kwhatif.sources.text.yaml_text import YAMLProblem
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
-class ConfigFile(NamedTuple):
+@dataclass(frozen=True)
+class ConfigFile:
     """A configuration file, parsed."""
 
     name: str
@@ -38,13 +41,18 @@ class ConfigFile(NamedTuple):
 
     def line_of(self, field: str) -> int:
         """The line of a field, or of what holds it; 0 where that is not known."""
-        try:
-            node = line_tree(self.text)
-        except YAMLProblem:  # nearly all JSON is YAML
+        node = self._tree
+        if node is None:
             return 0
         for name, index in _STEP.findall(field):
             node = node.children.get(name or int(index), node)
         return node.line + 1
+
+    @cached_property
+    def _tree(self) -> Node | None:
+        with suppress(YAMLProblem):  # nearly all JSON is YAML
+            return line_tree(self.text)
+        return None
 
     def _where(self, field: str) -> str:
         line = self.line_of(field)

@@ -92,22 +92,32 @@ def matches(path: str, problems: Problems) -> list[str]:
     if isinstance(path, Given) or not has_magic(path) or os.path.exists(path):  # noqa: PTH110
         return [path]
     found = sorted(glob(path, recursive=True))  # noqa: PTH207 - Path.glob knows no absolute patterns
-    if not found:
-        reason = _why_not_searched(path)
-        problems.add(path, f"matches no file{reason}", "" if reason else _about_home(path))
+    closed = dict(_not_searched(path))
+    for folder, reason in closed.items():
+        problems.add(folder, f"cannot be read: {reason}")
+    if not found and not closed:
+        problems.add(path, "matches no file", _about_home(path))
     return found
 
 
-def _why_not_searched(pattern: str) -> str:
-    """Where a glob found nothing because a folder above its first wildcard cannot be listed: which one, and why."""
-    folder = os.path.dirname(pattern)  # noqa: PTH120
-    while has_magic(folder):
-        folder = os.path.dirname(folder)  # noqa: PTH120
-    try:
-        with os.scandir(folder or "."):
-            return ""
-    except OSError as failure:
-        return f": {folder} cannot be read: {failure.strerror}"
+def _not_searched(pattern: str) -> Iterator[tuple[str, str | None]]:
+    """The folders in which a glob could not look, and why: `glob` skips them without a word."""
+    above, name = os.path.split(pattern)
+    folders = [above or "."]
+    if has_magic(above):
+        yield from _not_searched(above)
+        folders = [folder for folder in glob(above, recursive=True) if os.path.isdir(folder)]  # noqa: PTH112, PTH207
+    if name == "**":  # all below, too
+        folders += glob(os.path.join(pattern, ""), recursive=True)  # noqa: PTH118, PTH207 - Path drops the last /
+    for folder in map(os.path.normpath, folders):
+        try:
+            if has_magic(name):
+                os.scandir(folder).close()
+            else:  # a folder whose names are a secret may still be entered
+                os.lstat(os.path.join(folder, name))  # noqa: PTH118 - as `glob` does it
+        except OSError as failure:
+            if has_magic(name) or isinstance(failure, PermissionError):
+                yield folder, failure.strerror
 
 
 def _about_home(path: str) -> str:

@@ -104,6 +104,17 @@ def test_nulls_and_whole_floats_are_fine() -> None:
             'no kind "Pod" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"',
             "apiVersion",
         ),
+        (
+            {"apiVersion": "v1"},
+            'no kind "DeschedulerPolicy" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"',
+            "apiVersion",
+        ),
+        (
+            {"kind": "Pod"},
+            'no kind "Pod" is registered for the internal version of group "descheduler" in scheme'
+            ' "pkg/runtime/scheme.go:111"',
+            "kind",
+        ),
     ],
 )
 def test_what_the_descheduler_refuses(data: dict[str, Any], message: str, field: str) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.release import find_release
 from kwhatif.render.caveats import sentences
+from kwhatif.sources.scheduler import config
 from kwhatif.sources.scheduler.config import read_config
 from kwhatif.sources.scheduler.profiles import read_scheduler_config
 from kwhatif.sources.text.yaml_keys import repeated_keys
+from kwhatif.sources.text.yaml_lines import line_tree
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
@@ -83,6 +86,15 @@ def test_what_does_not_parse_is_told_as_for_any_file(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, HEAD + "profiles: [\n")
     assert problem.startswith("config.yaml, ")
     assert "is not valid YAML" in problem
+
+
+def test_lines_are_looked_up_once_for_all_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parse = mock.Mock(side_effect=line_tree)
+    monkeypatch.setattr(config, "line_tree", parse)
+    found = problems(tmp_path, HEAD + "".join(f"wrong{number}: x\n" for number in range(50)))
+    first = HEAD.count("\n") + 1
+    assert [problem.split(":")[0] for problem in found] == [f"config.yaml, line {first + each}" for each in range(50)]
+    parse.assert_called_once()
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
