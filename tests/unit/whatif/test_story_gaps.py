@@ -197,10 +197,11 @@ def test_a_gate_says_whose_evicted_pods_nobody_makes_anew() -> None:
     urgent["apiVersion"] = "scheduling.k8s.io/v1"
     del urgent["metadata"]["namespace"]
     spec = {**TEMPLATE["spec"], "priorityClassName": "urgent"}
-    new = obj("Pod", "new", spec=spec)
-    gone = judged([node("a", "1"), pod("old", **owner("ReplicaSet", "lost")), urgent], new)
-    assert "owners-silent" in gone
-    assert "owners-silent" not in judged([node("a", "1"), pod("old"), urgent], new)
+    new = [obj("Pod", f"new-{number}", spec=spec) for number in range(2)]
+    cluster = [node("a", "1"), node("b", "1"), urgent]
+    lost = owner("ReplicaSet", "lost")
+    assert "owners-silent" in judged([*cluster, pod("old-0", **lost), pod("old-1", on="b", **lost)], *new)
+    assert "owners-silent" not in judged([*cluster, pod("old-0"), pod("old-1", on="b")], *new)
 
 
 @pytest.mark.parametrize(("app", "adopted"), [("db", True), ("web", False)])
