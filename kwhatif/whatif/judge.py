@@ -114,6 +114,11 @@ def judge(session: Session, question: Question) -> Answer:
     return _Judging(session, question).answer()
 
 
+#: Fewer pods that evict do not meet each other's evictions: the answer is that of one attempt. What follows from it is
+#: the aftermath's.
+_BURST = 2
+
+
 class _Judging:
     """One question on its way to the answer."""
 
@@ -189,7 +194,7 @@ class _Judging:
             return self._simulated(planned, before)
         plan, caveats = [each.copy() for each in planned], self._caveats.copy()
         found, evicting = self._placed(planned)
-        if not evicting or not self._reacts:
+        if evicting < _BURST or not self._reacts:
             return found
         if evicting * len(before.nodes) > _MOST_EVICTING:
             self._caveats[EvictionsAtOnce(count=evicting)] = None
