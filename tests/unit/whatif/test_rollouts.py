@@ -321,7 +321,7 @@ def test_what_a_quota_refuses_is_tried_again_once_old_pods_are_gone() -> None:
     assert row.rollout.completed
     assert (row.replicas, row.placed, row.denied) == (4, 4, 0)
     strategy = rolling(1, 0)
-    there: list[Object] = [*nodes(4), quota, deployment(4, strategy=strategy), *web(*FULL)]
+    there = [*nodes(4), quota, deployment(4, strategy=strategy), *web(*FULL)]
     row = row_of(there, deployment(4, "900m", strategy=strategy))
     assert row.rollout is not None
     assert (row.rollout.completed, row.denied) == (False, 1)
