@@ -42,7 +42,8 @@ def complete_pod_level(pod: Pod, gates: Gates) -> Pod:
     together = limited(pod.spec)
     containers = (*pod.spec.containers, *pod.spec.init_containers)
     for name in requests:
-        if name not in limits and is_pod_level_resource(name) and all(name in c.resources.limits for c in containers):
+        everywhere = bool(containers) and all(name in each.resources.limits for each in containers)
+        if everywhere and name not in limits and is_pod_level_resource(name):
             asked = amounts({name: requests[name]})[name]
             limits[name] = str(max(together[name], asked))
     if limits == resources.limits and requests == resources.requests:

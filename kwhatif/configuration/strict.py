@@ -27,6 +27,8 @@ _SCALARS: dict[type[inspect.Type], tuple[str, type | tuple[type, ...]]] = {
     inspect.IntType: ("an integer", int),
     inspect.FloatType: ("a number", (int, float)),
 }
+#: Integers of a type without limits of its own; YAML has larger ones as other numbers.
+_INT64 = (-(2**63), 2**63 - 1)
 _JSON_NAMES: dict[type, str] = {
     bool: "a boolean",
     dict: "an object",
@@ -106,7 +108,7 @@ def _of_scalar(data: object, info: inspect.Type, path: str) -> Iterator[Issue]:
         yield path, _mismatch(wanted, data)
     elif isinstance(info, inspect.IntType) and isinstance(data, int):
         low, high = info.ge, info.le
-        if (low is not None and data < low) or (high is not None and data > high):
+        if not (_INT64[0] if low is None else low) <= data <= (_INT64[1] if high is None else high):
             yield path, f"Invalid value: {data}: out of range"
     elif isinstance(info, inspect.BytesType) and isinstance(data, str):
         try:

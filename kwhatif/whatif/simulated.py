@@ -48,6 +48,7 @@ from kwhatif.whatif.rows import decision_about
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.short import in_short
 from kwhatif.whatif.simulate import USER, as_applied
+from kwhatif.whatif.story_caveats import caveats_of_verdict
 from kwhatif.whatif.taken_room import took_room
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.job import run_of
@@ -141,6 +142,7 @@ class Simulated:
             engine.settle()
         for course in self._courses:
             self._finish(course)
+        self.caveats.update(dict.fromkeys(caveats_of_verdict(engine, self._session.cluster)))
         return list(self._others())
 
     # --- applying ------------------------------------------------------------------------------------

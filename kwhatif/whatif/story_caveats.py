@@ -10,9 +10,10 @@ from kwhatif.matching.tolerations import tolerates
 from kwhatif.model.caveat import Caveat, OwnersSilent, TolerationUnknown, TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.kinds import RESOURCES
+from kwhatif.model.node import Node
 from kwhatif.simulation.engine import Engine
 from kwhatif.whatif.completeness import lacking_for_story
-from kwhatif.whatif.story_gaps import gaps_of
+from kwhatif.whatif.story_gaps import gaps_of, gaps_of_verdict
 from kwhatif.workloads.many import wanted
 
 #: How pods go that their controllers replace.
@@ -32,8 +33,28 @@ def caveats_of_story(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     yield from lacking_for_story(before, evicts=evicts)
 
 
+def caveats_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
+    """Of `caveats_of_story` what could change what becomes of manifests, and is not so without them.
+
+    Left out is what time brings, such as runs of CronJobs, and who is left on nodes that were lost before.
+
+    Args:
+        engine: a simulation that has come to its end.
+        before: the cluster as it was at its start.
+    """
+    yield from _ends(engine, before)
+    yield from gaps_of_verdict(engine, before)
+    if any(gone.how in ("Preempted", "Evicted") for gone in engine.world.history.gone.values()):
+        yield from lacking_for_story(before, evicts=True)
+
+
 def caveats_of_end(engine: Engine) -> Iterator[Caveat]:
     """Owners that made no pods anew though they would have; pods that were left where they are."""
+    return _ends(engine)
+
+
+def _ends(engine: Engine, before: Cluster | None = None) -> Iterator[Caveat]:
+    """The same; with `before`, nodes whose taints are as they were then do not count."""
     silent = [gone.owner for gone in engine.world.history.gone.values() if gone.owner and gone.how in _REPLACED]
     seen = {event.object for event in engine.world.history.events} if silent else set()
     there = {owner: owner in seen or _is_there(owner, engine) for owner in dict.fromkeys(silent)}
@@ -43,7 +64,7 @@ def caveats_of_end(engine: Engine) -> Iterator[Caveat]:
     for name, workload in engine.world.short.items():
         judged = len(engine.world.pods_of(workload))
         yield TooManyPods(workload=name, count=max(wanted(workload), judged), judged=judged)
-    left = tuple(_left(engine))
+    left = tuple(_left(engine, before))
     if left:
         yield TolerationUnknown(pods=left)
 
@@ -55,8 +76,11 @@ def _is_there(owner: str, engine: Engine) -> bool:
     return kind is not None and engine.world.state.cluster.get(kind, key) is not None
 
 
-def _left(engine: Engine) -> Iterator[str]:
+def _left(engine: Engine, before: Cluster | None) -> Iterator[str]:
     for node in engine.world.state.nodes:
+        known = before.get(Node, node.name) if before is not None else None
+        if known is not None and known.spec.taints == node.node.spec.taints:
+            continue
         taints = (
             [taint for taint in no_execute_taints(node.node) if taint.key in DEFAULTED] if node.node.spec.taints else []
         )

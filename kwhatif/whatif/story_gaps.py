@@ -50,9 +50,46 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
         engine: a simulation that has come to its end.
         before: the cluster as it was at its start.
     """
-    world = engine.world
-    cluster = world.state.cluster
+    world, cluster = engine.world, engine.world.state.cluster
     yield from _claims(engine)
+    yield from _missed(world)
+    yield from _autoscalers(engine)
+    yield from _left_out(
+        {
+            "adoption": _orphans(world),
+            "job-ttl": _expiring(engine),
+            "volume-reclaim": _released(engine, before),
+            "cron-jobs": _starting(engine),
+            "node-autoscaler": _node_autoscalers(cluster) if world.state.pending else [],
+            "namespaces": _terminating(cluster),
+            "budgets": _uncounted(cluster, before),
+        }
+    )
+
+
+def gaps_of_verdict(engine: Engine, before: Cluster) -> Iterator[Caveat]:
+    """Those of `gaps_of` that could change what becomes of manifests; pods are adopted by workloads of the story."""
+    world = engine.world
+    yield from _claims(engine)
+    yield from _missed(world)
+    yield from _left_out(
+        {
+            "adoption": _orphans(world, {event.object for event in world.history.events}),
+            "volume-reclaim": _released(engine, before),
+            "budgets": _uncounted(world.state.cluster, before),
+        }
+    )
+
+
+def _left_out(found: Mapping[Unmodelled, Sequence[str]]) -> Iterator[Caveat]:
+    for what, objects in found.items():
+        if objects:
+            yield LeftOutOfStory(what=what, objects=tuple(dict.fromkeys(objects)))
+
+
+def _missed(world: World) -> Iterator[Caveat]:
+    """Workloads that have needed the template of a revision that is not known."""
+    cluster = world.state.cluster
     workloads: tuple[StatefulSet | DaemonSet, ...] = (
         *cluster.all(StatefulSet).values(),
         *cluster.all(DaemonSet).values(),
@@ -60,19 +97,6 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
     missed = [f"{type(each).__name__} {key_of(each)}" for each in workloads if has_missed(each, world)]
     if missed:
         yield OldRevisionsUnknown(workloads=tuple(missed))
-    yield from _autoscalers(engine)
-    found: Mapping[Unmodelled, list[str]] = {
-        "adoption": _orphans(world),
-        "job-ttl": _expiring(engine),
-        "volume-reclaim": _released(engine, before),
-        "cron-jobs": _starting(engine),
-        "node-autoscaler": _node_autoscalers(cluster) if world.state.pending else [],
-        "namespaces": _terminating(cluster),
-        "budgets": _uncounted(cluster, before),
-    }
-    for what, objects in found.items():
-        if objects:
-            yield LeftOutOfStory(what=what, objects=tuple(dict.fromkeys(objects)))
 
 
 def _claims(engine: Engine) -> Iterator[Caveat]:
@@ -99,11 +123,11 @@ def _autoscalers(engine: Engine) -> Iterator[Caveat]:
             )
 
 
-def _orphans(world: World) -> list[str]:
-    """Pods without a controller that the selector of one matches."""
+def _orphans(world: World, among: Collection[str] | None = None) -> list[str]:
+    """Pods without a controller that the selector of one matches; `among`: of one of these, such as `Job shop/load`."""
     found = (pod for pod in world.bare_pods() if not _is_settled(pod))
     bare = sorted(found, key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
-    adopters = _adopters(world.state.cluster, {pod.metadata.namespace for pod in bare})
+    adopters = _adopters(world.state.cluster, {pod.metadata.namespace for pod in bare}, among)
     return [
         f"Pod {key_of(pod)}"
         for pod in bare
@@ -116,12 +140,16 @@ def _is_settled(pod: Pod) -> bool:
     return pod.metadata.deletion_timestamp is not None or is_terminal(pod)
 
 
-def _adopters(cluster: Cluster, namespaces: Collection[str]) -> Mapping[str, Sequence[Selector]]:
+def _adopters(
+    cluster: Cluster, namespaces: Collection[str], among: Collection[str] | None
+) -> Mapping[str, Sequence[Selector]]:
     """What the controllers of these namespaces select."""
     found: dict[str, list[Selector]] = {namespace: [] for namespace in namespaces}
     for kind in POD_CONTROLLERS.values() if found else ():
-        for workload in cluster.all(kind).values():
+        for key, workload in cluster.all(kind).items():
             if workload.metadata.namespace not in found:
+                continue
+            if among is not None and f"{kind.__name__} {key}" not in among:
                 continue
             given = workload.spec.selector
             if isinstance(given, dict):

@@ -117,7 +117,7 @@ def _capacity(dice: Dice, cluster: list[Object], target: str) -> Command:
     """How many more fit: of the manifests, of a workload by name, or of the cluster's own kinds."""
     nodes = [*_names(cluster, "Node"), "gone"]
     wanted = ["--target", dice.pick("1", "7", "30")]
-    many = ["--target", dice.pick("10000", "100000")]
+    many = ["--target", dice.pick("1000", "100000")]
     how = dice.pick([], ["--max", "20"], ["--with-preemption", "--max", "20"], wanted, many,
                     [*dice.pick(wanted, wanted, many), "--add-nodes-like", dice.one(nodes)])  # fmt: skip
     deployments = [obj["metadata"] for obj in cluster if obj["kind"] == "Deployment"]

@@ -45,6 +45,10 @@ WRONG: dict[str, tuple[object, list[tuple[str, str]]]] = {
         [("preemption", "must be one of fail, ignore, pass, warn; it is 'error'")],
     ),
     "a wrong type": ({"maxVictims": {"count": "3"}}, [("maxVictims.count", "expected an integer, got a string")]),
+    "more than 64 bits": (
+        {"protectedVictims": [{"minPriority": 2**63}]},
+        [("protectedVictims[0].minPriority", f"Invalid value: {2**63}: out of range")],
+    ),
     "a missing field": ({"maxVictims": {}}, [("maxVictims.count", "Required value")]),
     "a negative limit": ({"maxVictims": {"count": -1}}, [("maxVictims.count", "must not be negative")]),
     "a protection of nobody": (

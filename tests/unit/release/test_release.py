@@ -228,6 +228,8 @@ def test_since_1_37_a_pod_is_limited_as_its_containers_are() -> None:
     assert complete_pod_level(low, default_gates(37)).spec.resources == ResourceRequirements(
         requests={"cpu": "1"}, limits={"cpu": "4"}
     )
+    hollow = replace(low, spec=replace(low.spec, containers=()))
+    assert complete_pod_level(hollow, default_gates(37)) is hollow
 
 
 @pytest.mark.parametrize(("minor", "cpu"), [(34, 2000), (35, 2000), (36, 3000), (37, 3000)])

@@ -177,3 +177,37 @@ def test_a_drain_and_an_outage_say_it_too() -> None:
     session = kwhatif.load([node("a"), node("b"), obj("Namespace", "shop"), pod("x", **owner("ReplicaSet", "gone"))])
     for report in (kwhatif.drain(session, "a"), kwhatif.outage(session, "a", deleted=True)):
         assert "owners-silent" in {caveat.code for caveat in report.caveat_details}
+
+
+def judged(cluster: list[Object], *manifests: Object) -> dict[str, kwhatif.Caveat]:
+    """The caveats of a gate that simulates, by code, and by what they leave out."""
+    report = kwhatif.gate(kwhatif.load([*cluster, obj("Namespace", "shop")]), *manifests, validation="ignore")
+    return {getattr(caveat, "what", caveat.code): caveat for caveat in report.caveat_details}
+
+
+def test_a_gate_says_which_template_its_rollout_lacks() -> None:
+    changed = stateful_set("db-2")
+    changed["spec"] = {**changed["spec"], "template": {**TEMPLATE, "metadata": {"labels": {**LABELS, "new": "1"}}}}
+    cluster = [node("a"), stateful_set("db-2"), db(0, "db-1"), db(1, "db-2")]
+    assert "old-revisions-unknown" in judged(cluster, changed)
+
+
+def test_a_gate_says_whose_evicted_pods_nobody_makes_anew() -> None:
+    urgent = obj("PriorityClass", "urgent", value=9)
+    urgent["apiVersion"] = "scheduling.k8s.io/v1"
+    del urgent["metadata"]["namespace"]
+    spec = {**TEMPLATE["spec"], "priorityClassName": "urgent"}
+    new = [obj("Pod", f"new-{number}", spec=spec) for number in range(2)]
+    cluster = [node("a", "1"), node("b", "1"), urgent]
+    lost = owner("ReplicaSet", "lost")
+    assert "owners-silent" in judged([*cluster, pod("old-0", **lost), pod("old-1", on="b", **lost)], *new)
+    assert "owners-silent" not in judged([*cluster, pod("old-0"), pod("old-1", on="b")], *new)
+
+
+@pytest.mark.parametrize(("app", "adopted"), [("db", True), ("web", False)])
+def test_a_gate_says_which_pods_its_workload_would_adopt(app: str, adopted: bool) -> None:
+    cluster = [node("a"), stateful_set("db-1"), pod("bare", labels={"app": app})]
+    changed = stateful_set("db-1")
+    changed["spec"] = {**changed["spec"], "template": {**TEMPLATE, "metadata": {"labels": {**LABELS, "new": "1"}}}}
+    cluster += [db(0, "db-1"), db(1, "db-1")]
+    assert ("adoption" in judged(cluster, changed)) is adopted
