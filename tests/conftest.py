@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from functools import wraps
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -50,7 +51,7 @@ def _states_are_valid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     made: deque[State] = deque(maxlen=LAST)
     init, fork = State.__init__, State.fork
 
-    def init_and_keep(self: State, *arguments: object) -> None:
+    def init_and_keep(self: State, *arguments: Any) -> None:
         init(self, *arguments)
         made.append(self)
 

@@ -5,7 +5,7 @@ Nothing is scheduled, and no kubelet runs: a test says what becomes of pods.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -43,6 +43,10 @@ class World:
 
     # --- the view ------------------------------------------------------------------------------------
 
+    @property
+    def silent(self) -> dict[str, float]:
+        return {}
+
     def pods_of(self, owner: Any) -> list[Pod]:
         return self.owned(owner, Pod)
 
@@ -56,7 +60,8 @@ class World:
                 and (not meta.uid or not reference.uid or meta.uid == reference.uid)
             )
 
-        return [obj for obj in self.state.cluster.all(kind).values() if is_owned(obj)]
+        of_kind: Iterable[Any] = self.state.cluster.all(kind).values()
+        return [obj for obj in of_kind if is_owned(obj)]
 
     def at(self, time: str) -> float:
         return (parse_time(time) - parse_time(START)) / 1e9

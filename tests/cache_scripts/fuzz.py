@@ -162,7 +162,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         record(options.record)
         return 0
     families = options.families.split(",")
-    start, rows, found = time.monotonic(), {}, {}
+    found: dict[str, Any] = {}
+    start, rows = time.monotonic(), {}
     for family in families:
         rows[family], problems = run(family, ceil(options.scripts / len(families)), options.seed)
         found |= problems

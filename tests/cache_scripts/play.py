@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 from kwhatif.cache.cache import Cache
 from kwhatif.cache.snapshot import Snapshot
@@ -43,7 +43,7 @@ class Player:
             _node(name, cached.info, self.cache.images.of(cached.info))
             if cached.real
             else _node(name, cached.info, None)
-            for name, cached in reversed(self.cache.nodes.items())
+            for name, cached in reversed(list(self.cache.nodes.items()))
         ]
         state["pods"] = {uid: f"{_pod(pod)} on {pod.pod.spec.node_name}" for uid, pod in self.cache.pods.items()}
         state["assumed"] = sorted(self.cache.assumed)
@@ -55,7 +55,10 @@ class Player:
 
     def call(self, operation: Json) -> str | None:
         cache = self.cache
-        old, new = (decode(operation[which]) if which in operation else None for which in ("old", "new"))
+        old, new = cast(
+            "tuple[Any, Any]",
+            tuple(decode(operation[which]) if which in operation else None for which in ("old", "new")),
+        )
         for one in (old, new):
             if one is not None:
                 self.names.add(one.spec.node_name if operation["op"].endswith("Pod") else one.metadata.name)

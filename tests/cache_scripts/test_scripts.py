@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.cache_scripts.play import play
 
 
 @cache
-def stored() -> dict[str, dict]:
+def stored() -> dict[str, dict[str, Any]]:
     with lzma.open(STORED, "rt") as lines:
         return {case["case"]: case for case in map(json.loads, lines)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -24,7 +25,7 @@ def gate(arguments: str, stdin: str = "") -> Ran:
     return run(f"kwhatif gate {arguments} {DEMO}", stdin.encode())
 
 
-def report(arguments: str, stdin: str = "") -> dict:
+def report(arguments: str, stdin: str = "") -> dict[str, Any]:
     return json.loads(gate(f"{arguments} -o json", stdin).stdout)
 
 

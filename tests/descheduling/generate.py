@@ -142,7 +142,9 @@ class _Case:
         if self.some(0.15):
             spec["nodeSelector"] = {"disk": random.choice(("ssd", "hdd"))}
         if self.some(0.1):
-            volume = random.choice(({"emptyDir": {}}, {"hostPath": {"path": "/x"}}, {"configMap": {"name": "x"}}))
+            volume: dict[str, Any] = random.choice(
+                ({"emptyDir": {}}, {"hostPath": {"path": "/x"}}, {"configMap": {"name": "x"}})
+            )
             spec["volumes"] = [{"name": "v", **volume}]
         affinity = self.affinity(app)
         if affinity:

@@ -96,7 +96,7 @@ class Checker:
             yield "not edited"
             return
         wanted = ("fits",) if advice["outcome"] == "Placed" else ("fits", "evicts")
-        variants = [("holds", made, True)]
+        variants: list[tuple[str, Case | None, bool]] = [("holds", made, True)]
         for place, change in enumerate(advice["changes"]):
             fewer = [*advice["changes"][:place], *advice["changes"][place + 1 :]]
             variants.append((f"without {change['kind']}", edited(case, fewer) if fewer else None, False))

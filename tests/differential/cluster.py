@@ -66,7 +66,7 @@ def _node(dice: Dice, name: str, zone: str, cpu: int) -> Object:
     status: Object = {"allocatable": allocatable}
     if dice.chance(0.15):
         status["capacity"] = {**allocatable, "cpu": f"{cpu * 1000 + 80}m"}
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
+    node: Object = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
     if dice.chance(0.8):
         node["metadata"]["uid"] = f"uid-node-{name}"
     return node

@@ -63,7 +63,7 @@ class Api:
             method,
             self._server + path,
             body=None if body is None else json.dumps(body),
-            headers=self._pool.headers | {"Content-Type": _CONTENT.get(method, "application/json")},
+            headers={**self._pool.headers, "Content-Type": _CONTENT.get(method, "application/json")},
         )
         if response.status >= 300 and response.status not in accept:
             raise Refused(f"{method} {path}: {response.status} {response.data.decode()}")

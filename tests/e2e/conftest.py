@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -100,16 +101,16 @@ def command_line(plane: ControlPlane, variables: dict[str, str]) -> Run:
 
 
 @pytest.fixture(scope="session")
-def report(kwhatif: Run) -> Callable[..., dict]:
+def report(kwhatif: Run) -> Callable[..., dict[str, Any]]:
     """The report that a command prints."""
 
-    def answer(*argv: object) -> dict:
+    def answer(*argv: object) -> dict[str, Any]:
         return json.loads(kwhatif(*argv, "-o", "json").stdout)
 
     return answer
 
 
-def _binding(role: str) -> dict:
+def _binding(role: str) -> dict[str, Any]:
     rbac = "rbac.authorization.k8s.io"
     return {
         "apiVersion": f"{rbac}/v1",

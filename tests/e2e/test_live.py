@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -13,7 +14,7 @@ from tests.e2e.conftest import Run
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.demo import CLUSTER, PODS, Demo
 
-Report = Callable[..., dict]
+Report = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +82,7 @@ def _findings(message: str) -> list[str]:
     return [what, *sorted(listed.replace("[", "").replace("]", "").split(", "))]
 
 
-def _waiting(number: int) -> dict:
+def _waiting(number: int) -> dict[str, Any]:
     """A pod that waits for a scheduler that there is not: nothing changes by it."""
     return {
         "apiVersion": "v1",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import yaml
@@ -14,10 +15,12 @@ from tests.e2e.outcome import complaints, decide, until
 
 
 @pytest.mark.parametrize("name", ["checkout", "inference"])
-def test_a_preemption_to_its_end(name: str, plane: ControlPlane, demo: Demo, report: Callable[..., dict]) -> None:
+def test_a_preemption_to_its_end(
+    name: str, plane: ControlPlane, demo: Demo, report: Callable[..., dict[str, Any]]
+) -> None:
     manifest = yaml.safe_load((DEMO / "pods" / f"{name}.yaml").read_text())
 
-    def look() -> dict:
+    def look() -> dict[str, Any]:
         return plane.api.send("GET", path_of(manifest)).body
 
     with demo.without_limits():

@@ -22,7 +22,7 @@ def scheduler(plane: ControlPlane, demo: Demo) -> Iterator[None]:
 
 @pytest.mark.parametrize("manifest", PODS, ids=lambda path: path.stem)
 def test_the_scheduler_does_what_was_predicted(
-    manifest: Path, scheduler: None, plane: ControlPlane, demo: Demo, report: Callable[..., dict]
+    manifest: Path, scheduler: None, plane: ControlPlane, demo: Demo, report: Callable[..., dict[str, Any]]
 ) -> None:
     (decision,) = report("schedule", manifest)["decisions"]
     try:

@@ -126,5 +126,5 @@ def _run(main: object, command: list[str], files: dict[str, bytes], folder: Path
     taken = time.process_time() - start
     snapshot = folder / "s.json"
     saved = snapshot.read_bytes() if snapshot.exists() else b""
-    printed, said = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err))  # type: ignore[attr-defined]
+    printed, said = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err))
     return Answer(code if isinstance(code, int) else 0 if code is None else 1, printed, said, taken, saved)

@@ -100,9 +100,9 @@ def _workload(dice: Dice, pod: Object) -> Object:
     if kind in ("Job", "CronJob"):
         spec["restartPolicy"] = "Never"
         job = {"parallelism": replicas, "completions": replicas, "template": template}
-        body = job if kind == "Job" else {"schedule": "0 1 * * *", "jobTemplate": {"spec": job}}
-        return {"apiVersion": "batch/v1", "kind": kind, "metadata": head, "spec": body}
-    body = {"selector": {"matchLabels": labels}, "template": template}
+        cron: Object = {"schedule": "0 1 * * *", "jobTemplate": {"spec": job}}
+        return {"apiVersion": "batch/v1", "kind": kind, "metadata": head, "spec": job if kind == "Job" else cron}
+    body: Object = {"selector": {"matchLabels": labels}, "template": template}
     if kind != "DaemonSet":
         body["replicas"] = replicas
     if kind == "StatefulSet":

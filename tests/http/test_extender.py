@@ -41,9 +41,14 @@ def url(server: FakeExtender) -> Iterator[str]:
 
 
 def extender(url: str, **fields: Any) -> HTTPExtender:
-    config = ExtenderConfig(
-        **{"url_prefix": url, "filter_verb": "f", "prioritize_verb": "p", "preempt_verb": "e", "weight": 3} | fields
-    )
+    usual: dict[str, Any] = {
+        "url_prefix": url,
+        "filter_verb": "f",
+        "prioritize_verb": "p",
+        "preempt_verb": "e",
+        "weight": 3,
+    }
+    config = ExtenderConfig(**usual | fields)
     return HTTPExtender(config, WholeObjects(SessionOriginals(Originals(), Originals())))
 
 

@@ -97,7 +97,7 @@ def test_the_clients_models_have_no_part_in_it(kubeconfig: WriteKubeconfig) -> N
         kwhatif.schedule(session, PODS[0])
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     assert any(name.endswith("kubernetes/client/configuration.py") for name in called)
     assert any(name.endswith("sources/live/request.py") for name in called)
     assert not {name for name in called if "kubernetes/client/models/" in name or name.endswith("api_client.py")}

@@ -74,7 +74,11 @@ def labels(obj: Object) -> Object:
 
 def cordon(objects: Objects, dice: Dice) -> Edited | None:
     node = pick(objects, "Node", dice)
-    return node and Edited(f"cordon {name_of(node)}", on(node, lambda obj: spec(obj).update(unschedulable=True)))
+    return (
+        None
+        if node is None
+        else Edited(f"cordon {name_of(node)}", on(node, lambda obj: spec(obj).update(unschedulable=True)))
+    )
 
 
 def uncordon(objects: Objects, dice: Dice) -> Edited | None:
@@ -84,7 +88,7 @@ def uncordon(objects: Objects, dice: Dice) -> Edited | None:
         del spec(obj)["unschedulable"]
         spec(obj)["taints"] = [taint for taint in spec(obj).get("taints") or () if taint["key"] != UNSCHEDULABLE]
 
-    return node and Edited(f"uncordon {name_of(node)}", on(node, change))
+    return None if node is None else Edited(f"uncordon {name_of(node)}", on(node, change))
 
 
 def taint(objects: Objects, dice: Dice) -> Edited | None:
@@ -147,20 +151,24 @@ def resize(objects: Objects, dice: Dice) -> Edited | None:
     def change(obj: Object) -> None:
         obj["status"]["allocatable"]["cpu"] = cpu
 
-    return node and Edited(f"set {reference(node)} status.allocatable.cpu={cpu}", on(node, change))
+    return None if node is None else Edited(f"set {reference(node)} status.allocatable.cpu={cpu}", on(node, change))
 
 
 def prioritize(objects: Objects, dice: Dice) -> Edited | None:
     pod = pick(objects, "Pod", dice, lambda pod: pod["spec"].get("priority") is not None)
     number = dice.randint(-500, 5000)
-    return pod and Edited(
-        f"set {reference(pod)} spec.priority={number}", on(pod, lambda obj: obj["spec"].update(priority=number))
+    return (
+        None
+        if pod is None
+        else Edited(
+            f"set {reference(pod)} spec.priority={number}", on(pod, lambda obj: obj["spec"].update(priority=number))
+        )
     )
 
 
 def move(objects: Objects, dice: Dice) -> Edited | None:
     pod, node = pick(objects, "Pod", dice, lambda pod: pod["spec"].get("nodeName")), pick(objects, "Node", dice)
-    return pod and node and Edited(
+    return None if pod is None or node is None else Edited(
         f"set {reference(pod)} spec.nodeName={name_of(node)}",
         on(pod, lambda obj: obj["spec"].update(nodeName=name_of(node))),
     )  # fmt: skip

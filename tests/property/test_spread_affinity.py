@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, NodeScorer
 from kwhatif.framework.status import SKIP, Code, Status
-from kwhatif.model.meta import LabelSelector, ObjectMeta
+from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import Pod, PodAffinityTerm
-from kwhatif.model.workload import ReplicaSet, ReplicaSetSpec
+from kwhatif.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread
 from kwhatif.state.change import Bind, Delete, Evict
@@ -155,7 +155,7 @@ def worlds(draw: st.DrawFn) -> World:
         objects.append(service("web", draw(st.sampled_from([{"app": "web"}, {}, None]))))
     if draw(st.booleans()):
         spec = ReplicaSetSpec(selector=draw(selectors()))
-        objects.append(ReplicaSet(metadata=ObjectMeta(name="web", namespace="default"), spec=spec))
+        objects.append(ReplicaSet(metadata=ReplicaSetMeta(name="web", namespace="default"), spec=spec))
     candidate = draw(pods("candidate")).owner("ReplicaSet", "web")
     add_affinity(draw, candidate, 2)
     for _ in range(draw(st.integers(0, 3))):

@@ -8,7 +8,7 @@ from typing import Any
 Json = Mapping[str, Any]
 Difference = tuple[str, Any, Any]
 #: Without what is empty these are the same.
-_EMPTY = (None, [], {}, "", 0, False)
+_EMPTY: tuple[object, ...] = (None, [], {}, "", 0, False)
 
 
 def _plain(value: Any) -> Any:

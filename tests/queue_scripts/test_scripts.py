@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ STORED = ROOT / "fixtures" / "queue" / "scripts.jsonl.xz"
 
 
 @cache
-def stored() -> dict[str, dict]:
+def stored() -> dict[str, dict[str, Any]]:
     with lzma.open(STORED, "rt") as lines:
         return {case["case"]: case for case in map(json.loads, lines)}
 
@@ -51,7 +52,9 @@ def test_whom_an_index_leaves_out_would_have_slept_on(family: str, monkeypatch: 
     judge_everybody = QueueingHints.judge_pool
     left_out = 0
 
-    def judge_pool(self: QueueingHints, pool: UnschedulablePods, occurrence: Occurrence, *, everybody: bool) -> list:
+    def judge_pool(
+        self: QueueingHints, pool: UnschedulablePods, occurrence: Occurrence, *, everybody: bool
+    ) -> list[Any]:
         nonlocal left_out
         plain = list(judge_everybody(self, pool, occurrence, everybody=everybody))
         fast = list(judge_everybody(self, pool, occurrence, everybody=False))
@@ -65,7 +68,7 @@ def test_whom_an_index_leaves_out_would_have_slept_on(family: str, monkeypatch: 
     assert left_out > 0 or family not in ("resources", "nodeaffinity", "spread", "ports", "mixed")
 
 
-def _woken(judged: list) -> dict[str, QueueingStrategy]:
+def _woken(judged: list[Any]) -> dict[str, QueueingStrategy]:
     return {
         info.key: strategy for _, strategy, pods in judged for info in pods if strategy is not QueueingStrategy.SKIP
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.differential.pressure import press
 from tests.differential.scene import Object, Scene, namespace_of
 from tests.differential.selectors import label_pods, selector
@@ -44,7 +46,7 @@ def budgets(scene: Scene) -> None:
         chosen = selector(dice, of["metadata"].get("labels", {}))
         if chosen is not None:
             spec["selector"] = chosen
-        status = {
+        status: dict[str, Any] = {
             "disruptionsAllowed": dice.pick(0, 0, 1, 1, 2, 3),
             "currentHealthy": 3,
             "desiredHealthy": 2,

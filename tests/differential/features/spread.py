@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.differential.dice import Dice
 from tests.differential.scene import HOSTNAME, REGION, ZONE, Object, Scene, labels_of, namespace_of
 from tests.differential.selectors import label_pods, selector
@@ -95,7 +97,7 @@ def _controller(scene: Scene, namespace: str, labels: dict[str, str]) -> None:
         ("ReplicaSet", "apps/v1beta1"),
     )
     name = dice.pick("owner", "owner", "owner", "missing")
-    reference = {"apiVersion": version, "kind": kind, "name": name, "uid": "uid-owner"}
+    reference: dict[str, Any] = {"apiVersion": version, "kind": kind, "name": name, "uid": "uid-owner"}
     if dice.chance(0.9):
         reference["controller"] = True
     scene.pod["metadata"]["ownerReferences"] = [reference]

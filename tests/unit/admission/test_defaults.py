@@ -16,7 +16,7 @@ from kwhatif.model.disks import RBD
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import Model, ObjectMeta
 from kwhatif.model.node import Node, NodeStatus
-from kwhatif.model.pod import Container, ContainerPort, PodSpec, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.pod import Container, ContainerPort, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
 from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.model.resource import (
     DeviceClaim,
@@ -43,6 +43,7 @@ from kwhatif.model.workload import (
     DeploymentSpec,
     Namespace,
     ReplicaSet,
+    ReplicaSetMeta,
     ReplicationController,
     ReplicationControllerSpec,
     StatefulSet,
@@ -170,7 +171,7 @@ def test_volumes_of_a_pod() -> None:
 META = ObjectMeta(name="x", namespace="shop")
 RC = ReplicationController(
     metadata=META,
-    spec=ReplicationControllerSpec(template=PodTemplateSpec(metadata=ObjectMeta(labels={"app": "x"}))),
+    spec=ReplicationControllerSpec(template=PodTemplateSpec(metadata=PodMeta(labels={"app": "x"}))),
 )
 
 OTHERS: dict[str, tuple[Model, str, Any]] = {
@@ -187,7 +188,11 @@ OTHERS: dict[str, tuple[Model, str, Any]] = {
     "a Ceph volume has a pool": (PersistentVolume(spec=PersistentVolumeSpec(rbd=RBD())), "spec.rbd.pool", "rbd"),
     "a storage class binds at once": (StorageClass(), "volume_binding_mode", "Immediate"),
     "a Deployment has one replica": (Deployment(metadata=META), "spec.replicas", 1),
-    "a ReplicaSet has one replica": (ReplicaSet(metadata=META), "spec.replicas", 1),
+    "a ReplicaSet has one replica": (
+        ReplicaSet(metadata=ReplicaSetMeta(name="x", namespace="shop")),
+        "spec.replicas",
+        1,
+    ),
     "a StatefulSet has one replica": (StatefulSet(metadata=META), "spec.replicas", 1),
     "a ReplicationController has one replica": (RC, "spec.replicas", 1),
     "a ReplicationController selects what it makes": (RC, "spec.selector", {"app": "x"}),

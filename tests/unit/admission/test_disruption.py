@@ -17,6 +17,7 @@ from kwhatif.model.workload import (
     Deployment,
     DeploymentSpec,
     ReplicaSet,
+    ReplicaSetMeta,
     ReplicaSetSpec,
     ReplicationController,
     ReplicationControllerSpec,
@@ -203,5 +204,5 @@ def test_a_daemon_set_does_not_matter_where_a_number_is_given() -> None:
 
 
 def test_without_uids_names_decide() -> None:
-    sets = ReplicaSet(metadata=ObjectMeta(name="rs", namespace="shop"), spec=ReplicaSetSpec(replicas=2))
+    sets = ReplicaSet(metadata=ReplicaSetMeta(name="rs", namespace="shop"), spec=ReplicaSetSpec(replicas=2))
     assert budget_status(budget(max_unavailable=1), cluster(sets, *owned(2, "ReplicaSet", "rs"))) == status(1, 2, 1, 2)

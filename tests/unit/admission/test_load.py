@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwhatif.admission.load import admit
 from kwhatif.model.caveat import BudgetComputed, BudgetNotComputed, UnknownPriorityClass
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.model.node import Node, NodeStatus
 from kwhatif.model.pod import Pod, PodCondition
 from kwhatif.model.policy import (
@@ -31,7 +31,7 @@ def test_defaults_label_keys_and_priority() -> None:
     high = PriorityClass(metadata=ObjectMeta(name="high"), value=9)
     keyed = affinity_term("zone", selector(app="x"), match_label_keys=("rev",))
     made = raw("p").labels(rev="7").pod_affinity(keyed).spec(priority_class_name="high").build()
-    cluster = Cluster([made, high, Node(metadata=ObjectMeta(name="n"), status=NodeStatus(capacity={"cpu": "1"}))])
+    cluster = Cluster([made, high, Node(metadata=AnnotatedMeta(name="n"), status=NodeStatus(capacity={"cpu": "1"}))])
     assert admit(cluster) == []
     spec = cluster.all(Pod)["default/p"].spec
     assert (spec.priority, spec.scheduler_name) == (9, "default-scheduler")

@@ -37,7 +37,7 @@ def admit(made: PodBuilder, *objects: object) -> Admitted[Pod] | Denied:
     return admit_pod(made.build(), cluster, QuotaUsage(cluster))
 
 
-def quota(**hard: str) -> ResourceQuota:
+def quota(**hard: str | float) -> ResourceQuota:
     return ResourceQuota(metadata=ObjectMeta(name="quota", namespace="shop"), spec=ResourceQuotaSpec(hard=hard))
 
 

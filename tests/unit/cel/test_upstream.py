@@ -18,7 +18,12 @@ ANSWERS = [
     for entry in json.loads((Path(__file__).parents[3] / "fixtures" / "cel" / "selectors.json").read_text("utf-8"))
     if "refused" not in entry
 ]
-ATTRIBUTES = {"model": "A100", "index": 3, "healthy": True, "other.example.com/rack": "r1"}
+ATTRIBUTES: dict[str, int | str | Semver] = {
+    "model": "A100",
+    "index": 3,
+    "healthy": True,
+    "other.example.com/rack": "r1",
+}
 DEVICE = DeviceView(
     driver="gpu.example.com",
     allow_multiple_allocations=False,

@@ -673,11 +673,11 @@ class Gentle:
         raise NotImplementedError
 
 
-QUOTA = Entry("Quota", (Point.PRE_FILTER, Point.FILTER), Quota, QuotaArgs, default=False)  # type: ignore[arg-type]
+QUOTA = Entry("Quota", (Point.PRE_FILTER, Point.FILTER), Quota, QuotaArgs, default=False)
 GENTLE = Entry(
     "Gentle",
     (Point.POST_FILTER,),
-    Gentle,  # type: ignore[arg-type]
+    Gentle,
     DefaultPreemptionArgs,
     default=False,
     replaces="DefaultPreemption",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -34,7 +36,7 @@ GPU = PodResourceClaim(name="gpu", resource_claim_template_name="gpu")
 TEMPLATE = ResourceClaimTemplate(metadata=ObjectMeta(name="gpu", namespace="shop"))
 
 
-def pod(uid: str = "p", node: str = "", **spec: object) -> Pod:
+def pod(uid: str = "p", node: str = "", **spec: Any) -> Pod:
     return Pod(
         metadata=PodMeta(name="web", namespace="shop", uid=uid),
         spec=PodSpec(containers=(Container(name="main"),), node_name=node, **spec),
@@ -118,7 +120,7 @@ def test_a_claim_that_was_made_for_a_pod_goes_when_it_has_ended() -> None:
     assert not all_of(found.settle(), ResourceClaim)
 
 
-def storage_class(**fields: object) -> StorageClass:
+def storage_class(**fields: Any) -> StorageClass:
     return StorageClass(metadata=AnnotatedMeta(name="fast"), provisioner="disks.example.com", **fields)
 
 
@@ -151,7 +153,9 @@ def test_a_claim_is_bound_at_once() -> None:
     found.put(claim())
     bound = found.settle().state.cluster.all(PersistentVolumeClaim)["shop/data"]
     assert (bound.spec.volume_name, bound.status.phase) == ("disk", "Bound")
-    assert found.state.cluster.all(PersistentVolume)["disk"].spec.claim_ref.name == "data"
+    taken = found.state.cluster.all(PersistentVolume)["disk"].spec.claim_ref
+    assert taken is not None
+    assert taken.name == "data"
     found.put(claim("more"))
     assert found.settle().state.cluster.all(PersistentVolumeClaim)["shop/more"].spec.volume_name == "pvc-more"
 

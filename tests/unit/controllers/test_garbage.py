@@ -13,7 +13,15 @@ from kwhatif.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Container, Pod, PodMeta, PodSpec, PodStatus
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.volume import ClaimVolumeSource, Volume
-from kwhatif.model.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.model.workload import (
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    ReplicaSetMeta,
+    ReplicationController,
+    StatefulSet,
+)
 from tests.builders import node
 from tests.fake_world import World
 
@@ -65,7 +73,7 @@ def test_pods_go_with_their_owner(kind: Any) -> None:
     ],
 )
 def test_what_belongs_to_others_stays(owners: tuple[OwnerReference, ...]) -> None:
-    assert not without(ReplicaSet(metadata=META), pod(*owners)).writes
+    assert not without(ReplicaSet(metadata=ReplicaSetMeta(name="web", namespace="shop", uid="u")), pod(*owners)).writes
 
 
 def test_owners_that_were_never_there_are_not_gone() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -24,14 +26,14 @@ TEMPLATE = PodTemplateSpec(
 )
 
 
-def replica_set(replicas: int, name: str = "web", **meta: object) -> ReplicaSet:
+def replica_set(replicas: int, name: str = "web", **meta: Any) -> ReplicaSet:
     return ReplicaSet(
         metadata=ReplicaSetMeta(name=name, namespace="shop", uid=f"rs-{name}", **meta),
         spec=ReplicaSetSpec(replicas=replicas, selector=LabelSelector(match_labels={"app": "web"}), template=TEMPLATE),
     )
 
 
-def world(replicas: int, **deny: object) -> World:
+def world(replicas: int, **deny: Any) -> World:
     """One in which that many pods run."""
     found = World(CONTROLLERS, **deny)
     found.put(replica_set(replicas))

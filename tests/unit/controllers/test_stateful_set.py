@@ -313,7 +313,7 @@ def test_a_claim_that_is_about_to_go_holds_up_its_pod() -> None:
 )
 def test_whose_claims_are(deleted: str, scaled: str, kept: list[str], surplus: list[str]) -> None:
     policy = ClaimRetentionPolicy(when_deleted=deleted, when_scaled=scaled)
-    spec = {"volume_claim_templates": CLAIMS, "persistent_volume_claim_retention_policy": policy}
+    spec: dict[str, Any] = {"volume_claim_templates": CLAIMS, "persistent_volume_claim_retention_policy": policy}
     found = world(db(2, **spec))
     assert claims(found) == {"data-db-0": kept, "data-db-1": kept}
     found.put(db(1, **spec))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kwhatif.dra import capacity
 from kwhatif.model.quantity import parse_quantity, to_text
 from kwhatif.model.resource import ResourceClaim
-from kwhatif.model.resource_slice import DeviceCapacity
+from kwhatif.model.resource_slice import Device, DeviceCapacity, ResourceSlice
 from tests.devices import (
     GPU,
     NIC,
@@ -27,15 +29,15 @@ from tests.unit.dra.test_allocator import given, mine
 # --- counters --------------------------------------------------------------------------------------------------
 
 
-def partition(name: str, size: str, **options: object) -> object:
-    return device(name, uses={"memory": {"bytes": size}}, **options)  # type: ignore[arg-type]
+def partition(name: str, size: str, **options: Any) -> Device:
+    return device(name, uses={"memory": {"bytes": size}}, **options)
 
 
-def partitioned(*devices: object, total: str = "40Gi", where: str = "n1", **options: object) -> list[object]:
+def partitioned(*devices: Device, total: str = "40Gi", where: str = "n1", **options: Any) -> list[ResourceSlice]:
     """A pool of partitions of one board."""
     return [
-        slice_(where, *devices, name=f"{where}-devices", count=2, **options),  # type: ignore[arg-type]
-        slice_(where, name=f"{where}-counters", count=2, counters={"memory": {"bytes": total}}, **options),  # type: ignore[arg-type]
+        slice_(where, *devices, name=f"{where}-devices", count=2, **options),
+        slice_(where, name=f"{where}-counters", count=2, counters={"memory": {"bytes": total}}, **options),
     ]
 
 
@@ -101,7 +103,7 @@ def test_a_device_that_a_constraint_refuses_keeps_its_counters() -> None:
     )
     asked = mine(request("p"), request("q"), constraints=(distinct(f"{GPU}/key"),))
     assert given(asked, *there) is None
-    assert given(asked, *partitioned(*there[0].spec.devices, total="50Gi")) == ["p=a", "q=c"]  # type: ignore[attr-defined]
+    assert given(asked, *partitioned(*there[0].spec.devices, total="50Gi")) == ["p=a", "q=c"]
 
 
 # --- shared devices --------------------------------------------------------------------------------------------
@@ -109,8 +111,8 @@ def test_a_device_that_a_constraint_refuses_keeps_its_counters() -> None:
 GI = 1024**3 * 10**9
 
 
-def shared(name: str = "x", size: str | DeviceCapacity = "16Gi", **options: object) -> object:
-    return device(name, shared=True, amounts={"memory": size}, **options)  # type: ignore[arg-type]
+def shared(name: str = "x", size: str | DeviceCapacity = "16Gi", **options: Any) -> Device:
+    return device(name, shared=True, amounts={"memory": size}, **options)
 
 
 def share(device_name: str, size: str, index: int = 0) -> ResourceClaim:

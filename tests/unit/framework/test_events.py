@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from msgspec.structs import replace
 
@@ -20,12 +22,12 @@ from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.model.pod import PodResourceClaimStatus, PodStatus
 from kwhatif.model.storage import CSIDriver
 from kwhatif.model.workload import Service
-from tests.builders import node, pod
+from tests.builders import NodeBuilder, PodBuilder, node, pod
 
 A, R = ActionType, EventResource
 
 
-def labels(events) -> list[str]:
+def labels(events: Iterable[ClusterEvent]) -> list[str]:
     return [event.label for event in events]
 
 
@@ -53,7 +55,7 @@ NODE_UPDATES = [
 @pytest.mark.parametrize(
     ("old", "new", "wanted"), [row[1:] for row in NODE_UPDATES], ids=[row[0] for row in NODE_UPDATES]
 )
-def test_updates_of_nodes(old, new, wanted) -> None:
+def test_updates_of_nodes(old: NodeBuilder, new: NodeBuilder, wanted: list[str]) -> None:
     assert labels(node_events(old.build(), new.build())) == wanted
 
 
@@ -74,7 +76,7 @@ POD_UPDATES = [
 @pytest.mark.parametrize(
     ("old", "new", "wanted"), [row[1:] for row in POD_UPDATES], ids=[row[0] for row in POD_UPDATES]
 )
-def test_updates_of_pods(old, new, wanted) -> None:
+def test_updates_of_pods(old: PodBuilder, new: PodBuilder, wanted: list[str]) -> None:
     assert labels(pod_events(old.build(), new.build())) == wanted
 
 
@@ -117,7 +119,9 @@ MATCHES = [
 
 
 @pytest.mark.parametrize(("resource", "action", "came", "what", "wanted"), MATCHES)
-def test_registrations_match_what_is_no_more_general(resource, action, came, what, wanted) -> None:
+def test_registrations_match_what_is_no_more_general(
+    resource: EventResource, action: ActionType, came: EventResource, what: ActionType, wanted: bool
+) -> None:
     assert ClusterEvent(resource, action).matches(ClusterEvent(came, what)) is wanted
 
 

@@ -44,7 +44,7 @@ def fail(*_: object) -> Any:
 class Filter(NodeFilter):
     reads = Reads.PODS
 
-    def __init__(self, **answers: Answer) -> None:
+    def __init__(self, **answers: Any) -> None:
         self._answers = answers
 
     def filter(self, node: NodeInfo) -> Status:

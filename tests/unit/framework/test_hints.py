@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -9,7 +12,7 @@ from kwhatif.catalog import default_profile
 from kwhatif.errors import PluginFailed
 from kwhatif.framework.events import ActionType, ClusterEvent, EventResource
 from kwhatif.framework.guard import GuardedPlugin
-from kwhatif.framework.hints import QUEUE, ClusterEventWithHint, registrations
+from kwhatif.framework.hints import QUEUE, ClusterEventWithHint, Registration, registrations
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import SKIP
 from kwhatif.model.cluster import Cluster
@@ -60,7 +63,7 @@ DEFAULT = {
 }
 
 
-def table(entries) -> dict[str, dict[str, list[int]]]:
+def table(entries: Iterable[Registration]) -> dict[str, dict[str, list[int]]]:
     found: dict[str, dict[str, list[int]]] = {}
     for entry in entries:
         found.setdefault(entry.plugin, {}).setdefault(str(entry.event.resource), []).append(int(entry.event.action))
@@ -82,28 +85,28 @@ def test_extenders_are_helped_by_every_event() -> None:
 class Silent:
     name = "Silent"
 
-    def pre_filter(self, pod, snapshot):
+    def pre_filter(self, pod: Any, snapshot: Any) -> Any:
         return SKIP
 
 
 class Picky(Silent):
     name = "Picky"
 
-    def events_to_register(self):
+    def events_to_register(self) -> Any:
         return [ClusterEventWithHint(ClusterEvent(EventResource.NODE, ActionType.ADD), self.hint)]
 
-    def hint(self, pod, old, new, cluster):
+    def hint(self, pod: Any, old: Any, new: Any, cluster: Any) -> Any:
         return QUEUE
 
 
 class Broken(Picky):
     name = "Broken"
 
-    def hint(self, pod, old, new, cluster):
+    def hint(self, pod: Any, old: Any, new: Any, cluster: Any) -> Any:
         raise ValueError("no idea")
 
 
-def of(plugin) -> list:
+def of(plugin: Any) -> list[Any]:
     return registrations(Profile(pre_filter=(GuardedPlugin(plugin),)))
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.framework.incremental import Reprieving
-from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.plugin import Reads
 from kwhatif.framework.resource_allocation import ResourceSpec
 from kwhatif.framework.scoring_strategy import (
     RequestedToCapacityRatioParam,
@@ -51,8 +51,10 @@ def small(**amounts: str) -> NodeBuilder:
     return node().allocatable({"cpu": "2", "memory": "4Gi", "pods": "3"}).allocatable(amounts)
 
 
-def fit(asked: dict[str, str], made: State) -> NodeFilter:
-    return NodeResourcesFit().pre_filter(pod("asking").requests(asked).info(), made)
+def fit(asked: dict[str, str], made: State) -> Reprieving:
+    compiled = NodeResourcesFit().pre_filter(pod("asking").requests(asked).info(), made)
+    assert isinstance(compiled, Reprieving)
+    return compiled
 
 
 # --- Pods put back ------------------------------------------------------------------------------------
@@ -90,10 +92,8 @@ def test_putting_pods_back_on_sums_is_like_trying_them_out(
     assert found is not None
     assert found.refused == expected
     assert room.has_same_answer(found.scope)
-    there = made.by_name["node"]
-    assert room.statuses_with(infos, found.refused, there) == Reprieving.statuses_with(
-        room, infos, found.refused, there
-    )
+    back = made.by_name["node"]
+    assert room.statuses_with(infos, found.refused, back) == Reprieving.statuses_with(room, infos, found.refused, back)
 
 
 @given(AMOUNTS, AMOUNTS, st.lists(AMOUNTS, max_size=8))

@@ -76,7 +76,7 @@ def test_a_node_takes_as_many_volumes_as_its_csi_node_allows(limit: int, fits: b
         assert status.evidence == (VolumeLimit(DRIVER, attached=2, new=1, limit=2),)
 
 
-FULL = (*bound("used", "h1"), pod("user").on("n").claim("used"))
+FULL: tuple[KubernetesObject | PodBuilder, ...] = (*bound("used", "h1"), pod("user").on("n").claim("used"))
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ from kwhatif.framework.evidence import MissingTopologyLabel, SpreadSkew
 from kwhatif.framework.incremental import ScoresByShapeBut
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Code, Status, error
-from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.pod import NodeSelectorTerm, TopologySpreadConstraint
-from kwhatif.model.workload import ReplicaSet, ReplicaSetSpec
+from kwhatif.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.plugins.pod_topology_spread.filtering import CriticalPaths
 from kwhatif.plugins.pod_topology_spread.scoring import round_half_away
@@ -482,7 +481,7 @@ def test_the_pods_on_a_node_info_from_elsewhere_are_its_own() -> None:
         pytest.param(web().spread(ZONE, WEB, soft=True), [], id="no nodes"),
         pytest.param(
             web().owner("ReplicaSet", "web"),
-            [*three_zones(), ReplicaSet(metadata=ObjectMeta(name="web", namespace="shop"), spec=ReplicaSetSpec(selector=WEB))],
+            [*three_zones(), ReplicaSet(metadata=ReplicaSetMeta(name="web", namespace="shop"), spec=ReplicaSetSpec(selector=WEB))],
             id="the set is of another namespace",
         ),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -225,7 +225,7 @@ def test_the_first_bound_claim_that_fails_decides(first: str, second: str, reaso
 class TestInTreeVolumes:
     """An in-tree volume is its CSI driver's where the node's kubelet says so."""
 
-    DISK = {"aws_elastic_block_store": AWSElasticBlockStore(volume_id="vol-1")}
+    DISK: ClassVar[dict[str, Any]] = {"aws_elastic_block_store": AWSElasticBlockStore(volume_id="vol-1")}
     CSI_ZONE = "topology.ebs.csi.aws.com/zone"
     MIGRATED = csi_node("n1", migrated=["kubernetes.io/gce-pd", "kubernetes.io/aws-ebs"])
 

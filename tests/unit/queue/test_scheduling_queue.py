@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -14,6 +17,7 @@ from kwhatif.queue.backoff_queue import SECOND
 from kwhatif.queue.nominator import pod_lister
 from kwhatif.queue.preempting import Preempting
 from kwhatif.queue.profiles import QueueOptions, QueueProfile
+from kwhatif.queue.queued_pod import QueuedPodInfo
 from kwhatif.queue.scheduling_queue import SchedulingQueue
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import node, pod
@@ -25,18 +29,20 @@ SCHEDULER = "default-scheduler"
 class Bench:
     """A queue with one plugin `P`, whose hint says Queue for nodes named `good`."""
 
-    def __init__(self, gates=(), options: QueueOptions | None = None, extra=()) -> None:
+    def __init__(
+        self, gates: Iterable[Any] = (), options: QueueOptions | None = None, extra: Iterable[Registration] = ()
+    ) -> None:
         self.cluster = Cluster()
         self.asked: list[str] = []
         hints = [Registration("P", NODE_ADD, self.hint, same_for_replicas=True), *extra]
         profiles = {SCHEDULER: QueueProfile(hints, tuple(gates))}
         self.queue = SchedulingQueue(profiles, self.cluster, options or QueueOptions())
 
-    def hint(self, waiting, old, new, cluster):
+    def hint(self, waiting: PodInfo, old: Any, new: Any, cluster: Cluster) -> Any:
         self.asked.append(waiting.key)
         return QUEUE if new.metadata.name == "good" else QUEUE_SKIP
 
-    def add(self, name: str, priority: int = 0, **status) -> PodInfo:
+    def add(self, name: str, priority: int = 0, **status: Any) -> PodInfo:
         built = pod(name).priority(priority).meta(uid=f"uid-{name}").spec(scheduler_name=SCHEDULER).build()
         built = replace(built, status=PodStatus(**status))
         self.cluster.add(built)
@@ -45,9 +51,19 @@ class Bench:
         self.queue.add(info)
         return info
 
-    def fail(self, *rejectors: str, pending: tuple[str, ...] = ()):
-        """The next pod is tried, in vain."""
+    def pop(self) -> QueuedPodInfo:
         info = self.queue.pop()
+        assert info is not None
+        return info
+
+    def get(self, key: str) -> QueuedPodInfo:
+        info = self.queue.get(key)
+        assert info is not None
+        return info
+
+    def fail(self, *rejectors: str, pending: tuple[str, ...] = ()) -> QueuedPodInfo:
+        """The next pod is tried, in vain."""
+        info = self.pop()
         info.clear_rejectors()
         info.unschedulable_plugins, info.pending_plugins = set(rejectors), set(pending)
         assert self.queue.add_unschedulable_if_not_present(info)
@@ -72,7 +88,7 @@ def test_higher_priority_first_then_who_came_first() -> None:
     bench = Bench()
     for name, priority in (("a", 0), ("b", 5), ("c", 0), ("d", 5)):
         bench.add(name, priority)
-    assert [bench.queue.pop().pod_info.name for _ in range(4)] == ["b", "d", "a", "c"]
+    assert [bench.pop().pod_info.name for _ in range(4)] == ["b", "d", "a", "c"]
     assert bench.queue.pop() is None
 
 
@@ -80,11 +96,11 @@ def test_higher_priority_first_then_who_came_first() -> None:
     ("failed_at", "count", "free_from"),
     [(12.3, 1, 14), (12.0, 1, 14), (10.25, 2, 13), (10.25, 3, 15), (10.25, 4, 19), (10.25, 5, 21), (10.25, 9, 21)],
 )
-def test_backoff_ends_with_the_second_in_which_it_expires(failed_at, count, free_from) -> None:
+def test_backoff_ends_with_the_second_in_which_it_expires(failed_at: float, count: int, free_from: int) -> None:
     bench = Bench()
     bench.add("a")
     bench.queue.now = int(failed_at * SECOND)
-    info = bench.queue.pop()
+    info = bench.pop()
     info.unschedulable_plugins, info.unschedulable_count = {"P"}, count - 1
     bench.queue.add_unschedulable_if_not_present(info)
     backing_off = bench.queue.backoff.is_backing_off
@@ -115,7 +131,7 @@ def test_with_nothing_else_to_do_a_pod_is_popped_early_but_not_after_an_error() 
     bench.add("a")
     bench.fail("P")
     bench.node("good")
-    assert bench.queue.pop().pod_info.name == "a"
+    assert bench.pop().pod_info.name == "a"
     bench.add("b")
     bench.fail()
     assert bench.parts == {"error": ["b"]}
@@ -148,13 +164,13 @@ def test_events_that_a_pod_missed_in_flight_are_looked_at_when_it_comes_back() -
     bench = Bench()
     bench.add("a")
     bench.add("b")
-    first, second = bench.queue.pop(), bench.queue.pop()
+    first, second = bench.pop(), bench.queue.pop()
     bench.node("good")
     for info in (first, second):
         info.unschedulable_plugins = {"P"}
         bench.queue.add_unschedulable_if_not_present(info)
     assert bench.parts == {"backoff": ["a", "b"]}
-    third = bench.queue.pop()
+    third = bench.pop()
     third.unschedulable_plugins = {"P"}
     bench.queue.add_unschedulable_if_not_present(third)
     assert bench.parts == {"backoff": ["b"], "pool": ["a"]}, "what happened before it was popped is not looked at"
@@ -184,7 +200,7 @@ def test_after_five_minutes_a_pod_is_tried_whatever_it_waits_for() -> None:
         assert bench.parts == parts
 
 
-def gate(closed: set[str]):
+def gate(closed: set[str]) -> Any:
     return lambda info: unresolvable("closed") if info.name in closed else SUCCESS
 
 
@@ -192,7 +208,7 @@ def test_a_gated_pod_waits_for_what_its_gate_is_registered_for() -> None:
     closed = {"a"}
     extra = [Registration("G", ClusterEvent(EventResource.STORAGE_CLASS, ActionType.ADD), None, same_for_replicas=True)]
     bench = Bench([("G", gate(closed))], extra=extra)
-    info = bench.queue.get(bench.add("a").key)
+    info = bench.get(bench.add("a").key)
     assert info.gating_plugin == "G"
     closed.clear()
     bench.node("good")
@@ -216,7 +232,7 @@ def test_backoff_is_entered_through_the_gates_and_left_past_them() -> None:
     assert bench.parts == {"active": ["a"]}
     bench.fail("P")
     bench.node("good")
-    assert bench.queue.get("default/a").gated
+    assert bench.get("default/a").gated
 
 
 def test_a_preemptor_waits_until_its_last_victim_is_seen_to_go() -> None:
@@ -243,7 +259,7 @@ def test_activate_passes_over_backoff() -> None:
     bench.node("good")
     bench.queue.activate([waiting])
     assert bench.parts == {"active": ["a"]}
-    info = bench.queue.pop()
+    info = bench.pop()
     bench.queue.activate([waiting])
     info.unschedulable_plugins = {"P"}
     bench.queue.add_unschedulable_if_not_present(info)
@@ -257,10 +273,10 @@ def test_updates_find_the_pod_wherever_it_is() -> None:
     old = bench.add("a")
     new = PodInfo(replace(old.pod, spec=replace(old.pod.spec, priority=7)))
     bench.queue.update(old, new)
-    assert bench.queue.get(old.key).pod_info is new
+    assert bench.get(old.key).pod_info is new
     bench.fail("P")
     bench.queue.update(new, old)
-    assert bench.queue.get(old.key).pod_info is old
+    assert bench.get(old.key).pod_info is old
     assert bench.parts == {"pool": ["a"]}
     bench.queue.delete(old)
     assert bench.parts == {}
@@ -298,7 +314,7 @@ def test_a_nominated_pod_in_flight_counts_as_one_without_requests() -> None:
 def test_a_pod_is_not_put_back_where_its_successor_is() -> None:
     bench = Bench()
     bench.add("a")
-    info = bench.queue.pop()
+    info = bench.pop()
     bench.add("a")
     assert not bench.queue.add_unschedulable_if_not_present(info)
     assert not list(bench.queue.active.in_flight)

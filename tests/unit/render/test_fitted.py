@@ -16,13 +16,12 @@ PROSE = "the budget allows no disruption at this moment and the scheduler prefer
 def _shown(width: int) -> str:
     made = table("VICTIM", "PRIORITY", "WHY", right=("PRIORITY",))
     made.add_row(text(NAME), text(-100), text(PROSE))
-    console = Console(file=io.StringIO(), width=width)
-    console.print(made)
-    return console.file.getvalue()
+    Console(file=(file := io.StringIO()), width=width).print(made)
+    return file.getvalue()
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
-def test_prose_gives_way_to_names(width):
+def test_prose_gives_way_to_names(width: int) -> None:
     shown = _shown(width)
     assert NAME in shown
     assert "-100" in shown
@@ -30,21 +29,20 @@ def test_prose_gives_way_to_names(width):
 
 
 @pytest.mark.parametrize("width", [20, 30, 45])
-def test_nothing_is_lost_where_not_even_words_fit(width):
+def test_nothing_is_lost_where_not_even_words_fit(width: int) -> None:
     shown = _shown(width)
     assert max(map(len, shown.splitlines())) <= width
     assert "".join(shown.split()) == f"{NAME}priority:-100why:{PROSE}".replace(" ", "")
 
 
-def test_a_row_becomes_lines_whose_words_are_whole():
+def test_a_row_becomes_lines_whose_words_are_whole() -> None:
     made = table("", "WORKLOAD", "MANIFEST", "RESULT")
     made.add_row(
         text("✘"), text(NAME), text("manifests/checkout.yaml:12"), text("none of 2 placed; the 2nd stays pending")
     )
     made.add_row(text("✔"), text("a/b"), text(""), text("unchanged"))
-    console = Console(file=io.StringIO(), width=40)
-    console.print(made)
-    assert [line.rstrip() for line in console.file.getvalue().splitlines()] == [
+    Console(file=(file := io.StringIO()), width=40).print(made)
+    assert [line.rstrip() for line in file.getvalue().splitlines()] == [
         "",
         f"✘ {NAME}",
         "    manifest: manifests/checkout.yaml:12",
@@ -56,12 +54,11 @@ def test_a_row_becomes_lines_whose_words_are_whole():
     ]
 
 
-def test_several_numbers_before_the_title_of_a_row_keep_their_names():
+def test_several_numbers_before_the_title_of_a_row_keep_their_names() -> None:
     made = table("MORE FIT", "RUNNING", "WORKLOAD", "STOPPED BY", right=("MORE FIT", "RUNNING"))
     made.add_row(text(9), text(8), text(NAME), text("9 Insufficient cpu"))
-    console = Console(file=io.StringIO(), width=40)
-    console.print(made)
-    assert [line.rstrip() for line in console.file.getvalue().splitlines()] == [
+    Console(file=(file := io.StringIO()), width=40).print(made)
+    assert [line.rstrip() for line in file.getvalue().splitlines()] == [
         "",
         NAME,
         "    more fit: 9",
@@ -82,9 +79,8 @@ def candidates(width: int, times: tuple[str, ...]) -> list[str]:
         made.add_row(text(f"node-{number}"), text(1), text(2), text(time))
     if len(times) > 1:
         made.add_row(text("… 11 more (-o wide)"))
-    console = Console(file=io.StringIO(), width=width)
-    console.print(made)
-    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+    Console(file=(file := io.StringIO()), width=width).print(made)
+    return [line.rstrip() for line in file.getvalue().splitlines()]
 
 
 @pytest.mark.parametrize(("width", "gone"), [(60, set()), (48, {"VICTIMS"}), (36, {"VICTIMS", "VIOLATING"})])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kwhatif.controllers.contract import How
 from kwhatif.render.story import _remedies
-from kwhatif.story import CycleRow, GoneRow, How, LoopCause
+from kwhatif.story import CycleRow, GoneRow, LoopCause
 
 
 def gone(owner: str, how: How) -> GoneRow:

@@ -33,7 +33,7 @@ CLOUD = ".eu-central-1.compute.internal"
 SHORT = [f"ip-10-0-{number}-151" for number in (13, 50, 53, 95)]
 MIXED = [*(f"{name}{CLOUD}" for name in SHORT), "worker-1"]
 SCORES = {"NodeResourcesFit": 1, "NodeResourcesBalancedAllocation": 2, "TaintToleration": 3}
-LADDER = {
+LADDER: dict[str, int | str | None] = {
     "pdbViolations": 1,
     "highestPriority": -1000,
     "prioritySum": -1000,

@@ -6,6 +6,7 @@ import json
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import jsonschema
@@ -167,8 +168,8 @@ def test_what_is_suppressed_is_told_and_fails_no_test() -> None:
 # --- SARIF -----------------------------------------------------------------------------------------------
 
 
-def sarif_run(made: Report) -> dict[str, object]:
-    run: dict[str, object] = json.loads(FORMATS["sarif"](made))["runs"][0]
+def sarif_run(made: Report) -> dict[str, Any]:
+    run: dict[str, Any] = json.loads(FORMATS["sarif"](made))["runs"][0]
     return run
 
 

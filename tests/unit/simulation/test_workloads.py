@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Create, Remove, Update
@@ -16,7 +18,7 @@ from tests.unit.simulation.test_engine import do, engine
 QUOTA = ResourceQuota(metadata=ObjectMeta(name="pods", namespace="shop"), spec=ResourceQuotaSpec(hard={"pods": "3"}))
 
 
-def running(made: object) -> int:
+def running(made: Any) -> int:
     return len([pod for pod in made.world.state.cluster.all(Pod).values() if pod.status.phase == "Running"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -286,7 +287,7 @@ ELSEWHERE = (
 
 
 @pytest.mark.parametrize("resource", RESOURCES.values(), ids=lambda resource: resource.kind)
-def test_the_table_has_every_field_that_kwhatif_reads(resource) -> None:
+def test_the_table_has_every_field_that_kwhatif_reads(resource: Any) -> None:
     number = api_fields().type_of(resource.api_version, resource.kind)
     assert number is not None
     info = inspect.type_info(resource.type)
@@ -318,7 +319,7 @@ _KINDS = [(version, kind) for version, kinds in api_fields().kinds.items() for k
 
 
 @given(kind=st.sampled_from(_KINDS), data=st.dictionaries(st.sampled_from(["metadata", "spec", "data", "x"]), _JSON))
-def test_whatever_an_object_holds_there_is_an_answer(kind: tuple[str, str], data: dict) -> None:
+def test_whatever_an_object_holds_there_is_an_answer(kind: tuple[str, str], data: dict[str, Any]) -> None:
     text = msgspec.json.encode({"apiVersion": kind[0], "kind": kind[1], **data})
     found = read_manifest_set(["-"], stdin=io.BytesIO(text), default_namespace="default")
     told = [(problem.where, problem.field, problem.message) for problem in found.problems]

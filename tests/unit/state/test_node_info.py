@@ -116,7 +116,7 @@ def test_a_clone_changes_alone() -> None:
 
 def test_a_clone_knows_all_of_the_node() -> None:
     info = NodeInfo(node("n").labels(disk="ssd").taint("gpu").cordoned().features("X").build(), shape=7)
-    info.images = {"web:1": (5, 1)}  # type: ignore[dict-item]
+    info.images = {"web:1": (5, 1)}  # type: ignore[assignment]
     clone = info.clone()
     for fact in ("node", "name", "labels", "taints", "unschedulable", "declared_features", "shape", "images"):
         assert getattr(clone, fact) == getattr(info, fact)

@@ -13,7 +13,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
+from kwhatif.state.change import Bind, Change, Delete, Evict, Nominate, Upsert
 from kwhatif.state.history import Touched
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -70,7 +70,7 @@ def test_a_new_pod_can_be_bound_at_once() -> None:
         pytest.param(Nominate("default/there", "n1"), "no pending pod default/there", id="nominated, but bound"),
     ],
 )
-def test_a_change_that_cannot_be_is_refused_and_changes_nothing(change: object, message: str) -> None:
+def test_a_change_that_cannot_be_is_refused_and_changes_nothing(change: Change, message: str) -> None:
     state = snapshot(node("n1"), node("n2"), pod("there").on("n1"), pod("waits"))
     before = contents(state)
     with pytest.raises(KeyError, match=message):
@@ -232,7 +232,7 @@ def populated() -> State:
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("prepared", [False, True])
-def test_neither_fork_notices_what_the_other_does(change: object, *, prepared: bool) -> None:
+def test_neither_fork_notices_what_the_other_does(change: Change, *, prepared: bool) -> None:
     state = populated()
     if prepared:
         state.prepare()

@@ -243,7 +243,7 @@ def test_evictions_in_turn_are_counted() -> None:
     assert story.verdict.preempted == 1
 
 
-def test_the_same_error_of_many_nodes_is_said_once():
+def test_the_same_error_of_many_nodes_is_said_once() -> None:
     daemons = [f"cannot delete DaemonSet-managed Pods: ns/a{number}, ns/b{number}" for number in range(3)]
     assert list(merged([*daemons, "it failed"])) == [
         "cannot delete DaemonSet-managed Pods: ns/a0, ns/b0, ns/a1 and 3 more",

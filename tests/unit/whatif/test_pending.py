@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -153,7 +155,7 @@ def rows_with(
     return {row.pod.removeprefix("default/"): row for row in report.queue.pods}
 
 
-def tried_at(second: float, attempts: int = 1, **fields: bool) -> SchedulingEvents:
+def tried_at(second: float, attempts: int = 1, **fields: Any) -> SchedulingEvents:
     return SchedulingEvents(attempts=attempts, last_attempt=f"2026-01-01T10:00:{second:06.3f}Z", **fields)
 
 

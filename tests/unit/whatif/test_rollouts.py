@@ -117,7 +117,7 @@ def test_a_deployment_where_nothing_is_free(
     *, surge: int | str, unavailable: int | str, steps: int, completed: bool, updated: int, old: int, limit: str
 ) -> None:
     strategy = rolling(surge, unavailable)
-    there = [*nodes(2), deployment(4, strategy=strategy), *web(*FULL)]
+    there: list[Object] = [*nodes(2), deployment(4, strategy=strategy), *web(*FULL)]
     found = rollout_of(there, deployment(4, "900m", strategy=strategy))
     assert (found.completed, found.updated, found.old, found.limit) == (completed, updated, old, limit)
     assert (found.steps, found.wanted) == (steps, 4)
@@ -126,7 +126,7 @@ def test_a_deployment_where_nothing_is_free(
 
 def test_a_rollout_that_hangs_is_a_finding_and_says_where() -> None:
     strategy = rolling(1, 0)
-    there = [*nodes(2), deployment(3, strategy=strategy), *web("n0", "n0", "n1")]
+    there: list[Object] = [*nodes(2), deployment(3, strategy=strategy), *web("n0", "n0", "n1")]
     found = answer(there, deployment(3, "2", strategy=strategy))
     (judged,) = found.judged
     assert judged.row.message == (
@@ -147,13 +147,13 @@ def test_a_rollout_that_hangs_is_a_finding_and_says_where() -> None:
 def test_pods_that_are_bigger_than_before_hang_half_way() -> None:
     """Two old pods make room for one new one; then as many are missing as may be."""
     strategy = rolling(0, 2)
-    there = [*nodes(3), deployment(5, strategy=strategy), *web("n0", "n0", "n1", "n1", "n2")]
+    there: list[Object] = [*nodes(3), deployment(5, strategy=strategy), *web("n0", "n0", "n1", "n1", "n2")]
     found = rollout_of(there, deployment(5, "1500m", strategy=strategy))
     assert (found.completed, found.updated, found.old) == (False, 1, 2)
 
 
 def test_a_deployment_that_is_recreated() -> None:
-    there = [*nodes(2), deployment(4, strategy=RECREATE), *web(*FULL)]
+    there: list[Object] = [*nodes(2), deployment(4, strategy=RECREATE), *web(*FULL)]
     row = row_of(there, deployment(4, "900m", strategy=RECREATE))
     assert row.rollout == RolloutRow(steps=2, completed=True, wanted=4, updated=4, old=0)
     assert (row.removed, row.replicas, row.placed) == (4, 4, 4)
@@ -164,7 +164,7 @@ def test_evicted_on_the_way() -> None:
     classes = [PriorityClass(metadata=ObjectMeta(name="high"), value=100)]
     strategy = rolling(1, 0)
     low = [pod("low-0").on("n1").cpu("1"), pod("low-1").on("n1").cpu("1")]
-    there = [*nodes(2), *classes, deployment(2, strategy=strategy, priority_class="high")]
+    there: list[Object] = [*nodes(2), *classes, deployment(2, strategy=strategy, priority_class="high")]
     old = [each.priority(100) for each in web("n0", "n0")]
     row = row_of([*there, *old, *low], deployment(2, "900m", strategy=strategy, priority_class="high"))
     assert row.rollout is not None
@@ -176,7 +176,7 @@ def test_evicted_on_the_way() -> None:
 def test_workloads_roll_out_together() -> None:
     """Each frees the room that the other one needs: alone, both would hang."""
     one, other = rolling(1, 0), rolling(0, 1)
-    there = [
+    there: list[Object] = [
         *nodes(1, "3"),
         deployment(1, strategy=one),
         *web("n0"),
@@ -193,7 +193,7 @@ def test_an_old_pod_that_is_evicted_comes_again() -> None:
     """Its ReplicaSet makes another one, of the old template, which goes first: what may be missing is missing."""
     strategy = rolling(0, 1)
     waiting = pod("first").cpu("1").priority(10)
-    there = [*nodes(2), deployment(4, strategy=strategy), *web(*FULL), waiting]
+    there: list[Object] = [*nodes(2), deployment(4, strategy=strategy), *web(*FULL), waiting]
     found = answer(there, deployment(4, "900m", strategy=strategy))
     assert [each.pod for each in found.earlier] == ["default/first"]
     row = found.judged[0].row.rollout
@@ -246,7 +246,7 @@ def db(*places: str) -> list[PodBuilder]:
     ],
 )
 def test_stateful_set(cpu: str, fields: dict[str, Any], expected: RolloutRow) -> None:
-    there = [*nodes(2), stateful(**fields), *db("n0", "n0", "n1"), pod("other").on("n1").cpu("1")]
+    there: list[Object] = [*nodes(2), stateful(**fields), *db("n0", "n0", "n1"), pod("other").on("n1").cpu("1")]
     assert rollout_of(there, stateful(cpu, **fields)) == expected
 
 
@@ -284,7 +284,7 @@ def test_daemon_set(*, cpu: str, strategy: UpdateStrategy, completed: bool, upda
 
 def test_one_full_node_is_enough_to_hang_a_daemon_set() -> None:
     pods = running("log", "DaemonSet", "n0", "n1", "n2", "n3")
-    there = [*nodes(4), daemon(), *pods, pod("big").on("n1").cpu("1")]
+    there: list[Object] = [*nodes(4), daemon(), *pods, pod("big").on("n1").cpu("1")]
     row = row_of(there, daemon("1500m"))
     assert row.rollout is not None
     assert (row.rollout.completed, row.rollout.updated, row.rollout.limit) == (False, 1, "maxUnavailable 1")
@@ -294,14 +294,14 @@ def test_one_full_node_is_enough_to_hang_a_daemon_set() -> None:
 @pytest.mark.parametrize("rollout", ["final", "surge"])
 def test_a_moment_of_a_rollout_can_be_asked_for(rollout: str) -> None:
     strategy = rolling(1, 0)
-    there = [*nodes(2), deployment(4, strategy=strategy), *web(*FULL)]
+    there: list[Object] = [*nodes(2), deployment(4, strategy=strategy), *web(*FULL)]
     row = answer(there, deployment(4, "900m", strategy=strategy), rollout=rollout).judged[0].row
     assert row.rollout is None
     assert row.placed == (4 if rollout == "final" else 0)
 
 
 def test_what_is_new_or_only_scaled_does_not_roll() -> None:
-    there = [*nodes(4), deployment(2), *web("n0", "n1")]
+    there: list[Object] = [*nodes(4), deployment(2), *web("n0", "n1")]
     assert row_of(there, deployment(4)).rollout is None
     assert row_of(there, deployment(1, name="api")).rollout is None
     assert row_of(there, deployment(2)).update == "unchanged"
@@ -315,7 +315,7 @@ def test_what_a_quota_refuses_is_tried_again_once_old_pods_are_gone() -> None:
         status=ResourceQuotaStatus(hard={"pods": "4"}, used={"pods": "4"}),
     )
     strategy = rolling(1, 1)
-    there = [*nodes(4), quota, deployment(4, strategy=strategy), *web(*FULL)]
+    there: list[Object] = [*nodes(4), quota, deployment(4, strategy=strategy), *web(*FULL)]
     row = row_of(there, deployment(4, "900m", strategy=strategy))
     assert row.rollout is not None
     assert row.rollout.completed
@@ -329,7 +329,12 @@ def test_what_a_quota_refuses_is_tried_again_once_old_pods_are_gone() -> None:
 
 
 def test_a_pod_that_was_pending_is_tried_again_when_pods_leave() -> None:
-    there = [*nodes(1, "4"), deployment(4, strategy=RECREATE), *web("n0", "n0", "n0", "n0"), pod("first").cpu("2")]
+    there: list[Object] = [
+        *nodes(1, "4"),
+        deployment(4, strategy=RECREATE),
+        *web("n0", "n0", "n0", "n0"),
+        pod("first").cpu("2"),
+    ]
     found = answer(there, deployment(4, "900m", strategy=RECREATE))
     assert [(each.pod, each.outcome) for each in found.earlier] == [("default/first", "Placed")]
     row = found.judged[0].row.rollout

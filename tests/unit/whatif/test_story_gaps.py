@@ -19,7 +19,7 @@ _VERSIONS = {
     "PodDisruptionBudget": "policy/v1",
     "StorageClass": "storage.k8s.io/v1",
 }
-TEMPLATE = {
+TEMPLATE: Object = {
     "metadata": {"labels": {"app": "db"}},
     "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]},
 }

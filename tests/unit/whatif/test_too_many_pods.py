@@ -9,14 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.model.caveat import TooManyPods
-from kwhatif.model.cluster import Cluster
+from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
 from kwhatif.report import WorkloadRow
 from kwhatif.whatif.session import Session
 from kwhatif.workloads import many
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.many import FEW, MOST, capped, most_pods, wanted
-from tests.builders import cluster, namespace, node
+from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node
 from tests.unit.whatif.test_judge import ask, row, stored
 
 HUGE = 2**31 - 1
@@ -50,7 +50,7 @@ def cron_job() -> str:
     return f'{head}  schedule: "0 1 * * *"\n  jobTemplate:\n    spec:\n{textwrap.indent(job, "    ")}'
 
 
-def session(*objects: object) -> Session:
+def session(*objects: KubernetesObject | PodBuilder | NodeBuilder) -> Session:
     return Session(
         cluster(node("a").allocatable(cpu="2"), node("b").allocatable(cpu="1"), namespace("default"), *objects)
     )

@@ -293,8 +293,10 @@ def test_as_the_api_server_stores_them(line: bytes) -> None:
 
 
 def test_server_side_apply_shows_what_was_applied_in_managed_fields() -> None:
-    env = {'k:{"name":"A"}': {".": {}, "f:name": {}, "f:value": {}}}
-    ports = {'k:{"containerPort":9090,"protocol":"UDP"}': {".": {}, "f:containerPort": {}, "f:name": {}}}
+    env: dict[str, Any] = {'k:{"name":"A"}': {".": {}, "f:name": {}, "f:value": {}}}
+    ports: dict[str, Any] = {
+        'k:{"containerPort":9090,"protocol":"UDP"}': {".": {}, "f:containerPort": {}, "f:name": {}}
+    }
     owned = {'k:{"name":"main"}': {".": {}, "f:name": {}, "f:env": env, "f:ports": ports, "f:args": {}}}
     managed = {"f:metadata": {"f:annotations": {"f:checksum/config": {}}}, "f:spec": {"f:containers": owned}}
     old = known(stored(), applied=None, managed=managed)

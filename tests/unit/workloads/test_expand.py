@@ -25,6 +25,7 @@ from kwhatif.model.workload import (
     JobSpec,
     JobTemplateSpec,
     ReplicaSet,
+    ReplicaSetMeta,
     ReplicaSetSpec,
     StatefulSet,
     StatefulSetSpec,
@@ -107,20 +108,32 @@ def test_names_that_are_in_use_are_not_given_again() -> None:
 def test_workloads_of_one_name_have_pods_of_different_names() -> None:
     nodes = cluster(node("n"))
     daemon_set = DaemonSet(metadata=named(), spec=DaemonSetSpec(template=template()))
-    replica_set = ReplicaSet(metadata=named(), spec=ReplicaSetSpec(template=template()))
+    replica_set = ReplicaSet(
+        metadata=ReplicaSetMeta(namespace="default", name="x"), spec=ReplicaSetSpec(template=template())
+    )
     (one,), (other,) = expand(daemon_set, nodes).pods, expand(replica_set, nodes).pods
     assert one.metadata.generate_name == other.metadata.generate_name == "x-"
     assert one.metadata.name != other.metadata.name
 
 
 def test_a_long_name_is_cut_before_its_end_is_added() -> None:
-    (made,) = expand(ReplicaSet(metadata=named("x" * 80), spec=ReplicaSetSpec(template=template())), Cluster()).pods
+    (made,) = expand(
+        ReplicaSet(
+            metadata=ReplicaSetMeta(namespace="default", name="x" * 80), spec=ReplicaSetSpec(template=template())
+        ),
+        Cluster(),
+    ).pods
     assert len(made.metadata.name) == 63
     assert made.metadata.generate_name == "x" * 80 + "-"
 
 
 def test_a_name_that_leaves_no_room_for_a_dash() -> None:
-    (made,) = expand(ReplicaSet(metadata=named("x" * 253), spec=ReplicaSetSpec(template=template())), Cluster()).pods
+    (made,) = expand(
+        ReplicaSet(
+            metadata=ReplicaSetMeta(namespace="default", name="x" * 253), spec=ReplicaSetSpec(template=template())
+        ),
+        Cluster(),
+    ).pods
     assert made.metadata.generate_name == "x" * 253
 
 
@@ -131,7 +144,9 @@ def test_a_pod_whose_name_is_yet_to_be_made() -> None:
 
 
 def test_the_owner_has_the_uid_that_it_has_in_the_cluster() -> None:
-    known = ReplicaSet(metadata=named(uid="42"), spec=ReplicaSetSpec(template=template()))
+    known = ReplicaSet(
+        metadata=ReplicaSetMeta(namespace="default", name="x", uid="42"), spec=ReplicaSetSpec(template=template())
+    )
     (made,) = expand(replace(known, metadata=named()), Cluster([known])).pods
     expected = OwnerReference(kind="ReplicaSet", name="x", uid="42", api_version="apps/v1", controller=True)
     assert made.metadata.owner_references == (expected,)

@@ -15,7 +15,7 @@ from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_pod import admit_replicas
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.meta import AnnotatedMeta
 from kwhatif.model.node import Node, NodeSpec
 from kwhatif.model.pod import Pod
 from kwhatif.workloads.expand import Workload, expand
@@ -35,7 +35,9 @@ MADE_UP = {
 
 def cluster() -> Cluster:
     return Cluster(
-        Node(metadata=ObjectMeta(name=raw["name"], labels=raw["labels"]), spec=msgspec.convert(raw["spec"], NodeSpec))
+        Node(
+            metadata=AnnotatedMeta(name=raw["name"], labels=raw["labels"]), spec=msgspec.convert(raw["spec"], NodeSpec)
+        )
         for raw in NODES
     )
 

@@ -28,6 +28,7 @@ from kwhatif.model.workload import (
     JobStatus,
     JobTemplateSpec,
     ReplicaSet,
+    ReplicaSetMeta,
     ReplicaSetSpec,
     RollingUpdate,
     StatefulSet,
@@ -49,8 +50,8 @@ def template(cpu: Any = "1", **labels: str) -> PodTemplateSpec:
     return PodTemplateSpec(metadata=PodMeta(labels={"app": "web", **labels}), spec=PodSpec(containers=(container,)))
 
 
-def named(name: str = "web", uid: str = "") -> ObjectMeta:
-    return ObjectMeta(name=name, namespace="default", uid=uid)
+def named(name: str = "web", uid: str = "") -> ReplicaSetMeta:
+    return ReplicaSetMeta(name=name, namespace="default", uid=uid)
 
 
 def deployment(replicas: int | None = 4, cpu: Any = "1", **spec: Any) -> Deployment:
@@ -74,7 +75,7 @@ def running(count: int, owner: str = "web-66", kind: str = "ReplicaSet") -> list
 
 def replica_set(name: str = "web-66", cpu: Any = "1") -> ReplicaSet:
     owner = OwnerReference(kind="Deployment", name="web", controller=True)
-    meta = ObjectMeta(name=name, namespace="default", uid=f"uid-{name}", owner_references=(owner,))
+    meta = ReplicaSetMeta(name=name, namespace="default", uid=f"uid-{name}", owner_references=(owner,))
     made = template(cpu, **{"pod-template-hash": name.removeprefix("web-")})
     return ReplicaSet(metadata=meta, spec=ReplicaSetSpec(replicas=4, template=made))
 
@@ -566,7 +567,7 @@ def stored(cpu: str = "1") -> Pod:
 
 
 #: What else a container gets by default.
-MEMORY = {"memory": "1Gi"}
+MEMORY: dict[str, str | int | float] = {"memory": "1Gi"}
 LIMITS = LimitRange(
     metadata=ObjectMeta(name="defaults", namespace="default"),
     spec=LimitRangeSpec(limits=(LimitRangeItem(type="Container", default=MEMORY, default_request=MEMORY),)),

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_its_decisions_are_those_of_the_cluster(tool: Tool, tmp_path: Path) -> N
     assert decisions(dump, pods) == decisions(same, pods)
 
 
-def decisions(session: kwhatif.api.Session, pods: list[Path]) -> list[dict]:
+def decisions(session: kwhatif.api.Session, pods: list[Path]) -> list[dict[str, Any]]:
     """Decisions, with the order in which pods began instead of the times."""
     report = kwhatif.preempt(session, *pods).to_json()
     times = sorted(set(re.findall(TIME, report)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -106,7 +107,7 @@ def source(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("options", [{}, {"images": True}, {"anonymize": True}, {"images": True, "anonymize": True}])
-def test_what_scheduling_does_not_read_is_not_saved(source: Path, tmp_path: Path, options: dict[str, bool]) -> None:
+def test_what_scheduling_does_not_read_is_not_saved(source: Path, tmp_path: Path, options: dict[str, Any]) -> None:
     kwhatif.save_snapshot(tmp_path / "saved.json", source, **options)
     text = (tmp_path / "saved.json").read_text()
     assert "SECRET" not in text
@@ -167,7 +168,7 @@ MANIFESTS = SHARED / "gate" / "manifests"
 
 
 @pytest.mark.parametrize("options", [{}, {"images": True}])
-def test_the_gate_judges_a_snapshot_as_its_cluster(tmp_path: Path, options: dict[str, bool]) -> None:
+def test_the_gate_judges_a_snapshot_as_its_cluster(tmp_path: Path, options: dict[str, Any]) -> None:
     kwhatif.save_snapshot(tmp_path / "saved.json", dumps.DEMO, **options)
     reports = []
     for path in (dumps.DEMO, tmp_path / "saved.json"):
