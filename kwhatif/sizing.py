@@ -31,7 +31,7 @@ __all__ = ["capacity"]
 #: So many pods, or sets, are counted unless somebody asks for more; and of each kind of pods of the cluster.
 LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000
 #: The largest target that nodes are added for: the cluster is filled anew for each number of nodes that is tried.
-MOST_WITH_NODES = 1_000
+MOST_WITH_NODES = 10_000
 _TIMES = re.compile(r"(\d{1,6})\*(.+)", re.DOTALL)
 
 
