@@ -57,7 +57,7 @@ AddNodesLike = Annotated[
     typer.Option(
         "--add-nodes-like",
         metavar="NODE",
-        help="Find how many nodes like this one the target, 1,000 at most, needs.",
+        help="Find how many nodes like this one the target, 10,000 at most, needs.",
         autocompletion=complete_node,
     ),
 ]

@@ -193,7 +193,7 @@ COMMANDS = {
     "capacity-twice": f"kwhatif capacity fixtures/demo/pods/small.yaml fixtures/demo/pods/small.yaml {FROM}",
     "capacity-no-node": f"kwhatif capacity deploy/shop/web --target 9 --add-nodes-like general-a9 {FROM}",
     "capacity-no-target": f"kwhatif capacity deploy/shop/web --add-nodes-like general-a1 {FROM}",
-    "capacity-high-target": f"kwhatif capacity deploy/shop/web --target 1001 --add-nodes-like general-a1 {FROM}",
+    "capacity-high-target": f"kwhatif capacity deploy/shop/web --target 10001 --add-nodes-like general-a1 {FROM}",
     "capacity-nothing-named": f"kwhatif capacity --target 5 {FROM}",
     "capacity-two-limits": f"kwhatif capacity deploy/shop/web --target 5 --max 9 {FROM}",
     "capacity-compare": f"kwhatif capacity deploy/shop/web --if 'cordon general-a1' --compare {FROM}",

@@ -297,12 +297,12 @@ def test_a_custom_resource_is_counted_by_its_template() -> None:
         {"limit": 0},
         {"target": 0},
         {"add_nodes_like": "a"},
-        {"add_nodes_like": "a", "target": 1_001},
+        {"add_nodes_like": "a", "target": 10_001},
         {"template_paths": ["nonsense"]},
     ],
 )
 def test_wrong_arguments_are_value_errors(options: Json) -> None:
-    with pytest.raises(ValueError, match=r"at least 1|say how many|1,000 at most, and this is 1,001|KIND=PATH"):
+    with pytest.raises(ValueError, match=r"at least 1|say how many|10,000 at most, and this is 10,001|KIND=PATH"):
         ask(loaded(node("a")), pod(), **options)
 
 
