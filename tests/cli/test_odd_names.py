@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import socket
@@ -87,6 +88,14 @@ def test_an_error_that_names_it(reader: str, name: str, monkeypatch: pytest.Monk
 
 def test_a_variable_that_is_not_set() -> None:
     assert ask(READERS["manifest"], "").stderr == "error: a file's name: is empty (a variable that is not set?)\n"
+
+
+def test_a_name_with_a_null_byte_in_a_scenario_is_refused() -> None:
+    steps = {"apiVersion": "kwhatif.dev/v1", "kind": "Scenario", "steps": [{"apply": ["\0"]}]}
+    Path("scenario.json").write_text(json.dumps(steps))
+    ran = run("kwhatif simulate --scenario scenario.json --from node.yaml")
+    assert ran.code == 3
+    assert "holds a null byte: no file has such a name" in ran.stderr
 
 
 def test_the_text_of_a_manifest() -> None:

@@ -40,7 +40,10 @@ def broken_laws(dice: Dice, case: Case, worker: Worker) -> Iterator[Broken]:
         return
     plain = dict.fromkeys(parts, ".yaml")
     expected = _essence(worker.ask(*_laid_out(case, parts, plain)))
-    other = {part: choose_form(dice, part) for part in parts}
+    # A policy of the descheduler keeps its form: it reads the fields of JSON in their order, and sorts those of YAML.
+    other = {part: choose_form(dice, part) for part in parts} | {
+        part: ".yaml" for part in parts if part == "descheduler"
+    }
     shuffled = parts | {"cluster": dice.sample(parts["cluster"], len(parts["cluster"]))}
     for law, ask in (
         ("layout", _laid_out(case, parts, other)),

@@ -61,6 +61,8 @@ def find_inputs(paths: Sequence[str], stdin: BinaryIO, problems: Problems) -> li
             problems.add("a file's name", "is empty", "a variable that is not set?")
         elif isinstance(path, Given):
             inputs.append(Input(str(path), partial(bytes, path.data)))
+        elif "\0" in path:
+            problems.add(repr(path), "holds a null byte: no file has such a name")
         elif path != "-":
             named = {name: os.path.normpath(name) for name in _expand(path, problems)}
             inputs.extend(
