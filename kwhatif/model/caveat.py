@@ -520,7 +520,8 @@ class OrderedPodPending(_Caveat, tag="ordered-pod-pending", kw_only=True):
 class PendingAsleep(_Caveat, tag="pending-asleep", kw_only=True):
     """Pending pods that the scheduler has tried in vain: they are not tried again until something wakes them.
 
-    Objects of the manifests count as that. Evictions, rollouts, new pods, and claims made for them do not.
+    Objects of the manifests count as that. Evictions, rollouts, new pods, and claims made for them do so only where
+    they are simulated.
     """
 
 
