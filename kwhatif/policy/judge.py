@@ -40,6 +40,7 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
     labels: Mapping[str, Labels],
     *,
     today: date,
+    reacted: Sequence[Judged] = (),
     caveats: Sequence[Caveat] = (),
     strict: bool = False,
     known: Known = Known(),  # noqa: B008 - frozen
@@ -53,13 +54,14 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
         workloads: in the order of the manifests.
         labels: of every node, by name.
         today: the day on which exceptions must not have expired.
+        reacted: the workloads once all have reacted to evictions; nothing where nobody has.
         caveats: of the whole report.
         strict: whether missing information fails where the policy does not say otherwise.
         known: names that patterns of the policy can mean.
         story: what follows, where the policy has rules about that.
         fragile: what the rule `survives` found.
     """
-    found = [_finding(book, rule, hit, today) for rule in book.rules(labels) for hit in rule.find(workloads)]
+    found = [_finding(book, rule, hit, today) for rule in book.rules(labels) for hit in _hits(rule, workloads, reacted)]
     doubtful = [_doubtful(book, doubt, today) for doubt in doubts(caveats, workloads, book.policy, strict=strict)]
     found += _after(book, story, workloads, today)
     findings = [
@@ -73,6 +75,21 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
     order = {workload.row.name: number for number, workload in enumerate(workloads)}
     findings.sort(key=lambda finding: (finding.level != "fail", order.get(finding.workload, len(order))))
     return PolicyRow(verdict=_verdict(findings), source=book.source, findings=tuple(findings))
+
+
+def _hits(rule: Rule, workloads: Sequence[Judged], reacted: Sequence[Judged]) -> Iterator[Hit]:
+    """What the rule finds; and what it finds otherwise once all have reacted."""
+    found = list(rule.find(workloads))
+    known = set(map(_gist, found))
+    yield from found
+    for hit in rule.find(reacted):
+        if _gist(hit) not in known:
+            yield hit._replace(message=f"once all have reacted, {hit.message}")
+
+
+def _gist(hit: Hit) -> tuple[str, str]:
+    """Whom it is about and what it says, but for the scheduler's words after a colon."""
+    return hit.workload.row.name, hit.message.partition(": ")[0]
 
 
 def _verdict(findings: Sequence[FindingRow]) -> PolicyVerdict:

@@ -81,8 +81,7 @@ def waiting(session: Session, state: State, applied: Sequence[Applied], counted:
         if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in session.profiles
     ]
     by_name = any(each.anew and _has_pending(each, state) for each in counted)
-    found = () if by_name else asleep(ours, session.profiles, session.snapshot, state.cluster, applied)
-    sleeping = [info for info, _ in found]
+    sleeping = [] if by_name else list(asleep(ours, session.profiles, session.snapshot, state.cluster, applied))
     keys = {info.key for info in sleeping}
     tried = in_queue_order([info for info in ours if info.key not in keys], events)[::-1]
     if not sleeping:

@@ -46,7 +46,7 @@ def gate(
     """
     capture = Capture(session)
     question = replace(question, max_age=max_age(book.policy), explain=capture if fixes else None)
-    answer = judge(session, question)
+    answer = judge(session, replace(question, reacts=True))
     story, caveats = aftermath(session, question.applied) if book.policy.aftermath else (None, ())
     answer.caveats.update(dict.fromkeys(caveats))
     row = policy.judge(
@@ -54,14 +54,14 @@ def gate(
         [Judged(*each) for each in answer.judged],
         {node.metadata.name: node.metadata.labels for node in answer.cluster.all(Node).values()},
         today=today,
+        reacted=[Judged(*each) for each in answer.reacted],
         caveats=merged(answer.caveats),
         strict=strict,
         known=_known(session.cluster, answer.cluster),
         story=story,
         fragile=fragile,
     )
-    at_once = replace(question, reacts=False)
-    advice = advise(session, at_once, answer, capture.scenes, Limits(1, fixes, evicting=False)) if fixes else None
+    advice = advise(session, question, answer, capture.scenes, Limits(1, fixes, evicting=False)) if fixes else None
     return replace(answer.report(session, "gate"), policy=row, story=story, advise=advice)
 
 

@@ -53,7 +53,7 @@ class Capture:
 def ask_advice(session: Session, question: Question, limits: Limits) -> Report:
     """What would help what does not fit: a report with the section `advise`."""
     capture = Capture(session)
-    question = replace(question, explain=capture, reacts=False)
+    question = replace(question, explain=capture)
     answer = judge(session, question)
     found = advise(session, question, answer, capture.scenes, limits)
     return replace(answer.report(session, "advise"), advise=found)

@@ -63,6 +63,18 @@ def findings(book: Rulebook, *workloads: Judged) -> list[tuple[str, str, str]]:
     return [(found.rule, found.level, found.message) for found in verdict(book, *workloads).findings]
 
 
+def test_what_is_found_only_once_all_have_reacted_is_said_so() -> None:
+    first = workload(evicts(victim("batch/a")), placed("shop/web-1"))
+    last = workload(evicts(victim("batch/a")), evicts(victim("batch/b", violates=("batch/b",)), pod="shop/web-1"))
+    row = judge(policy(), [first], LABELS, today=TODAY, reacted=[last])
+    assert [(found.rule, found.message) for found in row.findings] == [
+        ("budgetViolation", "once all have reacted, evicting pod batch/b (priority 0) violates batch/b"),
+        ("preemption", "1 of 2 pods would evict pod batch/a (priority 0)"),
+        ("preemption", "once all have reacted, 2 of 2 pods would evict 2 pods without an owner (priority 0)"),
+    ]
+    assert len(judge(policy(), [first], LABELS, today=TODAY, reacted=[first]).findings) == 1
+
+
 STUCK = Decision(pod="shop/web-0", outcome="Unschedulable", message="0/2 nodes are available.")
 
 DEFAULTS = {
