@@ -29,7 +29,7 @@ from kwhatif.workloads.ephemeral import ephemeral_claims, owns_claims
 from kwhatif.workloads.expand import expand, named
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.many import beyond, capped, keeps_number, most_pods
-from kwhatif.workloads.owners import pods_controlled_by
+from kwhatif.workloads.owners import pods_controlled_by, reference_to
 from kwhatif.workloads.replicas import HASH_LABEL, free_names
 from kwhatif.workloads.resource_claims import with_resource_claims
 from kwhatif.workloads.restart import restart, unstarted
@@ -239,7 +239,11 @@ class Planner:
         self.cluster.add(
             ReplicaSet(
                 metadata=ReplicaSetMeta(
-                    name=owner.name, namespace=pod.metadata.namespace, uid=owner.uid, labels=labels
+                    name=owner.name,
+                    namespace=pod.metadata.namespace,
+                    uid=owner.uid,
+                    labels=labels,
+                    owner_references=(reference_to(deployment, self.cluster),),
                 ),
                 spec=replace(
                     ReplicaSet().spec,
