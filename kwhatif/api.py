@@ -17,10 +17,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, get_args
 
 from msgspec.structs import replace
 
+from kwhatif.arguments import require_edits, require_names, require_session
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
@@ -41,6 +42,7 @@ from kwhatif.whatif.aftermath import aftermath as aftermath_of
 from kwhatif.whatif.compare import compare
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
+from kwhatif.workloads.rolling.update import Rollout
 
 if TYPE_CHECKING:
     from kwhatif.framework.profile import Profile
@@ -48,7 +50,6 @@ if TYPE_CHECKING:
     from kwhatif.release import Release
     from kwhatif.sources.scheduler.plugins import PluginSource
     from kwhatif.sources.scheduler.profiles import Scheduler, SchedulerConfig
-    from kwhatif.workloads.rolling.update import Rollout
 
 __all__ = [
     "PathLike",
@@ -272,6 +273,7 @@ def edited(
 
     Raises:
         InputError: with everything that is wrong with any of them.
+        TypeError: one is neither a string nor a dict.
     """
     return edited_by(session, edits, files=files, namespace=namespace, option="edit")
 
@@ -285,10 +287,8 @@ def edited_by(
     option: str,
 ) -> Session:
     """See `edited`; `option` is what an edit is called in errors."""
-    if not isinstance(session, Session):
-        raise TypeError(
-            f"edited() takes a cluster first, as kwhatif.load(...) returns it; this is of type {type(session).__name__}"
-        )
+    require_session(session, "edited")
+    require_edits(edits, option)
     from kwhatif.sources.manifests.edits import read_edit_files, read_edits
     from kwhatif.whatif.edited import edit_session
 
@@ -303,12 +303,8 @@ def edited_by(
 
 
 def _check(session: object, manifests: Sequence[object], function: str) -> None:
-    if not isinstance(session, Session):
-        raise TypeError(
-            f"{function}() takes a cluster first, as kwhatif.load(...) returns it; this is of type"
-            f" {type(session).__name__}"
-        )
-    if function not in ("preempt", "pending") and not manifests:
+    require_session(session, function)
+    if function != "preempt" and not manifests:
         raise TypeError(f"{function}() needs a manifest")
 
 
@@ -444,7 +440,8 @@ def pending(session: Session, *pods: str, namespace: str | None = None, explain:
     Raises:
         InputError: a pod is not there, or not pending; there is no such namespace.
     """
-    _check(session, pods, "pending")
+    require_session(session, "pending")
+    require_names(pods, "pod")
     from kwhatif.sources.manifests.named import pending_keys
     from kwhatif.whatif.pending.question import ask_queue
     from kwhatif.whatif.pending.trying import QueueQuestion
@@ -578,9 +575,11 @@ def gate(
 
     Raises:
         InputError: there is nothing to judge, or the policy is wrong.
-        ValueError: a template path is malformed, or `validation` is none of those words.
+        ValueError: a template path is malformed, or `validation` or `rollout` is none of those words.
     """
     _check(session, manifests, "gate")
+    if rollout not in get_args(Rollout):
+        raise ValueError(f"rollout: {rollout!r} is none of {', '.join(get_args(Rollout))}")
     from kwhatif.policy.build import default_rulebook
     from kwhatif.sources.policy import read_policy
     from kwhatif.sweep.processes import play

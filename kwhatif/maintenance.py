@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from msgspec.structs import replace
 
+from kwhatif.arguments import require_names, require_session
 from kwhatif.edits.edit import Wrong
 from kwhatif.edits.selection import selector_of
 from kwhatif.errors import InputError, Problem
@@ -86,6 +87,8 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
         InputError: there is no such node, or a selector is not one.
         ValueError: a duration is none.
     """
+    require_session(session, "drain")
+    _require_nodes(nodes, selector, "drain")
     question = Drains(
         ignore_daemonsets=ignore_daemonsets,
         delete_emptydir_data=delete_emptydir_data,
@@ -137,6 +140,8 @@ def outage(
         InputError: there is no such node, or the selector is not one.
         ValueError: a duration is none.
     """
+    require_session(session, "outage")
+    _require_nodes(nodes, selector or each or "", "outage")
     names = () if each else named_nodes(session, nodes, _selector("--selector", selector))
     grace = _seconds("node-monitor-grace-period", node_monitor_grace_period) or 0.0
     with rare_garbage_collection():
@@ -162,6 +167,7 @@ def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] |
     Raises:
         InputError: that is not a release, or the scheduler's configuration or a feature gate is not one of its own.
     """
+    require_session(session, "upgrade")
     try:
         parse_version(to)
     except ValueError as wrong:
@@ -172,6 +178,12 @@ def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] |
         other = session.for_release(asked.release)
         other.caveats = (*session.caveats, *asked.caveats)
         return worded(ask_upgrade(session, other, *([progress] if progress else ())))
+
+
+def _require_nodes(nodes: Sequence[str], otherwise: str, function: str) -> None:
+    require_names(nodes, "node")
+    if not nodes and not otherwise:
+        raise TypeError(f"{function}() needs a node, or a selector of nodes")
 
 
 def _parameters(options: Any) -> Parameters:

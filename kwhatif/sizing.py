@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Unpack
 
 from kwhatif.api import Manifests
+from kwhatif.arguments import require_session
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.model.caveat import Caveat
@@ -68,11 +69,7 @@ def capacity(
         ValueError: a number is not positive; `add_nodes_like` has no target, or one above `MOST_WITH_NODES`; a template
             path is malformed.
     """
-    if not isinstance(session, Session):
-        raise TypeError(
-            "capacity() takes a cluster first, as kwhatif.load(...) returns it; this is of type"
-            f" {type(session).__name__}"
-        )
+    require_session(session, "capacity")
     if not manifests and (target is not None or with_preemption):
         raise TypeError("capacity() needs a manifest, of which a number of pods could fit")
     if min(1 if limit is None else limit, 1 if target is None else target) < 1:

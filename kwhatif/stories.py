@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from msgspec.structs import replace
 
+from kwhatif.arguments import require_edits, require_session
 from kwhatif.edits.edit import Apply
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
@@ -70,6 +71,8 @@ def simulate(
         InputError: with what is wrong with manifests, edits or the scenario; or a step is refused.
         ValueError: a duration is none, or `runs` is negative.
     """
+    require_session(session, "simulate")
+    require_edits(then, "then")
     if runs < 0:
         raise ValueError(f"runs: {runs} is negative")
     where, stdin, minor = namespace or session.namespace, sys.stdin.buffer, session.cluster.minor

@@ -87,7 +87,7 @@ def nodes_of(daemon_set: DaemonSet, view: View) -> Mapping[str, bool]:
     generation, template = cluster.generation(Node), daemon_set.spec.template
     known: tuple[int, object, dict[str, bool]] | None = memory.get(_NODES)
     if known is None or known[0] != generation or known[1] is not template:
-        known = memory[_NODES] = (generation, template, dict(sorted(tolerable_nodes(daemon_set, cluster).items())))
+        known = memory[_NODES] = (generation, template, tolerable_nodes(daemon_set, cluster))
     return known[2]
 
 

@@ -520,15 +520,15 @@ class OrderedPodPending(_Caveat, tag="ordered-pod-pending", kw_only=True):
 class PendingAsleep(_Caveat, tag="pending-asleep", kw_only=True):
     """Pending pods that the scheduler has tried in vain: they are not tried again until something wakes them.
 
-    Objects of the manifests count as that. Evictions, rollouts, new pods, and claims made for them do so only where
-    they are simulated.
+    Objects of the manifests count as that. Evictions, rollouts, new pods, and claims made for them do so only in
+    `simulate`.
     """
 
 
 class EvictionsAtOnce(_Caveat, tag="evictions-at-once", kw_only=True):
     """Too many pods evict others to simulate what follows: each is taken to be on its node before the next one's turn.
 
-    Budgets are counted at once, and nobody comes back.
+    Nobody comes back.
     """
 
     count: int

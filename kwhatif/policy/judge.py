@@ -12,8 +12,9 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.policy.aftermath import consequences
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import Doubt, doubts
+from kwhatif.policy.judged import ANNOTATION, JudgedWorkload
 from kwhatif.policy.names import did_you_mean
-from kwhatif.policy.rules import Fragile, Hit, Judged, Labels, Rule
+from kwhatif.policy.rules import Fragile, Hit, Labels, Rule
 from kwhatif.policy.suppression import (
     complaints,
     excused_by_annotation,
@@ -22,7 +23,6 @@ from kwhatif.policy.suppression import (
     has_expired,
     wants_excuse,
 )
-from kwhatif.policy.words import ANNOTATION
 from kwhatif.report import FindingLevel, FindingRow, PolicyRow, PolicyVerdict, SourceRow
 from kwhatif.story import Story
 
@@ -36,10 +36,11 @@ class Known(msgspec.Struct, frozen=True):
 
 def judge(  # noqa: PLR0913 - all that a verdict rests on
     book: Rulebook,
-    workloads: Sequence[Judged],
+    workloads: Sequence[JudgedWorkload],
     labels: Mapping[str, Labels],
     *,
     today: date,
+    reacted: Sequence[JudgedWorkload] = (),
     caveats: Sequence[Caveat] = (),
     strict: bool = False,
     known: Known = Known(),  # noqa: B008 - frozen
@@ -53,13 +54,14 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
         workloads: in the order of the manifests.
         labels: of every node, by name.
         today: the day on which exceptions must not have expired.
+        reacted: the workloads once all have reacted to evictions; nothing where nobody has.
         caveats: of the whole report.
         strict: whether missing information fails where the policy does not say otherwise.
         known: names that patterns of the policy can mean.
         story: what follows, where the policy has rules about that.
         fragile: what the rule `survives` found.
     """
-    found = [_finding(book, rule, hit, today) for rule in book.rules(labels) for hit in rule.find(workloads)]
+    found = [_finding(book, rule, hit, today) for rule in book.rules(labels) for hit in _hits(rule, workloads, reacted)]
     doubtful = [_doubtful(book, doubt, today) for doubt in doubts(caveats, workloads, book.policy, strict=strict)]
     found += _after(book, story, workloads, today)
     findings = [
@@ -73,6 +75,21 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
     order = {workload.row.name: number for number, workload in enumerate(workloads)}
     findings.sort(key=lambda finding: (finding.level != "fail", order.get(finding.workload, len(order))))
     return PolicyRow(verdict=_verdict(findings), source=book.source, findings=tuple(findings))
+
+
+def _hits(rule: Rule, workloads: Sequence[JudgedWorkload], reacted: Sequence[JudgedWorkload]) -> Iterator[Hit]:
+    """What the rule finds; and what it finds otherwise once all have reacted."""
+    found = list(rule.find(workloads))
+    known = set(map(_gist, found))
+    yield from found
+    for hit in rule.find(reacted):
+        if _gist(hit) not in known:
+            yield hit._replace(message=f"once all have reacted, {hit.message}")
+
+
+def _gist(hit: Hit) -> tuple[str, str]:
+    """Whom it is about and what it says, but for the scheduler's words after a colon."""
+    return hit.workload.row.name, hit.message.partition(": ")[0]
 
 
 def _verdict(findings: Sequence[FindingRow]) -> PolicyVerdict:
@@ -90,7 +107,9 @@ def _finding(book: Rulebook, rule: Rule, hit: Hit, today: date) -> FindingRow:
     return _excused(book, finding, hit.workload, today)
 
 
-def _after(book: Rulebook, story: Story | None, workloads: Sequence[Judged], today: date) -> Iterator[FindingRow]:
+def _after(
+    book: Rulebook, story: Story | None, workloads: Sequence[JudgedWorkload], today: date
+) -> Iterator[FindingRow]:
     """Findings about what follows, at the workloads of the manifests where they are about one of these."""
     rule = book.policy.aftermath
     if story is None or rule is None:
@@ -113,7 +132,7 @@ def _doubtful(book: Rulebook, doubt: Doubt, today: date) -> FindingRow:
     return _excused(book, finding, doubt.workload, today)
 
 
-def _excused(book: Rulebook, finding: FindingRow, workload: Judged | None, today: date) -> FindingRow:
+def _excused(book: Rulebook, finding: FindingRow, workload: JudgedWorkload | None, today: date) -> FindingRow:
     """The finding, suppressed where its workload or the policy says so; one about all by exceptions of `*`."""
     name, ignore = (workload.row.name, workload.ignore) if workload else ("", "")
     annotation = excused_by_annotation(finding.rule, ignore, today, book.policy.annotations.allow)
@@ -128,7 +147,7 @@ def _excused(book: Rulebook, finding: FindingRow, workload: Judged | None, today
 
 
 def _annotations(
-    book: Rulebook, workloads: Sequence[Judged], found: Sequence[FindingRow], today: date
+    book: Rulebook, workloads: Sequence[JudgedWorkload], found: Sequence[FindingRow], today: date
 ) -> Iterator[FindingRow]:
     """What is wrong with annotations: entries that mean nothing, that have expired, or that are not allowed."""
     allow = book.policy.annotations.allow

@@ -17,9 +17,14 @@ from kwhatif.state.state import State
 
 def disrupt(snapshot: State, victims: Iterable[Victim]) -> None:
     """The victims are gone from the state: make it say what their budgets allow now, as the controller would."""
-    disruptions = [victim.budgets for victim in victims if victim.budgets and _counts_as_healthy(victim.pod.pod)]
+    disruptions = counted(victims)
     if disruptions:
         snapshot.apply(*map(Upsert, Budgets(snapshot.cluster).spent_by(disruptions)))
+
+
+def counted(victims: Iterable[Victim]) -> list[tuple[str, ...]]:
+    """Of each victim that budgets count, these budgets (`namespace/name`)."""
+    return [victim.budgets for victim in victims if victim.budgets and _counts_as_healthy(victim.pod.pod)]
 
 
 def _counts_as_healthy(pod: Pod) -> bool:

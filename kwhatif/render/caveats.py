@@ -387,8 +387,7 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case EvictionsAtOnce(count=count):
             return (
                 f"{count:,} pods evict others, too many to simulate what follows: each is taken to be on its node, and"
-                " its victims to be gone, before the next one's turn; budgets are counted at once, and victims do not"
-                " come back"
+                " its victims to be gone, before the next one's turn; victims do not come back"
             )
         case PendingAsleep(pods=pods):
             are, them, they = ("is", "it", "the pod") if len(pods) == 1 else ("are", "them", "the pods")

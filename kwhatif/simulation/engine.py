@@ -7,7 +7,7 @@ Why so: in reality controllers and the scheduler take milliseconds, kubelets sec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from typing import Protocol
 
@@ -22,7 +22,7 @@ from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import Cycle, Loops
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.reactions import LivelockError, Reactions
-from kwhatif.simulation.scheduler import Scheduler, Sleeping
+from kwhatif.simulation.scheduler import Scheduler
 from kwhatif.simulation.tally import Tally
 from kwhatif.simulation.world import World
 from kwhatif.state.state import State
@@ -82,7 +82,7 @@ class Engine:
         clock: Clock,
         parameters: Parameters,
         chance: Chance | None = None,
-        sleeping: Sleeping | None = None,
+        asleep: Collection[str] = (),
         *,
         scored: bool = False,
     ) -> None:
@@ -95,13 +95,13 @@ class Engine:
             clock: when it starts.
             parameters: how long things take.
             chance: who takes one of several equally good choices; by default, the convention.
-            sleeping: pending pods that are not tried before an event wakes them.
+            asleep: keys of pending pods that are not tried before they change themselves.
             scored: whether somebody wants to know the scores of nodes that nobody has to choose between.
         """
         self.parameters = parameters
         self.clock = clock
         self.world = World(state, clock, chance or Chance())
-        self.scheduler = Scheduler(self.world, profiles, sleeping, scored=scored)
+        self.scheduler = Scheduler(self.world, profiles, asleep, scored=scored)
         self.kubelets = Kubelets(self.world, parameters)
         self.reactions = Reactions(self.world, controllers)
         self.loops = Loops(self.world)

@@ -39,17 +39,15 @@ _IN_VAIN = 5
 #: Pods that are pending at the start were tried so long ago, in seconds, that no backoff is left.
 _LONG_AGO = 3600
 ACTOR = "scheduler"
-#: Pending pods that were tried in vain and sleep, by key, and the plugins that may have rejected them.
-Sleeping = Mapping[str, Collection[str]]
 
 
 class Scheduler:
     """All profiles, one queue."""
 
     def __init__(
-        self, world: World, profiles: Mapping[str, Profile], sleeping: Sleeping | None = None, *, scored: bool = False
+        self, world: World, profiles: Mapping[str, Profile], asleep: Collection[str] = (), *, scored: bool = False
     ) -> None:
-        """`sleeping`: all other pending pods are tried at the start; `scored`: see `BatchCache`."""
+        """`asleep`: see `Engine`; `scored`: see `BatchCache`."""
         self._world = world
         self._profiles = profiles
         cluster = world.state.cluster
@@ -84,10 +82,13 @@ class Scheduler:
         #: Is shown what comes of every attempt before anything changes; forks have none.
         self.watcher: Callable[[ScheduleResult], None] | None = None
         for info in sorted(world.state.pending.values(), key=lambda info: info.pod.metadata.creation_timestamp or ""):
-            if info.pod.spec.scheduler_name in profiles and info.pod.metadata.deletion_timestamp is None:
+            if (
+                info.pod.spec.scheduler_name in profiles
+                and info.pod.metadata.deletion_timestamp is None
+                and info.key not in asleep
+            ):
                 self._tick()
                 self.queue.add(info)
-                self._put_to_sleep(info, (sleeping or {}).get(info.key))
         self.queue.woken = self._woken
         world.watchers.append(self._observe)
 
@@ -112,13 +113,6 @@ class Scheduler:
         other.queue.woken = other._woken
         world.watchers.append(other._observe)
         return other
-
-    def _put_to_sleep(self, pod: PodInfo, rejectors: Collection[str] | None) -> None:
-        """The pod is the only one that is ready to be tried, and has just been tried in vain."""
-        info = None if rejectors is None else self.queue.pop()
-        if info is not None:
-            nominated = pod.pod.status.nominated_node_name
-            handle_failure(self.queue, info, FailedAttempt(rejectors or (), (), nominated), self._lister)
 
     def begin(self) -> None:
         """What was pending at the start has been tried: from now on times are what they are."""

@@ -96,7 +96,14 @@ class Comparison(_Row, kw_only=True, tag_field="kind", tag="Comparison"):
 
 
 def compare(before: Report, after: Report) -> Comparison:
-    """What is different between two answers to one question."""
+    """What is different between two answers to one question.
+
+    Raises:
+        TypeError: one of them is not a report.
+    """
+    for given in (before, after):
+        if not isinstance(given, Report):
+            raise TypeError(f"compare() takes two reports; this is of type {type(given).__name__}")
     was, now = _decided(before), _decided(after)
     pods = [row for pod in {**now, **was} if (row := _difference(pod, was.get(pod), now.get(pod))) is not None]
     pods.sort(key=lambda row: _ORDER.index(row.difference))

@@ -15,7 +15,7 @@ from kwhatif.model.workload import Namespace
 from kwhatif.policy import judge as policy
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import max_age
-from kwhatif.policy.rules import Fragile, Judged
+from kwhatif.policy.rules import Fragile
 from kwhatif.report import Report
 from kwhatif.whatif.advise.question import Capture, Limits, advise
 from kwhatif.whatif.aftermath import aftermath
@@ -46,22 +46,22 @@ def gate(
     """
     capture = Capture(session)
     question = replace(question, max_age=max_age(book.policy), explain=capture if fixes else None)
-    answer = judge(session, question)
+    answer = judge(session, replace(question, reacts=True))
     story, caveats = aftermath(session, question.applied) if book.policy.aftermath else (None, ())
     answer.caveats.update(dict.fromkeys(caveats))
     row = policy.judge(
         book,
-        [Judged(*each) for each in answer.judged],
+        answer.judged,
         {node.metadata.name: node.metadata.labels for node in answer.cluster.all(Node).values()},
         today=today,
+        reacted=answer.reacted,
         caveats=merged(answer.caveats),
         strict=strict,
         known=_known(session.cluster, answer.cluster),
         story=story,
         fragile=fragile,
     )
-    at_once = replace(question, reacts=False)
-    advice = advise(session, at_once, answer, capture.scenes, Limits(1, fixes, evicting=False)) if fixes else None
+    advice = advise(session, question, answer, capture.scenes, Limits(1, fixes, evicting=False)) if fixes else None
     return replace(answer.report(session, "gate"), policy=row, story=story, advise=advice)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +19,8 @@ from kwhatif.model.caveat import Caveat, EvictionsAtOnce, NothingJudged, Pending
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.report import Decision, Outcome, ProblemRow, Report, SourceRow, WorkloadRow
+from kwhatif.policy.judged import JudgedWorkload
+from kwhatif.report import Decision, Outcome, ProblemRow, Report, SourceRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -64,18 +64,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     caveats: Sequence[Caveat] = ()
     #: Which decisions say why, and how; None: of each workload the first of each outcome.
     explain: Explain | None = None
-    #: Whether all react where pods are evicted; else each preemptor is taken to be on its node at once.
-    reacts: bool = True
+    #: Whether to find out as well what becomes of the pods once all have reacted to their evictions.
+    reacts: bool = False
     #: How old what was read may be, in seconds; None: an hour.
     max_age: int | None = None
-
-
-class Judged(NamedTuple):
-    """What becomes of one object's pods, and what its annotation `kwhatif.dev/ignore` says."""
-
-    row: WorkloadRow
-    decisions: Sequence[Decision]
-    ignore: str = ""
 
 
 class Answer(msgspec.Struct, kw_only=True):
@@ -83,11 +75,13 @@ class Answer(msgspec.Struct, kw_only=True):
 
     alone: bool
     #: By the order of the manifests; nothing where each pod is judged alone.
-    judged: list[Judged]
+    judged: list[JudgedWorkload]
     #: About pods that are no workload's.
     others: list[Decision]
     #: About pods that were pending already, and came first.
     earlier: list[Decision]
+    #: Like `judged`, once all have reacted to the evictions; nothing where that was not asked, or is no other question.
+    reacted: list[JudgedWorkload]
     caveats: dict[Caveat, None]
     problems: list[ProblemRow]
     #: With everything that was applied.
@@ -106,7 +100,7 @@ class Answer(msgspec.Struct, kw_only=True):
 
 
 #: About objects of the manifests; about other pods that are asked for; and about those that were pending before them.
-_Found = tuple[list[Judged], list[Decision], list[Decision]]
+_Found = tuple[list[JudgedWorkload], list[Decision], list[Decision]]
 
 
 def judge(session: Session, question: Question) -> Answer:
@@ -114,8 +108,7 @@ def judge(session: Session, question: Question) -> Answer:
     return _Judging(session, question).answer()
 
 
-#: Fewer pods that evict do not meet each other's evictions: the answer is that of one attempt. What follows from it is
-#: the aftermath's.
+#: Fewer pods that evict do not meet each other's evictions.
 _BURST = 2
 
 
@@ -129,6 +122,7 @@ class _Judging:
         self._cluster = self._snapshot.cluster
         self._caveats = dict.fromkeys((*session.caveats, *question.caveats))
         self._problems = list(question.problems)
+        self._reacted: list[JudgedWorkload] = []
         self._kinds_and_keys = {(type(each.object).__name__, key_of(each.object)) for each in question.applied}
         surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
@@ -149,6 +143,7 @@ class _Judging:
             judged=judged,
             others=others,
             earlier=earlier,
+            reacted=self._reacted,
             caveats=self._caveats,
             problems=self._problems,
             cluster=self._cluster,
@@ -192,29 +187,26 @@ class _Judging:
                         planned.append(workload)
         if any(each.rolls for each in planned):
             return self._simulated(planned, before)
-        plan, caveats = [each.copy() for each in planned], self._caveats.copy()
+        plan = [each.copy() for each in planned]
         found, evicting = self._placed(planned)
-        if evicting < _BURST or not self._reacts:
-            return found
-        if evicting * len(before.nodes) > _MOST_EVICTING:
-            self._caveats[EvictionsAtOnce(count=evicting)] = None
-            return found
-        self._caveats = caveats
-        return self._simulated(plan, before)
+        if evicting >= _BURST and self._reacts:
+            if evicting * len(before.nodes) > _MOST_EVICTING:
+                self._caveats[EvictionsAtOnce(count=evicting)] = None
+            else:
+                self._reacted = self._simulated(plan, before)[0]
+        return found
 
     @property
     def _reacts(self) -> bool:
-        """Whether evictions are played on: not where only a moment is asked for, or how pods would start anew."""
+        """Not where only a moment is asked for, or how pods would start anew."""
         question = self._question
-        if not question.reacts or question.rollout != "end" or question.pending_in is not None:
-            return False
-        return not any(each.anew for each in question.applied)
+        return question.reacts and question.rollout == "end" and not any(each.anew for each in question.applied)
 
     def _simulated(self, planned: Sequence[Planned], state: State) -> _Found:
         """By a simulation: rollouts go on to their end, and everybody reacts."""
         workloads = self._workloads_of_pending(planned, state)
-        sleeping = {info.key: rejectors for info, rejectors in self._asleep(workloads, state)}
-        simulated = Simulated(self._session, state, planned, self._explain, sleeping)
+        asleep = self._sleeping(planned, workloads, state)
+        simulated = Simulated(self._session, state, planned, self._explain, asleep)
         asked = {key: each for key, each in workloads.items() if self._question.full or each.applied.anew}
         earlier = simulated.play(asked)
         self._caveats.update(simulated.caveats)
@@ -231,7 +223,7 @@ class _Judging:
             queue.add(workload)
         self._snapshot.apply(*(Delete.of(pod) for workload in queue.workloads for pod in workload.removed))
         asked = self._enqueue_pending(queue)
-        placer = Placer(self._session.profiles, self._snapshot)
+        placer = Placer(self._session.profiles, self._snapshot, late_budgets=self._question.rollout == "end")
         queue.place_all(placer)
         self._caveats.update(placer.caveats)
         others: list[Decision] = []
@@ -272,7 +264,7 @@ class _Judging:
         wanted = {info.key for info in self._asked_pending()}
         by_owner: dict[str, list[Outcome]] = {}
         asked: dict[str, Planned | None] = {}
-        sleeping: Collection[str] = () if wanted else self._sleeping(queue, workloads)
+        sleeping = () if wanted else self._sleeping(queue.workloads, workloads, self._snapshot)
         for info in in_queue_order(self._snapshot.pending.values(), self._cluster.scheduling_events):
             workload = workloads.get(info.key)
             if workload is not None and (self._question.full or workload.applied.anew):
@@ -285,24 +277,21 @@ class _Judging:
                 queue.wait(info)
         return asked
 
-    def _sleeping(self, queue: Queue, workloads: Mapping[str, Planned]) -> Collection[str]:
+    def _sleeping(self, planned: Sequence[Planned], workloads: Mapping[str, Planned], state: State) -> Collection[str]:
         """The pending pods that are not tried here, which a caveat says.
 
         None, where a pending pod is asked for by name: the answer is what becomes of it when it is tried again, and the
         others with it. What belongs to an object of the manifests is judged with that object.
         """
-        found = [info for info, _ in self._asleep(workloads, self._snapshot)]
-        keys = tuple(info.key for info in in_queue_order(found, self._cluster.scheduling_events))
-        if keys and queue.workloads:
-            self._caveats[PendingAsleep(pods=keys)] = None
-        return frozenset(keys)
-
-    def _asleep(self, workloads: Mapping[str, Planned], state: State) -> list[tuple[PodInfo, set[str]]]:
         if any(workload.applied.anew for workload in workloads.values()):
-            return []
+            return ()
         pods = [info for key, info in state.pending.items() if key not in workloads and self._is_ours(info)]
         session = self._session
-        return list(asleep(pods, session.profiles, session.snapshot, self._cluster, self._question.applied))
+        found = asleep(pods, session.profiles, session.snapshot, self._cluster, self._question.applied)
+        keys = tuple(info.key for info in in_queue_order(found, self._cluster.scheduling_events))
+        if keys and planned:
+            self._caveats[PendingAsleep(pods=keys)] = None
+        return frozenset(keys)
 
     def _is_ours(self, info: PodInfo) -> bool:
         return (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in self._session.profiles
@@ -329,14 +318,14 @@ class _Judging:
         pending = in_queue_order(self._snapshot.pending.values(), self._cluster.scheduling_events)
         return [info for info in pending if namespace in ("", info.namespace)]
 
-    def _judged(self, workload: Planned) -> Judged:
+    def _judged(self, workload: Planned) -> JudgedWorkload:
         decisions = list(filter(None, workload.decisions.values()))
         source, removed = workload.applied.source, len(workload.removed)
         row = workload_row(source, workload.update, removed, decisions, workload.rollout, workload.left_out)
         if workload.left_out:
             caveat = TooManyPods(workload=row.name, count=row.replicas, judged=len(decisions))
             self._caveats[caveat] = None
-        return Judged(row, decisions, workload.applied.ignore)
+        return JudgedWorkload(row, decisions, workload.applied.ignore)
 
 
 def _explain_few(result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:

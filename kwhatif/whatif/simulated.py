@@ -7,7 +7,7 @@ over, as in a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -27,17 +27,18 @@ from kwhatif.model.caveat import Batching, Caveat
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.workload import CronJob, DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.report import ChangeRow, Decision, RolloutRow, VictimRow
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import running
-from kwhatif.simulation.scheduler import Sleeping
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+from kwhatif.whatif.burst import Burst
 from kwhatif.whatif.candidates import Candidate
 from kwhatif.whatif.caveats import caveats_of
 from kwhatif.whatif.decide import denied, ignored
@@ -89,7 +90,7 @@ class Simulated:
         state: State,
         planned: Sequence[Planned],
         explain: Explain,
-        sleeping: Sleeping,
+        asleep: Collection[str],
     ) -> None:
         """Set up.
 
@@ -98,7 +99,7 @@ class Simulated:
             state: a fork of it, in which everything is applied but pods and what makes them.
             planned: these, in the order in which they are applied.
             explain: which decisions say why, and how.
-            sleeping: pending pods that only an event wakes.
+            asleep: keys of pending pods that are not tried.
         """
         self._session = session
         self._explain = explain
@@ -108,12 +109,13 @@ class Simulated:
         prepare(state, [each.applied.object for each in planned if each.update != "unchanged"])
         clock = Clock(start_of(state.cluster))
         controllers = all_controllers()
-        self._engine = Engine(state, session.profiles, controllers, clock, _PARAMETERS, sleeping=sleeping, scored=True)
+        self._engine = Engine(state, session.profiles, controllers, clock, _PARAMETERS, asleep=asleep, scored=True)
         self._engine.scheduler.begin()
         self._world = self._engine.world
         #: By UID: what became of a pod that has got its node, and of one that has evicted others.
         self._placed: dict[str, Decision] = {}
         self._evicted: dict[str, list[Decision]] = {}
+        self._burst = Burst()
         #: The attempts of pods that were pending already, in the order in which they were first tried.
         self._earlier: dict[str, ScheduleResult] = {}
         #: By key, how admission has changed the pod.
@@ -194,6 +196,8 @@ class Simulated:
 
     def _observe(self, before: KubernetesObject | None, after: KubernetesObject | None, event: int | None) -> None:
         del event
+        if isinstance(after, PodDisruptionBudget):
+            self._burst.over(key_of(after))
         pod = after or before
         if not isinstance(pod, Pod) or (before is not None and after is not None and not _begins_to_go(before, after)):
             return
@@ -219,6 +223,10 @@ class Simulated:
         )
 
     def _tried(self, result: ScheduleResult) -> None:
+        self._keep(result)
+        self._burst.add(result.victims)
+
+    def _keep(self, result: ScheduleResult) -> None:
         pod = result.pod
         if result.whole is not None:
             self.caveats.update(dict.fromkeys(caveats_of(result.whole)))
@@ -235,7 +243,7 @@ class Simulated:
         elif result.outcome == "Preempts" and not all(victim.pod.terminating for victim in result.victims):
             gone = {each.pod for each in self._world.history.gone.values()}
             row = _with_victims(self._described(planned, result), lambda victim: victim.pod not in gone)
-            self._evicted.setdefault(pod.uid, []).append(row)
+            self._evicted.setdefault(pod.uid, []).append(self._burst.as_left(row))
 
     def _keep_earlier(self, result: ScheduleResult) -> None:
         before = self._earlier.get(result.pod.key)

@@ -34,8 +34,8 @@ def was_tried(pod: Pod) -> bool:
 
 def asleep(
     pods: Iterable[PodInfo], profiles: Mapping[str, Profile], before: State, after: Cluster, applied: Sequence[Applied]
-) -> Iterator[tuple[PodInfo, set[str]]]:
-    """Those of the pending pods that are not tried before a new pod, and the plugins that may have rejected each.
+) -> Iterator[PodInfo]:
+    """Those of the pending pods that are not tried before a new pod.
 
     Args:
         pods: pods that wait.
@@ -55,7 +55,7 @@ def asleep(
         rejectors = may_have_rejected(profile, info, before, names)
         queued = QueuedPodInfo(info, 0, unschedulable_plugins=rejectors)
         if not any(QUEUE in hints.answers(queued, occurrence).values() for occurrence in happened):
-            yield info, rejectors
+            yield info
 
 
 def _occurrences(before: Cluster, after: Cluster, applied: Sequence[Applied]) -> Iterator[Occurrence]:

@@ -52,12 +52,14 @@ class _Labelled(NamedTuple):
 
 
 def eligible_nodes(daemon_set: DaemonSet, cluster: Cluster) -> list[str]:
-    """The nodes that the controller wants a pod on, in their order."""
+    """The nodes that the controller wants a pod on, by name."""
     return [name for name, should_run in tolerable_nodes(daemon_set, cluster).items() if should_run]
 
 
 def tolerable_nodes(daemon_set: DaemonSet, cluster: Cluster) -> dict[str, bool]:
-    """The nodes where pods that run may run on, in their order, and whether one should (`NodeShouldRunDaemonPod`).
+    """The nodes where pods that run may run on, by name, and whether one should (`NodeShouldRunDaemonPod`).
+
+    Upstream goes through them in the random order of an informer's store.
 
     A cordon does not keep it away; a taint does, unless the pods tolerate it: with the effect NoExecute those that run
     there, too.
@@ -66,10 +68,10 @@ def tolerable_nodes(daemon_set: DaemonSet, cluster: Cluster) -> dict[str, bool]:
     tolerations = with_own_tolerations(spec)
     affinity = RequiredNodeAffinity(spec)
     return {
-        node.metadata.name: first_untolerated(node.spec.taints, tolerations) is None
-        for node in cluster.all(Node).values()
-        if spec.node_name in ("", node.metadata.name)
-        and affinity.matches(_Labelled(node.metadata.name, node.metadata.labels))
+        name: first_untolerated(node.spec.taints, tolerations) is None
+        for name, node in sorted(cluster.all(Node).items())
+        if spec.node_name in ("", name)
+        and affinity.matches(_Labelled(name, node.metadata.labels))
         and first_untolerated(_evicting(node), tolerations) is None
     }
 

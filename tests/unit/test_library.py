@@ -170,6 +170,26 @@ WRONG: dict[str, tuple[Callable[[kwhatif.Session], object], str]] = {
         r"manifest 1 holds something that JSON cannot: .*type object",
     ),
     "text of a number": (lambda _: kwhatif.text(3), r"text\(\) takes a string or bytes, not of type int"),  # type: ignore[arg-type]
+    "an edit": (
+        lambda cluster: kwhatif.edited(cluster, "cordon general-a1", 3),  # type: ignore[arg-type]
+        "edit 2 is of type int; it is a string such",
+    ),
+    "no edit": (lambda cluster: kwhatif.edited(cluster, None), "edit 1 is None; it is a string such"),  # type: ignore[arg-type]
+    "one edit": (
+        lambda cluster: kwhatif.simulate(cluster, then="cordon general-a1"),
+        "then is of type str; it is a list",
+    ),
+    "a node": (lambda cluster: kwhatif.drain(cluster, 3), "node 1 is of type int; it is a string"),  # type: ignore[arg-type]
+    "no node": (kwhatif.drain, r"drain\(\) needs a node"),
+    "a node that fails": (lambda cluster: kwhatif.outage(cluster, 3), "node 1 is of type int; it is a string"),  # type: ignore[arg-type]
+    "nothing that fails": (kwhatif.outage, r"outage\(\) needs a node"),
+    "no session to play on": (lambda _: kwhatif.simulate(DUMP), r"simulate\(\) takes a cluster first"),  # type: ignore[arg-type]
+    "no session to upgrade": (lambda _: kwhatif.upgrade(DUMP, to="1.37"), r"upgrade\(\) takes a cluster first"),  # type: ignore[arg-type]
+    "a pod": (lambda cluster: kwhatif.pending(cluster, 3), "pod 1 is of type int; it is a string"),  # type: ignore[arg-type]
+    "no reports": (
+        lambda cluster: kwhatif.compare(cluster, cluster),  # type: ignore[arg-type]
+        r"compare\(\) takes two reports; this is of type Session",
+    ),
     "a policy": (lambda cluster: kwhatif.gate(cluster, POD, policy=3), r"policy is of type int; it can be"),  # type: ignore[arg-type]
 }
 

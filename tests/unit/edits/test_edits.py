@@ -477,6 +477,10 @@ def test_apply_makes_the_pods_of_a_workload() -> None:
     edited = kwhatif.edited(load(), {"apply": [new, klass]})
     assert [info.priority for info in edited.snapshot.pending.values()] == [9, 9]
     assert "blog/new" in edited.cluster.all(Deployment)
+    story = kwhatif.simulate(edited).story
+    assert story is not None
+    made = [(row.workload, sum(row.after.values())) for row in story.workloads if "/new" in row.workload]
+    assert made == [("Deployment blog/new", 2)], "its controller finds them, and makes no others"
 
 
 def test_ages_count_by_their_magnitude_where_the_moment_is_known() -> None:

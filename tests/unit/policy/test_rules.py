@@ -10,7 +10,7 @@ import pytest
 from kwhatif.model.caveat import Caveat, NoImages, OtherVersion
 from kwhatif.policy.build import Rulebook, build_rulebook
 from kwhatif.policy.judge import judge
-from kwhatif.policy.rules import Judged
+from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report import (
     CandidateRow,
     Decision,
@@ -50,17 +50,31 @@ def victim(pod: str, priority: int = 0, violates: tuple[str, ...] = ()) -> Victi
     return VictimRow(pod=pod, priority=priority, budgets=violates, violates=violates)
 
 
-def workload(*decisions: Decision, name: str = "Deployment shop/web", ignore: str = "") -> Judged:
+def workload(*decisions: Decision, name: str = "Deployment shop/web", ignore: str = "") -> JudgedWorkload:
     row = WorkloadRow(name=name, source=SourceRow(file="web.yaml", line=3, object=name), replicas=len(decisions))
-    return Judged(row, decisions, ignore)
+    return JudgedWorkload(row, decisions, ignore)
 
 
-def verdict(book: Rulebook, *workloads: Judged, today: date = TODAY, caveats: tuple[Caveat, ...] = ()) -> PolicyRow:
+def verdict(
+    book: Rulebook, *workloads: JudgedWorkload, today: date = TODAY, caveats: tuple[Caveat, ...] = ()
+) -> PolicyRow:
     return judge(book, workloads, LABELS, today=today, caveats=caveats, strict=True)
 
 
-def findings(book: Rulebook, *workloads: Judged) -> list[tuple[str, str, str]]:
+def findings(book: Rulebook, *workloads: JudgedWorkload) -> list[tuple[str, str, str]]:
     return [(found.rule, found.level, found.message) for found in verdict(book, *workloads).findings]
+
+
+def test_what_is_found_only_once_all_have_reacted_is_said_so() -> None:
+    first = workload(evicts(victim("batch/a")), placed("shop/web-1"))
+    last = workload(evicts(victim("batch/a")), evicts(victim("batch/b", violates=("batch/b",)), pod="shop/web-1"))
+    row = judge(policy(), [first], LABELS, today=TODAY, reacted=[last])
+    assert [(found.rule, found.message) for found in row.findings] == [
+        ("budgetViolation", "once all have reacted, evicting pod batch/b (priority 0) violates batch/b"),
+        ("preemption", "1 of 2 pods would evict pod batch/a (priority 0)"),
+        ("preemption", "once all have reacted, 2 of 2 pods would evict 2 pods without an owner (priority 0)"),
+    ]
+    assert len(judge(policy(), [first], LABELS, today=TODAY, reacted=[first]).findings) == 1
 
 
 STUCK = Decision(pod="shop/web-0", outcome="Unschedulable", message="0/2 nodes are available.")

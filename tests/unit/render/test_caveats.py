@@ -386,7 +386,7 @@ SENTENCES: dict[Caveat, str] = {
     ),
     EvictionsAtOnce(count=1_200): (
         "1,200 pods evict others, too many to simulate what follows: each is taken to be on its node, and its victims to be"
-        " gone, before the next one's turn; budgets are counted at once, and victims do not come back"
+        " gone, before the next one's turn; victims do not come back"
     ),
     PendingAsleep(pods=("a/x", "a/y")): (
         "2 pending pods (a/x, a/y) are left out: the scheduler has found no node for them, and tries them again after"

@@ -12,7 +12,7 @@ import yaml
 from msgspec.structs import replace
 
 import kwhatif
-from kwhatif.model.caveat import EvictionsAtOnce
+from kwhatif.model.caveat import EvictionsAtOnce, PendingAsleep
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.pod import Container, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
@@ -78,7 +78,7 @@ def web(*places: str) -> list[PodBuilder]:
     return running("web-1", "ReplicaSet", *places)
 
 
-def answer(objects: Sequence[Object], *applied: KubernetesObject, rollout: Any = "end") -> Answer:
+def answer(objects: Sequence[Object], *applied: KubernetesObject, rollout: Any = "end", reacts: bool = False) -> Answer:
     there = cluster(*objects)
     question = Question(
         applied=[
@@ -86,6 +86,7 @@ def answer(objects: Sequence[Object], *applied: KubernetesObject, rollout: Any =
             for each in applied
         ],
         rollout=rollout,
+        reacts=reacts,
     )
     return judge(Session(there), question)
 
@@ -342,16 +343,32 @@ def test_a_pod_that_was_pending_is_tried_again_when_pods_leave() -> None:
     assert (row.completed, row.updated) == (False, 2)
 
 
+def test_a_pod_that_was_tried_in_vain_stays_asleep_while_pods_leave() -> None:
+    """Else the room that a rollout frees on its way would be its, and not the new pods'."""
+    there: list[Object] = [
+        *nodes(1, "4"),
+        deployment(4, strategy=RECREATE),
+        *web("n0", "n0", "n0", "n0"),
+        pod("first").cpu("2").tried(),
+    ]
+    found = answer(there, deployment(4, "900m", strategy=RECREATE))
+    assert found.earlier == []
+    assert [each.pods for each in found.caveats if isinstance(each, PendingAsleep)] == [("default/first",)]
+    row = found.judged[0].row.rollout
+    assert row is not None
+    assert row.completed
+
+
 STORIES = Path(__file__).parents[3] / "fixtures" / "stories"
 
 
 def test_budgets_are_counted_after_the_burst() -> None:
-    """Story 051, from a real cluster: two pods of one burst take both pods of a budget that allows one."""
+    """Story 051, from a real cluster: two pods of one burst take both pods of a budget that allows one, and break it."""
     story = STORIES / "051-budget-runs-out"
     (step,) = yaml.safe_load((story / "action.yaml").read_text())["steps"]
     report = kwhatif.gate(kwhatif.load(story / "cluster.yaml"), *step["apply"])
     (row,) = report.workloads
-    assert (row.name, row.preempting, len(row.victims), row.violations) == ("Deployment default/vip", 2, 2, ())
+    assert (row.name, row.preempting, row.violations) == ("Deployment default/vip", 2, ("default/web",))
     assert all(victim.startswith("default/web-") for victim in row.victims)
     (row,) = kwhatif.gate(kwhatif.load(story / "cluster.yaml"), *step["apply"], rollout="final").workloads
     assert sorted(victim.partition("-")[0] for victim in row.victims) == ["default/cache", "default/web"]
@@ -361,6 +378,7 @@ def test_more_evictions_than_are_simulated_are_judged_at_one_moment(monkeypatch:
     monkeypatch.setattr("kwhatif.whatif.judge._MOST_EVICTING", 1)
     classes = [PriorityClass(metadata=ObjectMeta(name="high"), value=100)]
     low = [pod("low-0").on("n0").cpu("2"), pod("low-1").on("n1").cpu("2")]
-    found = answer([*nodes(2), *classes, *low], deployment(2, "2", priority_class="high"))
+    found = answer([*nodes(2), *classes, *low], deployment(2, "2", priority_class="high"), reacts=True)
+    assert found.reacted == []
     assert [each.count for each in found.caveats if isinstance(each, EvictionsAtOnce)] == [2]
     assert found.judged[0].row.preempting == 2

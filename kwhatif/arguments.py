@@ -1,0 +1,45 @@
+"""What callers of the library give that cannot be meant: a TypeError says which argument, and what it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kwhatif.whatif.session import Session
+
+
+def require_session(given: object, function: str) -> None:
+    """The first argument is a cluster.
+
+    Raises:
+        TypeError: it is not.
+    """
+    if not isinstance(given, Session):
+        kind = type(given).__name__
+        raise TypeError(f"{function}() takes a cluster first, as kwhatif.load(...) returns it; this is of type {kind}")
+
+
+def require_names(given: object, argument: str) -> None:
+    """A tuple or list of strings.
+
+    Raises:
+        TypeError: it is not, or one of these is of another type.
+    """
+    _require(given, argument, "a string", (str,))
+
+
+def require_edits(given: object, argument: str) -> None:
+    """A tuple or list of edits.
+
+    Raises:
+        TypeError: it is not, or one of these is of another type.
+    """
+    _require(given, argument, "a string such as 'cordon a1', or a dict with one verb", (str, Mapping))
+
+
+def _require(given: object, argument: str, meant: str, types: tuple[type, ...]) -> None:
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"{argument} is of type {type(given).__name__}; it is a list, and each of it {meant}")
+    for number, each in enumerate(given, 1):
+        if not isinstance(each, types):
+            kind = "None" if each is None else f"of type {type(each).__name__}"
+            raise TypeError(f"{argument} {number} is {kind}; it is {meant}")
