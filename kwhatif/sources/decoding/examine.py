@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.configuration.strict import json_name
 from kwhatif.model.meta import Model
-from kwhatif.sources.decoding.lenient import OUT_OF_RANGE, json_name, reader
+from kwhatif.sources.decoding.lenient import OUT_OF_RANGE, reader
 from kwhatif.sources.text.documents import Buffer
 from kwhatif.sources.text.paths import FieldPath
 from kwhatif.sources.text.problems import Report
