@@ -10,4 +10,4 @@ USUAL = 100
 
 def examples(count: int) -> int:
     """So many in `make deep`; in `make test` the same part of them as of the usual number (`conftest`)."""
-    return max(1, count * settings.default.max_examples // USUAL)
+    return max(1, count * settings().max_examples // USUAL)
