@@ -33,14 +33,14 @@ def complete_node(ctx: typer.Context, incomplete: str) -> list[str]:
 def complete_object(ctx: typer.Context, incomplete: str) -> list[str]:
     """Objects of the cluster that pods are made of, as `deploy/shop/web`; the shell itself completes files."""
     from kwhatif.model.kinds import BY_WORD
-    from kwhatif.sources.decoding.kinds import POD_KINDS
+    from kwhatif.model.workload import POD_SOURCES
 
     word, slash, _ = incomplete.partition("/")
     given = ctx.params.get("manifests") or ()
     if not slash:
         return [kind for kind in _COMMON if kind.startswith(word)] if list(given)[-1:] == ["like"] else []
     resource = BY_WORD.get(word.lower())
-    cluster = _cluster(ctx) if resource is not None and issubclass(resource.type, POD_KINDS) else None
+    cluster = _cluster(ctx) if resource is not None and issubclass(resource.type, POD_SOURCES) else None
     if cluster is None or resource is None:
         return []
     objects: Mapping[str, object] = cluster.all(resource.type)  # type: ignore[type-var]

@@ -36,7 +36,13 @@ _JSON_NAMES: dict[type, str] = {
     int: "an integer",
     list: "a list",
     str: "a string",
+    type(None): "null",
 }
+
+
+def json_name(value: object) -> str:
+    """What a value is, in words."""
+    return _JSON_NAMES.get(type(value), type(value).__name__)
 
 
 def without_nulls(data: Any) -> Any:
@@ -118,11 +124,11 @@ def _of_scalar(data: object, info: inspect.Type, path: str) -> Iterator[Issue]:
 
 
 def _shown(data: object) -> str:
-    return repr(data) if isinstance(data, str) else _JSON_NAMES.get(type(data), "null")
+    return repr(data) if isinstance(data, str) else json_name(data)
 
 
 def _mismatch(wanted: str, data: object) -> str:
-    return f"expected {wanted}, got {_JSON_NAMES.get(type(data), 'null')}"
+    return f"expected {wanted}, got {json_name(data)}"
 
 
 def convert(data: object, type_: type[T]) -> T:

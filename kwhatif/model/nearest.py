@@ -12,11 +12,12 @@ _MOST = 3
 def nearest(name: str, known: Iterable[str]) -> list[str]:
     """Those of the known names that are spelled much like this one, the nearest first.
 
-    A name without its domain, as tables show the names of nodes, is nearest to the whole name. Upper and lower case
-    count as the same. The order in which the names are given does not matter.
+    A name without its domain, as tables show the names of nodes, is nearest to the whole name, and so is the key of a
+    label without its prefix. Upper and lower case count as the same. The order of the names does not matter.
     """
     by_lower: dict[str, str] = {}
     for each in sorted(known):
         by_lower.setdefault(each.lower(), each)
-    whole = [known for lower, known in by_lower.items() if lower.startswith(f"{name.lower()}.")]
-    return whole[:_MOST] or [by_lower[found] for found in get_close_matches(name.lower(), by_lower, _MOST)]
+    part = name.lower()
+    whole = [known for lower, known in by_lower.items() if lower.startswith(f"{part}.") or lower.endswith(f"/{part}")]
+    return whole[:_MOST] or [by_lower[found] for found in get_close_matches(part, by_lower, _MOST)]

@@ -8,7 +8,7 @@ from typing import get_args
 from msgspec import field
 
 from kwhatif.model.meta import Int32, Int64, LabelSelector, Model, ObjectMeta
-from kwhatif.model.pod import PodTemplateSpec
+from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.volume import ClaimTemplate
 
 
@@ -321,3 +321,6 @@ POD_CONTROLLERS: Mapping[str, type[PodController]] = {kind.__name__: kind for ki
 #: Kinds with a template of pods.
 Workload = CronJob | Deployment | PodController
 WORKLOADS: tuple[type[Workload], ...] = get_args(Workload)
+#: What can be asked about: pods, and kinds of which pods are made; in the order in which messages list them.
+PodSource = Pod | Scalable | DaemonSet | Job | CronJob
+POD_SOURCES: tuple[type[PodSource], ...] = get_args(PodSource)

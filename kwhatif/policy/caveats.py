@@ -8,8 +8,8 @@ from typing import NamedTuple
 from kwhatif.matching.globs import is_like
 from kwhatif.model.caveat import CODES, Caveat, StaleSnapshot
 from kwhatif.model.duration import parse_duration
+from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.policy.names import CAVEATS, did_you_mean
-from kwhatif.policy.rules import Judged
 from kwhatif.policy.schema import Level, Policy
 
 #: Path and message.
@@ -37,7 +37,7 @@ class Doubt(NamedTuple):
 
     caveat: Caveat
     level: Level
-    workload: Judged | None = None
+    workload: JudgedWorkload | None = None
     pods: tuple[str, ...] = ()
 
     @property
@@ -46,7 +46,9 @@ class Doubt(NamedTuple):
         return f"{CAVEATS}/{self.caveat.code}"
 
 
-def doubts(caveats: Sequence[Caveat], workloads: Sequence[Judged], policy: Policy, *, strict: bool) -> Iterator[Doubt]:
+def doubts(
+    caveats: Sequence[Caveat], workloads: Sequence[JudgedWorkload], policy: Policy, *, strict: bool
+) -> Iterator[Doubt]:
     """The caveats that fail or warn, workload by workload where they are about some."""
     for caveat in caveats:
         level = level_of(caveat, policy, strict=strict)
@@ -56,7 +58,7 @@ def doubts(caveats: Sequence[Caveat], workloads: Sequence[Judged], policy: Polic
         yield from concerned or [Doubt(caveat, level, None, caveat.pods)]
 
 
-def _concerned(caveat: Caveat, level: Level, workloads: Sequence[Judged]) -> Iterator[Doubt]:
+def _concerned(caveat: Caveat, level: Level, workloads: Sequence[JudgedWorkload]) -> Iterator[Doubt]:
     about = frozenset(caveat.pods)
     for workload in workloads:
         pods = tuple(decision.pod for decision in workload.decisions if decision.pod in about)

@@ -12,8 +12,9 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.policy.aftermath import consequences
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import Doubt, doubts
+from kwhatif.policy.judged import ANNOTATION, JudgedWorkload
 from kwhatif.policy.names import did_you_mean
-from kwhatif.policy.rules import Fragile, Hit, Judged, Labels, Rule
+from kwhatif.policy.rules import Fragile, Hit, Labels, Rule
 from kwhatif.policy.suppression import (
     complaints,
     excused_by_annotation,
@@ -22,7 +23,6 @@ from kwhatif.policy.suppression import (
     has_expired,
     wants_excuse,
 )
-from kwhatif.policy.words import ANNOTATION
 from kwhatif.report import FindingLevel, FindingRow, PolicyRow, PolicyVerdict, SourceRow
 from kwhatif.story import Story
 
@@ -36,11 +36,11 @@ class Known(msgspec.Struct, frozen=True):
 
 def judge(  # noqa: PLR0913 - all that a verdict rests on
     book: Rulebook,
-    workloads: Sequence[Judged],
+    workloads: Sequence[JudgedWorkload],
     labels: Mapping[str, Labels],
     *,
     today: date,
-    reacted: Sequence[Judged] = (),
+    reacted: Sequence[JudgedWorkload] = (),
     caveats: Sequence[Caveat] = (),
     strict: bool = False,
     known: Known = Known(),  # noqa: B008 - frozen
@@ -77,7 +77,7 @@ def judge(  # noqa: PLR0913 - all that a verdict rests on
     return PolicyRow(verdict=_verdict(findings), source=book.source, findings=tuple(findings))
 
 
-def _hits(rule: Rule, workloads: Sequence[Judged], reacted: Sequence[Judged]) -> Iterator[Hit]:
+def _hits(rule: Rule, workloads: Sequence[JudgedWorkload], reacted: Sequence[JudgedWorkload]) -> Iterator[Hit]:
     """What the rule finds; and what it finds otherwise once all have reacted."""
     found = list(rule.find(workloads))
     known = set(map(_gist, found))
@@ -107,7 +107,9 @@ def _finding(book: Rulebook, rule: Rule, hit: Hit, today: date) -> FindingRow:
     return _excused(book, finding, hit.workload, today)
 
 
-def _after(book: Rulebook, story: Story | None, workloads: Sequence[Judged], today: date) -> Iterator[FindingRow]:
+def _after(
+    book: Rulebook, story: Story | None, workloads: Sequence[JudgedWorkload], today: date
+) -> Iterator[FindingRow]:
     """Findings about what follows, at the workloads of the manifests where they are about one of these."""
     rule = book.policy.aftermath
     if story is None or rule is None:
@@ -130,7 +132,7 @@ def _doubtful(book: Rulebook, doubt: Doubt, today: date) -> FindingRow:
     return _excused(book, finding, doubt.workload, today)
 
 
-def _excused(book: Rulebook, finding: FindingRow, workload: Judged | None, today: date) -> FindingRow:
+def _excused(book: Rulebook, finding: FindingRow, workload: JudgedWorkload | None, today: date) -> FindingRow:
     """The finding, suppressed where its workload or the policy says so; one about all by exceptions of `*`."""
     name, ignore = (workload.row.name, workload.ignore) if workload else ("", "")
     annotation = excused_by_annotation(finding.rule, ignore, today, book.policy.annotations.allow)
@@ -145,7 +147,7 @@ def _excused(book: Rulebook, finding: FindingRow, workload: Judged | None, today
 
 
 def _annotations(
-    book: Rulebook, workloads: Sequence[Judged], found: Sequence[FindingRow], today: date
+    book: Rulebook, workloads: Sequence[JudgedWorkload], found: Sequence[FindingRow], today: date
 ) -> Iterator[FindingRow]:
     """What is wrong with annotations: entries that mean nothing, that have expired, or that are not allowed."""
     allow = book.policy.annotations.allow

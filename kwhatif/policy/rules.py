@@ -10,25 +10,18 @@ import msgspec
 from kwhatif.cel import CelRuntimeError, Program
 from kwhatif.matching.globs import is_like
 from kwhatif.matching.labels import Selector
+from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
 from kwhatif.policy.words import after, few, hang, subject, victims_by_owner
-from kwhatif.report import Decision, Outcome, VictimRow, WorkloadRow
+from kwhatif.report import Decision, Outcome, VictimRow
 
 Labels = Mapping[str, str]
-
-
-class Judged(NamedTuple):
-    """A workload, the decisions about its pods, and its `kwhatif.dev/ignore` annotation."""
-
-    row: WorkloadRow
-    decisions: Sequence[Decision]
-    ignore: str = ""
 
 
 class Hit(NamedTuple):
     """What a rule found: the pods of a workload that it concerns, and why."""
 
-    workload: Judged
+    workload: JudgedWorkload
     pods: tuple[str, ...]
     message: str
 
@@ -41,7 +34,7 @@ class Fragile(NamedTuple):
     pods: tuple[str, ...]
 
 
-Find = Callable[[Sequence[Judged]], Iterator[Hit]]
+Find = Callable[[Sequence[JudgedWorkload]], Iterator[Hit]]
 
 
 class Rule(NamedTuple):
@@ -55,7 +48,7 @@ class Rule(NamedTuple):
 def outcome_rule(outcome: Outcome, verb: str, verbs: str) -> Find:
     """Pods that come to this outcome; the message of the first one stands for all."""
 
-    def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, lambda decision: decision.outcome == outcome):
             row = workload.row
             counted = {"Unschedulable": row.unschedulable, "Denied": row.denied, "Gated": row.gated}.get(outcome, 0)
@@ -70,13 +63,13 @@ def _reason(decision: Decision) -> str:
     return decision.pre_enqueue.message if decision.pre_enqueue and not decision.message else decision.message
 
 
-def unschedulable(workloads: Sequence[Judged]) -> Iterator[Hit]:
+def unschedulable(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
     """Pods that stay pending; of a rollout that hangs, the rule `rollout` says that."""
     rest = [workload for workload in workloads if workload.row.rollout is None or workload.row.rollout.completed]
     yield from outcome_rule("Unschedulable", "stays pending", "stay pending")(rest)
 
 
-def rollout(workloads: Sequence[Judged]) -> Iterator[Hit]:
+def rollout(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
     """Rollouts that hang: after how many pods, which one is next, and why it does not run."""
     for workload in workloads:
         row = workload.row.rollout
@@ -87,7 +80,7 @@ def rollout(workloads: Sequence[Judged]) -> Iterator[Hit]:
         yield Hit(workload, tuple(decision.pod for decision in blocking), f"{hang(row, blocking)}{why}")
 
 
-def _held_up(workload: Judged, hits: Sequence[Decision]) -> str:
+def _held_up(workload: JudgedWorkload, hits: Sequence[Decision]) -> str:
     """How many pods are not even made because of these: no finding of their own, but part of this one."""
     names = {decision.pod for decision in hits}
     if not any(decision.waits_for in names for decision in workload.decisions):
@@ -96,7 +89,7 @@ def _held_up(workload: Judged, hits: Sequence[Decision]) -> str:
     return f", {waiting} {'waits' if waiting == 1 else 'wait'} for {'it' if len(hits) == 1 else 'them'}"
 
 
-def preemption(workloads: Sequence[Judged]) -> Iterator[Hit]:
+def preemption(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
     """Any eviction."""
     for workload, hits in _where(workloads, lambda decision: decision.outcome == "Preempts"):
         victims = victims_by_owner([victim for decision in hits for victim in decision.victims])
@@ -104,7 +97,7 @@ def preemption(workloads: Sequence[Judged]) -> Iterator[Hit]:
         yield _hit(workload, hits, f"{evicts} {victims or 'others'}{after(hits)}")
 
 
-def budget_violation(workloads: Sequence[Judged]) -> Iterator[Hit]:
+def budget_violation(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
     """Any eviction that a budget does not allow."""
     for workload, hits in _where(workloads, lambda decision: any(victim.violates for victim in decision.victims)):
         broken = {budget: None for decision in hits for victim in decision.victims for budget in victim.violates}
@@ -116,7 +109,7 @@ def victim_limit(limit: VictimLimit) -> Find:
     """The workload whose evictions exceed the limit, and those after it."""
     allowed = f"{limit.count} {'is' if limit.count == 1 else 'are'}"
 
-    def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         victims = 0
         for workload in workloads:
             beyond: list[Decision] = []
@@ -140,7 +133,7 @@ def protection(rule: Protection) -> Find:
 
     why = f"of priority {rule.min_priority} or more" if rule.min_priority is not None else "in a protected namespace"
 
-    def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, lambda decision: any(map(protected, decision.victims))):
             victims = [victim for decision in hits for victim in decision.victims if protected(victim)]
             evicts = subject(workload.row, hits, "would evict", "would evict")
@@ -158,7 +151,7 @@ def class_rule(rule: ClassRule) -> Find:
             return False
         return _any(rule.forbidden, name) or (rule.allowed is not None and not _any(rule.allowed, name))
 
-    def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, refused):
             classes = few(list(dict.fromkeys(decision.priority_class_name for decision in hits)))
             namespaces = few(list(dict.fromkeys(namespace_of(decision.pod) for decision in hits)))
@@ -175,7 +168,7 @@ def placement(rule: PlacementRule, selector: Selector, labels: Mapping[str, Labe
     def on_forbidden(decision: Decision) -> bool:
         return not nodes.isdisjoint(_nodes(decision)) and _any(rule.namespaces, namespace_of(decision.pod))
 
-    def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, on_forbidden):
             where = {node: None for decision in hits for node in _nodes(decision) if node in nodes}
             yield _hit(workload, hits, f"{subject(workload.row, hits, 'may land', 'may land')} on {few(list(where))}")
@@ -195,7 +188,7 @@ def expression(rule: ExpressionRule, program: Program, labels: Mapping[str, Labe
             return f"cannot be evaluated: {wrong.message}"
         return "" if holds is True else rule.message or f"does not hold: {rule.expression}"
 
-    def find(workloads: Sequence[Judged]) -> Iterator[Hit]:
+    def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload in workloads:
             row = _as_json(workload.row)
             by_message: dict[str, list[Decision]] = {}
@@ -220,15 +213,15 @@ def namespace_of(pod: str) -> str:
 
 
 def _where(
-    workloads: Iterable[Judged], holds: Callable[[Decision], bool]
-) -> Iterator[tuple[Judged, Sequence[Decision]]]:
+    workloads: Iterable[JudgedWorkload], holds: Callable[[Decision], bool]
+) -> Iterator[tuple[JudgedWorkload, Sequence[Decision]]]:
     for workload in workloads:
         hits = [decision for decision in workload.decisions if holds(decision)]
         if hits:
             yield workload, hits
 
 
-def _hit(workload: Judged, decisions: Iterable[Decision], message: str) -> Hit:
+def _hit(workload: JudgedWorkload, decisions: Iterable[Decision], message: str) -> Hit:
     return Hit(workload, tuple(decision.pod for decision in decisions), message)
 
 

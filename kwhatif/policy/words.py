@@ -18,9 +18,6 @@ _OBSTACLES: dict[Outcome, str] = {
     "Gated": "is not queued",
 }
 
-#: What an object itself says of the policy.
-ANNOTATION = "kwhatif.dev/ignore"
-
 
 def subject(workload: WorkloadRow, pods: Sequence[Decision], verb: str, verbs: str, counted: int = 0) -> str:
     """`stays pending` of a single pod; `2 of 6 pods stay pending` of many; `counted`, where more than these are."""

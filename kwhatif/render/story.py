@@ -32,6 +32,8 @@ HOW = {
 }
 
 
+#: So many nodes are named where there may be very many.
+_FEW = 4
 #: What `conventions` count.
 _CHOICES = {"nodes": "node", "evictions": "preemption", "drains": "drain"}
 
@@ -221,17 +223,21 @@ def _workloads(story: Story) -> Iterator[RenderableType]:
 
 def nodes_in_words(counts: dict[str, int]) -> str:
     """`a, b (2)`."""
-    return some([f"{node} ({count})" if count > 1 else node for node, count in counts.items()], 4) or "-"
+    return some([f"{node} ({count})" if count > 1 else node for node, count in counts.items()], _FEW) or "-"
 
 
 def gone_rows(story: Story) -> list[tuple[str, int, str]]:
     """Who is gone: the workload, how many of its pods, and from where and why."""
-    groups: dict[tuple[str, str], int] = {}
+    groups: dict[tuple[str, str], list[str]] = {}
     for row in story.gone:
         why = f"{HOW[row.how]} for {row.by}" if row.by and row.how == "Preempted" else HOW[row.how]
-        place = row.owner or f"Pod {row.pod}", f"{why} on {row.node}" if row.node else why
-        groups[place] = groups.get(place, 0) + 1
-    return [(who, count, why) for (who, why), count in groups.items()]
+        groups.setdefault((row.owner or f"Pod {row.pod}", why), []).append(row.node or "")
+    return [(who, len(nodes), f"{why}{_on(nodes)}") for (who, why), nodes in groups.items()]
+
+
+def _on(nodes: Sequence[str]) -> str:
+    named = list(dict.fromkeys(filter(None, nodes)))
+    return f" on {some(named, _FEW)}" if named else ""
 
 
 def pending_rows(story: Story) -> list[tuple[str, int, str]]:
@@ -274,7 +280,7 @@ def _nodes(story: Story) -> Iterator[RenderableType]:
         for row in story.nodes:
             groups.setdefault(_states(row), []).append(row.node)
         for (before, after), names in groups.items():
-            made.add_row(text(some(names, 4)), text(before), text(after))
+            made.add_row(text(some(names, _FEW)), text(before), text(after))
         yield made
 
 

@@ -41,6 +41,7 @@ def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:
     if not detail.quiet:
         now = seconds(report.snapshot.taken_at) if report.snapshot.taken_at else detail.now
         detail = replace(detail, names=NodeNames(nodes_in(report)), now=now)
+        report = detail.names.cut_stories(report)
     for line in () if detail.quiet else edit_lines(report):
         yield text(line, FAINT)
     first, *others = _answer(report, detail)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.caveat import Caveat, OwnersSilent
+from kwhatif.model.nearest import nearest
 from kwhatif.model.node import Node
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
@@ -35,7 +36,10 @@ def outage_each(session: Session, key: str, question: Outages, parameters: Param
     """
     scenarios = groups_of(session, key)
     if not scenarios:
-        raise InputError([Problem("--each", f"no node has the label {key}")])
+        labels = {label for node in session.cluster.all(Node).values() for label in node.metadata.labels}
+        near = nearest(key, labels)
+        hint = f"did you mean {' or '.join(near)}?" if near else ""
+        raise InputError([Problem("--each", f"no node has the label {key}", hint=hint)])
     return _sweep(session, scenarios, question, parameters, run)
 
 

@@ -14,32 +14,10 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import (
-    CronJob,
-    DaemonSet,
-    Deployment,
-    Job,
-    Namespace,
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
-)
+from kwhatif.model.workload import POD_SOURCES, Namespace
 from kwhatif.report import SourceRow
 from kwhatif.whatif.claims import NewClaims
-
-_WORKLOADS = (
-    CronJob,
-    CustomResource,
-    DaemonSet,
-    Deployment,
-    Job,
-    Pod,
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
-)
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -55,7 +33,7 @@ class Applied(msgspec.Struct, frozen=True):
     @property
     def is_workload(self) -> bool:
         """Whether it is a pod, or pods are made of it."""
-        return isinstance(self.object, _WORKLOADS)
+        return isinstance(self.object, (*POD_SOURCES, CustomResource))
 
 
 def apply_surroundings(cluster: Cluster, applied: Sequence[Applied], *, admission: bool) -> Iterator[Caveat]:

@@ -20,16 +20,16 @@ from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import LabelSelector, controller_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicaSetMeta
+from kwhatif.model.workload import Deployment, PodSource, ReplicaSet, ReplicaSetMeta
 from kwhatif.report import ChangeRow
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.claims import NewClaims
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.ephemeral import ephemeral_claims, owns_claims
-from kwhatif.workloads.expand import Workload, expand, named
+from kwhatif.workloads.expand import expand, named
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.many import beyond, capped, keeps_number, most_pods
-from kwhatif.workloads.owners import pods_controlled_by
+from kwhatif.workloads.owners import pods_controlled_by, reference_to
 from kwhatif.workloads.replicas import HASH_LABEL, free_names
 from kwhatif.workloads.resource_claims import with_resource_claims
 from kwhatif.workloads.restart import restart, unstarted
@@ -81,7 +81,7 @@ class Planner:
         if isinstance(obj, CustomResource):
             update = self._custom(obj)
         else:
-            obj = named(cast("Workload", obj), self.cluster)
+            obj = named(cast("PodSource", obj), self.cluster)
             update = self._in_bounds(obj, anew=applied.anew)
         if update.denied is not None:
             return update
@@ -100,7 +100,7 @@ class Planner:
         obj = applied.object
         if isinstance(obj, CustomResource):
             return self._custom(obj)
-        workload = named(cast("Workload", obj), self.cluster)
+        workload = named(cast("PodSource", obj), self.cluster)
         if isinstance(workload, Pod):
             return Update("new", added=expand(unstarted(workload) if applied.anew else workload, self.cluster))
         denied = check_workload(workload, self.cluster) if self._admission else None
@@ -108,7 +108,7 @@ class Planner:
         made = expand(capped(workload, self._most), self.cluster)
         return Update("new", added=replace(made, left_out=beyond(workload, self._most)), denied=denied)
 
-    def _in_bounds(self, workload: Workload, *, anew: bool) -> Update:
+    def _in_bounds(self, workload: PodSource, *, anew: bool) -> Update:
         """The update with no more pods than are made one by one, and how many are left out."""
         most, known = self._most, self.cluster.get(type(workload), key_of(workload))
         before = beyond(known, most)
@@ -123,7 +123,7 @@ class Planner:
             after = max(0, after - before)
         return replace(update, added=replace(update.added, left_out=after)) if after else update
 
-    def _known(self, workload: Workload) -> Update:
+    def _known(self, workload: PodSource) -> Update:
         denied = None if isinstance(workload, Pod) else check_workload(workload, self.cluster)
         if denied is not None:
             return Update("changed", denied=denied)
@@ -239,7 +239,11 @@ class Planner:
         self.cluster.add(
             ReplicaSet(
                 metadata=ReplicaSetMeta(
-                    name=owner.name, namespace=pod.metadata.namespace, uid=owner.uid, labels=labels
+                    name=owner.name,
+                    namespace=pod.metadata.namespace,
+                    uid=owner.uid,
+                    labels=labels,
+                    owner_references=(reference_to(deployment, self.cluster),),
                 ),
                 spec=replace(
                     ReplicaSet().spec,

@@ -14,6 +14,7 @@ from kwhatif.model.caveat import Caveat, PendingAsleep
 from kwhatif.model.cluster import key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.pod import Pod
+from kwhatif.model.workload import PodSource
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied
@@ -21,7 +22,7 @@ from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.queue import in_queue_order
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.sleeping import asleep
-from kwhatif.workloads.expand import Workload, named
+from kwhatif.workloads.expand import named
 from kwhatif.workloads.more import copies, more_pods
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.restart import unstarted
@@ -35,7 +36,7 @@ def pods_without_end(applied: Applied, planner: Planner) -> Iterator[Candidate]:
         pod = next((group.pod for group in groups), None)
         more = iter(()) if pod is None else copies(pod, cluster)
     else:
-        workload = named(cast("Workload", obj), cluster)
+        workload = named(cast("PodSource", obj), cluster)
         if isinstance(workload, Pod):
             workload = unstarted(workload) if applied.anew else workload
         elif not applied.anew:
@@ -91,7 +92,7 @@ def waiting(session: Session, state: State, applied: Sequence[Applied], counted:
 
 def _has_pending(applied: Applied, state: State) -> bool:
     """Whether pods of the workload wait already."""
-    obj = cast("Workload", applied.object)
+    obj = cast("PodSource", applied.object)
     if not state.pending or isinstance(obj, Pod):
         return isinstance(obj, Pod) and key_of(obj) in state.pending
     return any(key_of(pod) in state.pending for pod in pods_of(obj, state.cluster))

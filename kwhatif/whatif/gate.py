@@ -15,7 +15,7 @@ from kwhatif.model.workload import Namespace
 from kwhatif.policy import judge as policy
 from kwhatif.policy.build import Rulebook
 from kwhatif.policy.caveats import max_age
-from kwhatif.policy.rules import Fragile, Judged
+from kwhatif.policy.rules import Fragile
 from kwhatif.report import Report
 from kwhatif.whatif.advise.question import Capture, Limits, advise
 from kwhatif.whatif.aftermath import aftermath
@@ -51,10 +51,10 @@ def gate(
     answer.caveats.update(dict.fromkeys(caveats))
     row = policy.judge(
         book,
-        [Judged(*each) for each in answer.judged],
+        answer.judged,
         {node.metadata.name: node.metadata.labels for node in answer.cluster.all(Node).values()},
         today=today,
-        reacted=[Judged(*each) for each in answer.reacted],
+        reacted=answer.reacted,
         caveats=merged(answer.caveats),
         strict=strict,
         known=_known(session.cluster, answer.cluster),

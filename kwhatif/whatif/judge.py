@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +19,8 @@ from kwhatif.model.caveat import Caveat, EvictionsAtOnce, NothingJudged, Pending
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.report import Decision, Outcome, ProblemRow, Report, SourceRow, WorkloadRow
+from kwhatif.policy.judged import JudgedWorkload
+from kwhatif.report import Decision, Outcome, ProblemRow, Report, SourceRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -70,26 +70,18 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     max_age: int | None = None
 
 
-class Judged(NamedTuple):
-    """What becomes of one object's pods, and what its annotation `kwhatif.dev/ignore` says."""
-
-    row: WorkloadRow
-    decisions: Sequence[Decision]
-    ignore: str = ""
-
-
 class Answer(msgspec.Struct, kw_only=True):
     """What becomes of all of it."""
 
     alone: bool
     #: By the order of the manifests; nothing where each pod is judged alone.
-    judged: list[Judged]
+    judged: list[JudgedWorkload]
     #: About pods that are no workload's.
     others: list[Decision]
     #: About pods that were pending already, and came first.
     earlier: list[Decision]
     #: Like `judged`, once all have reacted to the evictions; nothing where that was not asked, or is no other question.
-    reacted: list[Judged]
+    reacted: list[JudgedWorkload]
     caveats: dict[Caveat, None]
     problems: list[ProblemRow]
     #: With everything that was applied.
@@ -108,7 +100,7 @@ class Answer(msgspec.Struct, kw_only=True):
 
 
 #: About objects of the manifests; about other pods that are asked for; and about those that were pending before them.
-_Found = tuple[list[Judged], list[Decision], list[Decision]]
+_Found = tuple[list[JudgedWorkload], list[Decision], list[Decision]]
 
 
 def judge(session: Session, question: Question) -> Answer:
@@ -130,7 +122,7 @@ class _Judging:
         self._cluster = self._snapshot.cluster
         self._caveats = dict.fromkeys((*session.caveats, *question.caveats))
         self._problems = list(question.problems)
-        self._reacted: list[Judged] = []
+        self._reacted: list[JudgedWorkload] = []
         self._kinds_and_keys = {(type(each.object).__name__, key_of(each.object)) for each in question.applied}
         surroundings = apply_surroundings(self._cluster, question.applied, admission=question.admission)
         self._caveats.update(dict.fromkeys(surroundings))
@@ -326,14 +318,14 @@ class _Judging:
         pending = in_queue_order(self._snapshot.pending.values(), self._cluster.scheduling_events)
         return [info for info in pending if namespace in ("", info.namespace)]
 
-    def _judged(self, workload: Planned) -> Judged:
+    def _judged(self, workload: Planned) -> JudgedWorkload:
         decisions = list(filter(None, workload.decisions.values()))
         source, removed = workload.applied.source, len(workload.removed)
         row = workload_row(source, workload.update, removed, decisions, workload.rollout, workload.left_out)
         if workload.left_out:
             caveat = TooManyPods(workload=row.name, count=row.replicas, judged=len(decisions))
             self._caveats[caveat] = None
-        return Judged(row, decisions, workload.applied.ignore)
+        return JudgedWorkload(row, decisions, workload.applied.ignore)
 
 
 def _explain_few(result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.pod import Pod, PodMeta, PodTemplateSpec, pod_condition
-from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.model.workload import SCALABLE, DaemonSet, Deployment, ReplicaSet, Scalable, StatefulSet
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.controllers.deployment import bounds_for
@@ -25,7 +25,6 @@ from kwhatif.workloads.stand_ins import hash_of
 from kwhatif.workloads.stateful_set import REVISION_LABEL, revision_of
 from kwhatif.workloads.template import content_of
 
-_WITH_REPLICAS = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
 _WITH_REVISIONS = (StatefulSet, DaemonSet)
 
 
@@ -40,7 +39,7 @@ def prepare(state: State, workloads: Sequence[KubernetesObject]) -> None:
 def _stand_ins(workloads: Iterable[KubernetesObject], cluster: Cluster) -> Iterator[Any]:
     """Workloads that the input lacks though it has their pods: with the template of the first of these."""
     for each in workloads:
-        if not isinstance(each, (*_WITH_REPLICAS, DaemonSet)) or cluster.get(type(each), key_of(each)) is not None:
+        if not isinstance(each, Scalable | DaemonSet) or cluster.get(type(each), key_of(each)) is not None:
             continue
         pods = active(pods_of(each, cluster))
         if not pods:
@@ -49,7 +48,7 @@ def _stand_ins(workloads: Iterable[KubernetesObject], cluster: Cluster) -> Itera
         spec = replace(first.spec, node_name="", priority=None)
         template = PodTemplateSpec(metadata=PodMeta(labels=first.metadata.labels), spec=spec)
         changed: dict[str, Any] = {"template": template}
-        if isinstance(each, _WITH_REPLICAS):
+        if isinstance(each, SCALABLE):
             changed["replicas"] = len(pods)
         yield replace(each, spec=replace(each.spec, **changed))
 

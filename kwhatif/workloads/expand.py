@@ -11,8 +11,10 @@ from kwhatif.model.workload import (
     DaemonSet,
     Deployment,
     Job,
+    PodSource,
     ReplicaSet,
     ReplicationController,
+    Scalable,
     StatefulSet,
 )
 from kwhatif.workloads.daemon_set import eligible_nodes, expand_daemon_set
@@ -22,10 +24,8 @@ from kwhatif.workloads.replicas import expand_deployment, expand_replicas, free_
 from kwhatif.workloads.stand_ins import generated_names
 from kwhatif.workloads.stateful_set import expand_stateful_set, ordinals_of
 
-Workload = Pod | Deployment | ReplicaSet | ReplicationController | StatefulSet | DaemonSet | Job | CronJob
 
-
-def expand(workload: Workload, cluster: Cluster) -> Expansion:
+def expand(workload: PodSource, cluster: Cluster) -> Expansion:
     """The pods that would be made of the workload, not yet admitted, were it created now."""
     workload = named(workload, cluster)
     match workload:
@@ -46,7 +46,7 @@ def expand(workload: Workload, cluster: Cluster) -> Expansion:
             return Expansion() if workload.spec.suspend else expand(run_of(workload), cluster)
 
 
-def named(workload: Workload, cluster: Cluster) -> Workload:
+def named(workload: PodSource, cluster: Cluster) -> PodSource:
     """The workload with a name: the API server makes one for whatever has a `generateName` only."""
     meta = workload.metadata
     if meta.name or not meta.generate_name or isinstance(workload, Pod):
@@ -63,7 +63,7 @@ def expand_pod(pod: Pod, cluster: Cluster) -> Expansion:
     return Expansion((Group(pod, (pod.metadata.name,) if pod.metadata.name else free_names(pod, 1, cluster)),))
 
 
-def replicas_of(workload: Deployment | ReplicaSet | ReplicationController | StatefulSet) -> int:
+def replicas_of(workload: Scalable) -> int:
     """How many pods there should be; one, unless something is said."""
     replicas = workload.spec.replicas
     return 1 if replicas is None else max(0, replicas)

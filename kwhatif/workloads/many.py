@@ -11,6 +11,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.quantity import value
 from kwhatif.model.workload import (
+    SCALABLE,
     CronJob,
     Deployment,
     Job,
@@ -63,8 +64,7 @@ def beyond(workload: object, most: int) -> int:
 
 def keeps_number(workload: object) -> bool:
     """Whether it keeps the number of pods that it has: it names none."""
-    scaled = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
-    return isinstance(workload, scaled) and workload.spec.replicas is None
+    return isinstance(workload, SCALABLE) and workload.spec.replicas is None
 
 
 def capped(workload: Kind, most: int) -> Kind:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod, PodStatus
-from kwhatif.model.workload import CronJob, DaemonSet, Deployment, Job, StatefulSet
-from kwhatif.workloads.expand import Workload, named
+from kwhatif.model.workload import CronJob, DaemonSet, Deployment, Job, PodSource, StatefulSet
+from kwhatif.workloads.expand import named
 from kwhatif.workloads.expansion import Group
 from kwhatif.workloads.job import expand_job, is_indexed, job_pod, run_of
 from kwhatif.workloads.owners import reference_to
@@ -22,7 +22,7 @@ _SIZES = (16, 64, 256)
 _MOST = 1024
 
 
-def more_pods(workload: Workload, cluster: Cluster) -> Iterator[Group]:
+def more_pods(workload: PodSource, cluster: Cluster) -> Iterator[Group]:
     """Groups of new pods, without end; nothing for a DaemonSet, whose pods are as many as its nodes.
 
     What keeps a workload from having pods now is left aside: `paused`, `suspend`, and how many it asks for.

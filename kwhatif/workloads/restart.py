@@ -6,13 +6,14 @@ from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod, PodStatus, is_terminal
-from kwhatif.workloads.expand import Workload, expand
+from kwhatif.model.workload import PodSource
+from kwhatif.workloads.expand import expand
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.rolling.update import UNCHANGED, Update
 
 
-def restart(workload: Workload, cluster: Cluster) -> Update:
+def restart(workload: PodSource, cluster: Cluster) -> Update:
     """What starting the cluster's workload anew changes; nothing, for a pod that has not started yet."""
     if not isinstance(workload, Pod):
         return Update("restarted", tuple(pods_of(workload, cluster)), expand(workload, cluster))

@@ -17,12 +17,13 @@ from kwhatif.model.workload import (
     DaemonSet,
     Deployment,
     Job,
+    PodSource,
     ReplicaSet,
     ReplicationController,
     StatefulSet,
 )
 from kwhatif.workloads.applied_template import Difference, merge_template
-from kwhatif.workloads.expand import Workload, expand
+from kwhatif.workloads.expand import expand
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.rolling.batch import update_cron_job, update_job
 from kwhatif.workloads.rolling.daemon_set import update_daemon_set
@@ -33,7 +34,7 @@ from kwhatif.workloads.rolling.update import Rollout, Update
 from kwhatif.workloads.template import has_images
 
 
-def plan_update(workload: Workload, cluster: Cluster, rollout: Rollout = "final") -> Update:
+def plan_update(workload: PodSource, cluster: Cluster, rollout: Rollout = "final") -> Update:
     """What applying the workload changes.
 
     It is taken as it was written, not yet defaulted: a number of replicas that it leaves out stays what it is.
@@ -57,13 +58,13 @@ def plan_update(workload: Workload, cluster: Cluster, rollout: Rollout = "final"
     return replace(_update(workload, pods, cluster, rollout), caveat=caveat)
 
 
-def applied_to(cluster: Cluster, workload: Workload) -> Workload:
+def applied_to(cluster: Cluster, workload: PodSource) -> PodSource:
     """The workload with the template that it has once it is applied; see `merge_template`."""
     known = cluster.get(type(workload), key_of(workload)) if workload.metadata.name else None
     return workload if known is None or isinstance(workload, Pod) else merge_template(workload, known)[0]
 
 
-def _not_compared(workload: Workload, difference: Difference | None) -> FieldsNotCompared | None:
+def _not_compared(workload: PodSource, difference: Difference | None) -> FieldsNotCompared | None:
     """The caveat where it cannot be said whether the template changes."""
     if difference is None:
         return FieldsNotCompared()
@@ -80,7 +81,7 @@ def _without_images(update: Update, known: object) -> Update:
     return replace(update, caveat=ImagesNotCompared())
 
 
-def _kept_replicas(new: Workload, known: object) -> ReplicasKept | None:
+def _kept_replicas(new: PodSource, known: object) -> ReplicasKept | None:
     """An autoscaler may own the number; but if the manifest that was applied before had one, one pod is left."""
     if not (isinstance(new, SCALABLE) and isinstance(known, SCALABLE)) or new.spec.replicas is not None:
         return None
@@ -100,7 +101,7 @@ def _spec_of(workload: object) -> PodSpec | None:
     return None
 
 
-def _update(new: Workload, pods: list[Pod], cluster: Cluster, rollout: Rollout) -> Update:
+def _update(new: PodSource, pods: list[Pod], cluster: Cluster, rollout: Rollout) -> Update:
     key = key_of(new)
     match new:
         case Deployment():

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report import Report
 from kwhatif.whatif import judge as judging
 from kwhatif.whatif.session import Session
@@ -130,7 +131,7 @@ def test_schedule_and_gate_say_the_same_of_every_pod(family: str, tmp_path: Path
     assert judged
 
 
-def in_short(judged: Sequence[judging.Judged]) -> list[Any]:
+def in_short(judged: Sequence[JudgedWorkload]) -> list[Any]:
     """What becomes of the workloads, whatever the names that the API server makes."""
     rows = [each.row for each in judged]
     return [(row.name, row.placed, row.unschedulable, row.denied, row.gated, row.nodes) for row in rows]

@@ -13,17 +13,10 @@ from typing import Any, NamedTuple
 
 from kwhatif.model.kinds import RESOURCES, Resource
 from kwhatif.model.meta import Model
-from kwhatif.model.pod import Pod
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.model.usage import METRICS_API_VERSION, NodeMetrics, PodMetrics
 from kwhatif.model.workload import (
     CronJob,
-    DaemonSet,
-    Deployment,
-    Job,
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
 )
 from kwhatif.sources.decoding.convert import CONVERSIONS
 
@@ -80,15 +73,3 @@ KINDS: Mapping[str, Kind] = {resource.kind: _kind(resource) for resource in RESO
 
 #: All types as one union, distinguished by their `kind`.
 AnyObject: Any = reduce(or_, (kind.type for kind in KINDS.values()))
-
-#: Kinds of which pods are made.
-POD_KINDS: tuple[type[Model], ...] = (
-    Pod,
-    Deployment,
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
-    DaemonSet,
-    Job,
-    CronJob,
-)

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import inspect
 
+from kwhatif.configuration.strict import json_name
 from kwhatif.sources.text.paths import FieldPath
 
 #: Tells a problem: message, path, hint.
@@ -22,26 +23,12 @@ Reader = Callable[[Any, FieldPath, Tell], Any]
 #: How messages begin about a number that is as good as any other of its type: all else can still be checked.
 OUT_OF_RANGE = "is out of range"
 _MAX_INT64 = 2**63 - 1
-_JSON_NAMES: dict[type, str] = {
-    bool: "a boolean",
-    dict: "an object",
-    float: "a number",
-    int: "an integer",
-    list: "a list",
-    str: "a string",
-    type(None): "null",
-}
 _ZEROS: dict[type, Any] = {
     inspect.StrType: "",
     inspect.IntType: 0,
     inspect.BoolType: False,
     inspect.FloatType: 0.0,
 }
-
-
-def json_name(value: Any) -> str:
-    """What a value is, in words."""
-    return _JSON_NAMES.get(type(value), type(value).__name__)
 
 
 @cache

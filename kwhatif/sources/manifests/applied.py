@@ -11,7 +11,7 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.originals import Originals
-from kwhatif.policy.words import ANNOTATION
+from kwhatif.policy.judged import ANNOTATION
 from kwhatif.report import ProblemRow, SourceRow
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.strict import Validation

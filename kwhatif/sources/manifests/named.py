@@ -12,14 +12,13 @@ from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.kinds import BY_WORD, RESOURCES, Resource
 from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.workload import Namespace
+from kwhatif.model.workload import POD_SOURCES, Namespace
 from kwhatif.report import SourceRow
-from kwhatif.sources.decoding.kinds import POD_KINDS
 from kwhatif.sources.text.files import SUFFIXES, Given
 from kwhatif.whatif.applied import Applied
 
 #: What can be asked for by name.
-_WITH_PODS = [RESOURCES[kind] for kind in POD_KINDS if kind in RESOURCES]
+_WITH_PODS = [RESOURCES[kind] for kind in POD_SOURCES]
 
 
 class Reference(NamedTuple):
@@ -66,9 +65,9 @@ def unknown_kind(text: str) -> Problem | None:
 def find_named(reference: Reference, cluster: Cluster) -> Applied | Problem:
     """The object of the cluster that is asked for, to be judged anew; or why there is none."""
     resource = reference.resource
-    if not issubclass(resource.type, POD_KINDS):
+    if not issubclass(resource.type, POD_SOURCES):
         return Problem(reference.text, f"a {resource.kind} is not a pod, and no pods are made of it")
-    objects: Mapping[str, KubernetesObject] = cluster.all(resource.type)  # type: ignore[arg-type]
+    objects: Mapping[str, KubernetesObject] = cluster.all(resource.type)
     found = objects.get(reference.key)
     if found is None:
         message = f'{resource.plural} "{reference.name}" not found in namespace {reference.namespace}'

@@ -11,6 +11,7 @@ from kwhatif.framework.status import Verdict
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.model.nearest import nearest
 from kwhatif.model.policy import PriorityClass
+from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report import AdvisedRow, Decision, GoingRow, Outcome
 from kwhatif.whatif.advise.by_hand import going
 from kwhatif.whatif.advise.change import Advice, Change
@@ -23,7 +24,7 @@ from kwhatif.whatif.advise.scene import Scene
 from kwhatif.whatif.advise.search import Search, Searched
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.decide import objections_of
-from kwhatif.whatif.judge import Judged, Question
+from kwhatif.whatif.judge import Question
 from kwhatif.whatif.session import Session
 
 #: Outcomes that something can be done about; the worst first.
@@ -57,7 +58,7 @@ class Advisor:
         session: Session,
         question: Question,
         applied: Applied,
-        judged: Judged,
+        judged: JudgedWorkload,
         scenes: Mapping[str, Captured],
     ) -> None:
         """Set up; `scenes` are by pod."""

@@ -21,15 +21,16 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.model.workload import Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+from kwhatif.model.workload import SCALABLE, Job, Scalable
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.advise.change import COSTS, Amount, Change
 
-Scalable = Deployment | ReplicaSet | ReplicationController | StatefulSet | Job
-_SCALABLE: tuple[type[Scalable], ...] = (Deployment, ReplicaSet, ReplicationController, StatefulSet, Job)
+#: What the edit `scale` can make smaller.
+Resizable = Scalable | Job
+_RESIZABLE: tuple[type[Resizable], ...] = (*SCALABLE, Job)
 #: Pods of these go where their node goes: nobody deletes them to make room.
 _STAY = ("DaemonSet", "Node")
 _SYSTEM = "kube-system"
@@ -106,26 +107,26 @@ def _frees(pod: PodInfo, evidence: Evidence | None) -> int:
     return 1 if evidence.resource == PODS else pod.resources.requested.of(evidence.resource)
 
 
-def owner_of_pod(pod: Pod, cluster: Cluster) -> Scalable | None:
+def owner_of_pod(pod: Pod, cluster: Cluster) -> Resizable | None:
     """The workload at the top that has so many pods as somebody says; None: nothing is known of one."""
     owner, namespace = controller_of(pod.metadata), pod.metadata.namespace
-    found: Scalable | None = None
+    found: Resizable | None = None
     while owner is not None:
-        kind = next((kind for kind in _SCALABLE if kind.__name__ == owner.kind), None)
-        above: Scalable | None = None if kind is None else cluster.get(kind, f"{namespace}/{owner.name}")
+        kind = next((kind for kind in _RESIZABLE if kind.__name__ == owner.kind), None)
+        above: Resizable | None = None if kind is None else cluster.get(kind, f"{namespace}/{owner.name}")
         if above is None:
             return found
         found, owner = above, controller_of(above.metadata)
     return found
 
 
-def replicas_of(workload: Scalable) -> int:
+def replicas_of(workload: Resizable) -> int:
     """How many pods it is to have; of a Job, at once."""
     count = workload.spec.parallelism if isinstance(workload, Job) else workload.spec.replicas
     return 1 if count is None else count
 
 
-def scale_down(workload: Scalable, by: int = 1) -> Change:
+def scale_down(workload: Resizable, by: int = 1) -> Change:
     """So many pods less."""
     kind, key, now = type(workload).__name__, key_of(workload), replicas_of(workload)
     name, count = f"{kind.lower()}/{key}", now - by

@@ -17,7 +17,7 @@ from kwhatif.state.change import Bind
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.advise.blocking import (
-    Scalable,
+    Resizable,
     delete_pods,
     job_done,
     least_important,
@@ -199,7 +199,7 @@ def _scaled(
     scene: Scene, made: Sequence[Change], trial: Trial, name: str, first: Obstacle, ranked: Sequence[PodInfo]
 ) -> Iterator[Change]:
     """Fewer pods of the workloads that own these; their controllers choose which go."""
-    workloads: dict[tuple[str, str], Scalable] = {}
+    workloads: dict[tuple[str, str], Resizable] = {}
     for pod in ranked:
         workload = None if pod.terminating else owner_of_pod(pod.pod, trial.state.cluster)
         if workload is not None:

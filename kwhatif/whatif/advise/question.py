@@ -9,12 +9,13 @@ from msgspec.structs import replace
 
 from kwhatif.batch import ScheduleResult
 from kwhatif.framework.attempt import Attempt
+from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report import AdviseRow, Decision, Outcome, Report
 from kwhatif.whatif.advise.advisor import FAILING, Advisor, Captured, first_failing
 from kwhatif.whatif.advise.scene import Scene
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.decide import objections_of
-from kwhatif.whatif.judge import Answer, Judged, Question, judge
+from kwhatif.whatif.judge import Answer, Question, judge
 from kwhatif.whatif.placer import Describe
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.short import in_full
@@ -75,7 +76,7 @@ def advise(
     return AdviseRow(workloads=tuple(rows), left_out=len(failing) - len(rows))
 
 
-def _by_workload(question: Question, answer: Answer) -> Iterator[tuple[Applied, Judged]]:
+def _by_workload(question: Question, answer: Answer) -> Iterator[tuple[Applied, JudgedWorkload]]:
     by_source = {applied.source: applied for applied in question.applied}
     for judged in answer.judged:
         applied = by_source.get(judged.row.source)

@@ -15,7 +15,7 @@ from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.workload import Job, Namespace
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.advise.blocking import Scalable, delete_pods, job_done, owner_of_pod, pods_of_job, scale_down
+from kwhatif.whatif.advise.blocking import Resizable, delete_pods, job_done, owner_of_pod, pods_of_job, scale_down
 from kwhatif.whatif.advise.change import COSTS, Change
 from kwhatif.whatif.advise.claims import created
 from kwhatif.whatif.advise.requests import request_less
@@ -52,7 +52,7 @@ def refused(message: str, namespace: str, pod: Pod | None, own: tuple[str, str],
 
 def _fewer_in(namespace: str, pod: Pod, own: tuple[str, str], state: State) -> Iterator[Change]:
     """What uses the quota goes: fewer pods of workloads, Jobs that complete, pods that nobody makes anew."""
-    workloads: dict[tuple[str, str], Scalable] = {}
+    workloads: dict[tuple[str, str], Resizable] = {}
     alone: list[PodInfo] = []
     for info in sorted(state.pods.values(), key=lambda each: (each.priority, each.key)):
         if info.namespace != namespace or is_terminal(info.pod):

@@ -139,6 +139,7 @@ REFUSED: list[tuple[Said, str]] = [
     ("", "is empty"),
     ("cordn a1", "'cordn' is not a verb (did you mean cordon?)"),
     ("cordon 'a1", "cannot be split into words: no closing quotation"),
+    (f"cordon '{'a[' * 100_000}'", "has 200,009 characters, and may have 131,072 (write it as a map of YAML)"),
     ("cordon", "names no node"),
     ("cordon a3", 'nodes "a3" not found (there are a1, a2, b1)'),
     ("cordon zz*", "no node has a name like zz*"),
@@ -216,7 +217,7 @@ REFUSED: list[tuple[Said, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("said", "message"), REFUSED, ids=[json.dumps(said) for said, _ in REFUSED])
+@pytest.mark.parametrize(("said", "message"), REFUSED, ids=[json.dumps(said)[:80] for said, _ in REFUSED])
 def test_refusals(said: Said, message: str) -> None:
     with pytest.raises(kwhatif.InputError) as caught:
         kwhatif.edited(load(), said)
@@ -476,6 +477,10 @@ def test_apply_makes_the_pods_of_a_workload() -> None:
     edited = kwhatif.edited(load(), {"apply": [new, klass]})
     assert [info.priority for info in edited.snapshot.pending.values()] == [9, 9]
     assert "blog/new" in edited.cluster.all(Deployment)
+    story = kwhatif.simulate(edited).story
+    assert story is not None
+    made = [(row.workload, sum(row.after.values())) for row in story.workloads if "/new" in row.workload]
+    assert made == [("Deployment blog/new", 2)], "its controller finds them, and makes no others"
 
 
 def test_ages_count_by_their_magnitude_where_the_moment_is_known() -> None:

@@ -14,6 +14,7 @@ from kwhatif.model.nearest import nearest
         ("deployment", ["Deployment", "DaemonSet"], ["Deployment"]),
         ("chekout/web", ["checkout/web", "catalog/web", "ml/trainer"], ["checkout/web"]),
         ("a-1", ["a-2", "a-1.eu.internal", "a-11.eu.internal"], ["a-1.eu.internal"]),
+        ("zone", ["zones", "topology.kubernetes.io/zone"], ["topology.kubernetes.io/zone"]),
         ("x", ["zone", "accelerator"], []),
         ("x", [], []),
     ],

@@ -10,7 +10,7 @@ import pytest
 from kwhatif.model.caveat import Caveat, NoImages, OtherVersion
 from kwhatif.policy.build import Rulebook, build_rulebook
 from kwhatif.policy.judge import judge
-from kwhatif.policy.rules import Judged
+from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report import (
     CandidateRow,
     Decision,
@@ -50,16 +50,18 @@ def victim(pod: str, priority: int = 0, violates: tuple[str, ...] = ()) -> Victi
     return VictimRow(pod=pod, priority=priority, budgets=violates, violates=violates)
 
 
-def workload(*decisions: Decision, name: str = "Deployment shop/web", ignore: str = "") -> Judged:
+def workload(*decisions: Decision, name: str = "Deployment shop/web", ignore: str = "") -> JudgedWorkload:
     row = WorkloadRow(name=name, source=SourceRow(file="web.yaml", line=3, object=name), replicas=len(decisions))
-    return Judged(row, decisions, ignore)
+    return JudgedWorkload(row, decisions, ignore)
 
 
-def verdict(book: Rulebook, *workloads: Judged, today: date = TODAY, caveats: tuple[Caveat, ...] = ()) -> PolicyRow:
+def verdict(
+    book: Rulebook, *workloads: JudgedWorkload, today: date = TODAY, caveats: tuple[Caveat, ...] = ()
+) -> PolicyRow:
     return judge(book, workloads, LABELS, today=today, caveats=caveats, strict=True)
 
 
-def findings(book: Rulebook, *workloads: Judged) -> list[tuple[str, str, str]]:
+def findings(book: Rulebook, *workloads: JudgedWorkload) -> list[tuple[str, str, str]]:
     return [(found.rule, found.level, found.message) for found in verdict(book, *workloads).findings]
 
 

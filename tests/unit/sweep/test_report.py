@@ -47,5 +47,8 @@ def test_outages_are_what_they_are_alone() -> None:
 
 
 def test_a_label_that_no_node_has() -> None:
-    with pytest.raises(InputError):
-        outage_each(Session(cluster(*OBJECTS)), "rack", Outages(), QUICK, play_here)
+    session = Session(cluster(*OBJECTS))
+    with pytest.raises(InputError, match=r"no node has the label rack$"):
+        outage_each(session, "rack", Outages(), QUICK, play_here)
+    with pytest.raises(InputError, match=r"no node has the label zone \(did you mean topology.kubernetes.io/zone\?\)"):
+        outage_each(session, "zone", Outages(), QUICK, play_here)

@@ -24,6 +24,7 @@ from kwhatif.model.workload import (
     Job,
     JobSpec,
     JobTemplateSpec,
+    PodSource,
     ReplicaSet,
     ReplicaSetMeta,
     ReplicaSetSpec,
@@ -32,7 +33,7 @@ from kwhatif.model.workload import (
 )
 from kwhatif.workloads.daemon_set import node_of
 from kwhatif.workloads.ephemeral import ephemeral_claims
-from kwhatif.workloads.expand import Workload, expand
+from kwhatif.workloads.expand import expand
 from tests.builders import NodeBuilder, cluster, node, pod
 
 
@@ -76,7 +77,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize(("workload", "number"), NUMBERS.values(), ids=NUMBERS.keys())
-def test_how_many(workload: Workload, number: int) -> None:
+def test_how_many(workload: PodSource, number: int) -> None:
     assert len(expand(workload, Cluster()).pods) == number
 
 

@@ -18,7 +18,8 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta
 from kwhatif.model.node import Node, NodeSpec
 from kwhatif.model.pod import Pod
-from kwhatif.workloads.expand import Workload, expand
+from kwhatif.model.workload import PodSource
+from kwhatif.workloads.expand import expand
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "workloads"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "nodes")
@@ -67,7 +68,7 @@ def by_text(pods: list[Any]) -> list[Any]:
 def test_recording(name: str) -> None:
     recording = json.loads((FOLDER / f"{name}.json").read_text())
     around = cluster()
-    workload = msgspec.convert(recording["workload"], Workload)
+    workload = msgspec.convert(recording["workload"], PodSource)
     workload = replace(workload, metadata=replace(workload.metadata, namespace="default"))
     made = []
     for group in expand(workload, around).groups:
