@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from math import ceil
-from typing import Any
 
 from msgspec.structs import replace
 
 from kwhatif.controllers.drain import Drain
 from kwhatif.controllers.drain_filters import DrainOptions, joined
-from kwhatif.edits.edit import Assignment
-from kwhatif.edits.parse import parse_edit
 from kwhatif.errors import InputError
-from kwhatif.model.kinds import Resource
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.story import BlockedRow, CommandRow, Story, VerdictRow, WaveRow
@@ -146,23 +142,6 @@ _SAID = {
 # --- remedies ----------------------------------------------------------------------------------------
 
 
-class _NoFiles:
-    """A reader for edits that are made here: they name neither files nor fields that there are not."""
-
-    def objects(self, given: str | Mapping[str, Any]) -> Sequence[Any]:
-        """See `edits.parse.Reader`."""
-        raise AssertionError(f"no remedy reads {given}")
-
-    def field(self, resource: Resource, path: str, value: Any) -> Assignment:
-        """See `edits.parse.Reader`."""
-        del resource
-        return Assignment(tuple(path.split(".")), value)
-
-    def patch(self, resource: Resource, merge: Any) -> Mapping[str, Any]:
-        """See `edits.parse.Reader`."""
-        raise AssertionError(f"no remedy patches {resource.kind}: {merge}")
-
-
 def with_remedies(played: Drained) -> Iterator[BlockedRow]:
     """The blocked pods, each with the first remedy with which the drain gets rid of it."""
     found: dict[tuple[str, str], str] = {}
@@ -188,9 +167,8 @@ def _helps(remedy: Remedy, row: BlockedRow, played: Drained) -> bool:
     """Ask again with it: is the pod gone then?"""
     base, options = played.base, remedy.with_flag(played.options)
     if not remedy.is_flag:
-        edit = parse_edit(remedy.text, _NoFiles())
         try:
-            edited = edit_session(base.session, (Given(remedy.text, edit),))
+            edited = edit_session(base.session, (Given(remedy.text, remedy.edit),))
         except InputError:
             return False
         base = SettledCluster(edited, base.parameters)

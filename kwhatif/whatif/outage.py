@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from kwhatif.controllers.contract import Remove
 from kwhatif.controllers.finished_pods import pods_assigned_to
 from kwhatif.controllers.node_taints import is_evicting
+from kwhatif.controllers.pod_gc import OUT_OF_SERVICE
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
@@ -17,8 +18,11 @@ from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 from kwhatif.story import BlockedRow, Story, VerdictRow
+from kwhatif.whatif.edited import Given
 from kwhatif.whatif.played import Played, SettledCluster, pending_words
+from kwhatif.whatif.remedies import Remedy
 from kwhatif.whatif.session import Session
+from kwhatif.whatif.simulate import Playing
 from kwhatif.whatif.story_rows import story_of
 
 #: Owners whose pods belong to their node.
@@ -62,7 +66,7 @@ class Lost(Played):
     def story(self) -> Story:
         """The story, with what only an outage has."""
         blocked = tuple(self._left_behind())
-        return replace(story_of(self.engine), blocked=blocked, verdict=self._verdict(blocked))
+        return replace(story_of(self.engine), blocked=self._with_remedies(blocked), verdict=self._verdict(blocked))
 
     def verdict(self) -> VerdictRow:
         """What it comes to."""
@@ -122,8 +126,38 @@ class Lost(Played):
                     pod=key,
                     class_="waits-for-node",
                     why="it is being deleted, and until its silent node says that it has ended, no other one is made",
-                    remedy=f"taint {lost.spec.node_name} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
                 )
+
+    def _with_remedies(self, rows: Sequence[BlockedRow]) -> tuple[BlockedRow, ...]:
+        """Pods that wait for silent nodes, with the taint that says that these are down, if they run again with it."""
+        waiting = {row.pod for row in rows if row.class_ == "waits-for-node"}
+        remedies = {key_of(pod): _out_of_service(pod) for pod in self.pods if key_of(pod) in waiting}
+        if not remedies:
+            return tuple(rows)
+        engine = self.engine.fork()
+        playing = Playing(engine, self.base.session.namespace)
+        for remedy in dict.fromkeys(remedies.values()):
+            playing.perform(Given(remedy.text, remedy.edit))
+        engine.settle()
+        pods = engine.world.state.cluster.all(Pod)
+        news = {key: pods[key] for pod in self.pods if _is_new(pod, pods.get(key := key_of(pod))) and key in waiting}
+
+        def answered(row: BlockedRow) -> BlockedRow:
+            if row.pod not in news:
+                return row
+            if news[row.pod].spec.node_name:
+                return replace(row, remedy=remedies[row.pod].text)
+            return replace(row, why=f"{row.why}; and that one would find no node")
+
+        return tuple(map(answered, rows))
+
+
+def _out_of_service(pod: Pod) -> Remedy:
+    return Remedy(f"taint {pod.spec.node_name} {OUT_OF_SERVICE}=nodeshutdown:NoExecute")
+
+
+def _is_new(lost: Pod, now: Pod | None) -> bool:
+    return now is not None and now.metadata.uid != lost.metadata.uid
 
 
 def _counts(pod: Pod) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.controllers.budget_pods import budget_pods, pods_selected_by
 from kwhatif.controllers.drain_filters import FLAGS, DrainOptions, list_pods
+from kwhatif.edits.edit import Assignment, Edit
+from kwhatif.edits.parse import parse_edit
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.kinds import Resource
 from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_ready, is_terminal
@@ -25,11 +28,33 @@ _OPTIONS = {
 }
 
 
+class _NoFiles:
+    """A reader for edits that are made here: they name neither files nor fields that there are not."""
+
+    def objects(self, given: str | Mapping[str, Any]) -> Sequence[Any]:
+        """See `edits.parse.Reader`."""
+        raise AssertionError(f"no remedy reads {given}")
+
+    def field(self, resource: Resource, path: str, value: Any) -> Assignment:
+        """See `edits.parse.Reader`."""
+        del resource
+        return Assignment(tuple(path.split(".")), value)
+
+    def patch(self, resource: Resource, merge: Any) -> Mapping[str, Any]:
+        """See `edits.parse.Reader`."""
+        raise AssertionError(f"no remedy patches {resource.kind}: {merge}")
+
+
 class Remedy(NamedTuple):
     """One thing to try: an edit in its text form, or a flag of the command."""
 
     text: str
     is_flag: bool = False
+
+    @property
+    def edit(self) -> Edit:
+        """What it is, if it is not a flag."""
+        return parse_edit(self.text, _NoFiles())
 
     def with_flag(self, options: DrainOptions) -> DrainOptions:
         """The options with the flag, if it is one."""

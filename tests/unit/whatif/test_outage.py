@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.node import NodeCondition
-from kwhatif.model.pod import Container, PodSpec, PodTemplateSpec, Toleration
+from kwhatif.model.pod import Container, PodSpec, PodTemplateSpec, ResourceRequirements, Toleration
 from kwhatif.model.workload import StatefulSet, StatefulSetSpec
 from kwhatif.story import Story
 from kwhatif.whatif.outage import outage
@@ -85,6 +86,22 @@ def test_what_does_not_come_back(objects: list[Any], expected: tuple[str, str], 
     assert row.why.startswith(why)
     assert story.verdict is not None
     assert not story.verdict.ok
+
+
+TAINT = "taint n1 node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
+
+
+@pytest.mark.parametrize(("cpu", "remedy"), [("4", TAINT), ("0", "")], ids=["room elsewhere", "no room elsewhere"])
+def test_the_taint_of_nodes_that_are_down_is_offered_where_it_helps(cpu: str, remedy: str) -> None:
+    made, zero = stateful()
+    (container,) = made.spec.template.spec.containers
+    asking = replace(container, resources=ResourceRequirements(requests={"cpu": "1"}))
+    made = replace(made, spec=replace(made.spec, template=PodTemplateSpec(spec=PodSpec(containers=(asking,)))))
+    (row,) = lost(
+        living("n1"), living("n2").allocatable(cpu=cpu), living("n3").allocatable(cpu=cpu), made, zero
+    ).blocked
+    assert row.remedy == remedy
+    assert row.why.endswith("that one would find no node") is (not remedy)
 
 
 def test_pods_of_daemon_sets_and_finished_ones_are_not_missed() -> None:
