@@ -30,6 +30,9 @@ from kwhatif.model.duration import parse_duration
 from kwhatif.model.kinds import Resource
 from kwhatif.model.nearest import nearest
 
+#: No command line takes a longer word; `shlex` takes time that grows with the square of it.
+_MAX_TEXT = 128 * 1024
+
 
 class Reader(Protocol):
     """What reading an edit needs of the outside: files, and the API server's table of fields."""
@@ -64,6 +67,8 @@ def parse_edit(said: str | Mapping[str, Any], reader: Reader) -> Edit:
         InputError: a manifest that it names cannot.
     """
     if isinstance(said, str):
+        if len(said) > _MAX_TEXT:
+            raise Wrong(f"has {len(said):,} characters, and may have {_MAX_TEXT:,}", "write it as a map of YAML")
         try:
             verb, *words = shlex.split(said) or [""]
         except ValueError as wrong:
@@ -184,7 +189,7 @@ def _patch(text: str, words: list[Word], reader: Reader) -> Edit:
     if isinstance(merge, str):
         try:
             merge = json.loads(merge)
-        except ValueError as wrong:
+        except (ValueError, RecursionError) as wrong:
             raise Wrong(f"the patch is not JSON: {wrong}") from wrong
     return edits.Patch(text=text, object=target, merge=reader.patch(target.resource, merge))
 

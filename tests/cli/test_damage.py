@@ -273,3 +273,44 @@ def test_a_byte_order_mark_is_read_over(reader: str, encoding: str, tmp_path: Pa
     assert ran.code in (ExitCode.OK, ExitCode.ANSWERED_NO), ran.stderr
     cut = ask(tmp_path, command, name, (mark + text).encode(MARKED[encoding])[:-1] + b"\xff\xff")
     assert_refused(cut, name)
+
+
+_DEEP = "[" * 600 + "]" * 600
+
+
+@pytest.mark.parametrize(
+    ("command", "content"),
+    [
+        ("schedule pod.yaml --from node.yaml --edits deep.json", f'[{{"cordon": {_DEEP}}}]'),
+        (
+            "simulate --from node.yaml --scenario deep.json",
+            f'{{"apiVersion": "kwhatif.dev/v1", "kind": "Scenario", "steps": [{{"cordon": {_DEEP}}}]}}',
+        ),
+        ("gate pod.yaml --from node.yaml --policy deep.json", f'{{"fail": {_DEEP}}}'),
+        ("schedule pod.yaml --from node.yaml --scheduler-config deep.json", f'{{"profiles": {_DEEP}}}'),
+        ("deschedule --from node.yaml --policy deep.json", f'{{"profiles": {_DEEP}}}'),
+    ],
+    ids=["edits", "scenario", "policy", "scheduler configuration", "descheduler policy"],
+)
+def test_data_that_is_nested_as_only_json_may_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, content: str
+) -> None:
+    """Deeper than what looks at it may call itself, but not as deep as the JSON parser may."""
+    monkeypatch.chdir(tmp_path)
+    Path("node.yaml").write_text(NODE)
+    Path("pod.yaml").write_text(POD)
+    Path("deep.json").write_text(content)
+    ran = run(f"kwhatif {command}")
+    assert ran.code == ExitCode.BAD_INPUT
+    assert ran.stderr.startswith("error: deep.json")
+    assert "is nested too deeply" in ran.stderr
+
+
+@pytest.mark.parametrize("edit", ["patch node/node '{}'", "set node/node metadata.labels={}", "apply {}"])
+def test_a_text_that_is_nested_deeply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("node.yaml").write_text(NODE)
+    Path("edits.json").write_text(json.dumps([edit.replace("{}", "[" * 100_000)]))
+    ran = run("kwhatif queue --from node.yaml --edits edits.json")
+    assert ran.code == ExitCode.BAD_INPUT
+    assert ran.stderr.startswith("error: edits.json, edit 1 ") or "apply" in edit

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from kwhatif.errors import ExitCode
-from kwhatif.sources.text import files
 from tests.cli.running import Ran, run
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: a, image: b}]}\n"
@@ -98,6 +97,14 @@ def test_a_name_with_a_null_byte_in_a_scenario_is_refused() -> None:
     assert "holds a null byte: no file has such a name" in ran.stderr
 
 
+def test_a_megabyte_of_an_edit_is_not_printed_again() -> None:
+    Path("edits.yaml").write_text("- " + json.dumps({"patch": {"object": "node/a", "merge": "[" * 1_000_000}}))
+    ran = ask("schedule pod.yaml --from node.yaml --edits {}", "edits.yaml")
+    assert ran.code == ExitCode.BAD_INPUT
+    assert ran.stderr.startswith("error: edits.yaml, edit 1 ")
+    assert len(ran.stderr) < 12_000
+
+
 def test_the_text_of_a_manifest() -> None:
     ran = ask(READERS["manifest"], POD)
     assert ran.code == ExitCode.BAD_INPUT
@@ -152,8 +159,8 @@ def test_a_folder_that_cannot_be_searched(monkeypatch: pytest.MonkeyPatch, patte
         Path(name).mkdir(parents=True)
         Path(name, "m.yaml").write_text(POD)
     monkeypatch.chdir("here")
-    monkeypatch.setattr(files.os, "scandir", refuse_list)
-    monkeypatch.setattr(files.os, "lstat", refuse_enter)
+    monkeypatch.setattr(os, "scandir", refuse_list)
+    monkeypatch.setattr(os, "lstat", refuse_enter)
     ran = ask("schedule {} --from ../node.yaml", pattern)
     assert ran.code == ExitCode.BAD_INPUT
     assert "error: locked: cannot be read: Permission denied\n" in ran.stderr

@@ -9,9 +9,9 @@ import msgspec
 from kwhatif.configuration.strict import json_name
 from kwhatif.model.meta import Model
 from kwhatif.sources.decoding.lenient import OUT_OF_RANGE, reader
-from kwhatif.sources.text.documents import Buffer
+from kwhatif.sources.text.documents import Buffer, Document
 from kwhatif.sources.text.paths import FieldPath
-from kwhatif.sources.text.problems import Report
+from kwhatif.sources.text.problems import Problems, Report
 from kwhatif.sources.text.unbuilt import hint_for_file
 
 #: What decoding can raise: not the type, not JSON, nested too deeply, not UTF-8.
@@ -40,6 +40,30 @@ class Head(msgspec.Struct, rename="camel"):
 
 
 _HEAD = msgspec.json.Decoder(Head)
+
+
+#: So deep may a document be that is taken as data; what looks at it calls itself for each level. As in YAML.
+_MAX_DEPTH = 400
+
+
+def data_of(document: Document, problems: Problems) -> Any:
+    """The document as plain data, or None after telling why it cannot be had."""
+    try:
+        data = msgspec.json.decode(document.json)
+        if _is_deep(data):
+            raise RecursionError
+    except FAILURES as failure:
+        tell_failure(failure, document.json, problems.at(document.place))
+        return None
+    return data
+
+
+def _is_deep(data: object) -> bool:
+    level = [data]
+    for _ in range(_MAX_DEPTH):
+        below = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [item for items in below for item in items]
+    return bool(level)
 
 
 def read_head(json: Buffer, report: Report) -> Head | None:

@@ -16,6 +16,7 @@ from kwhatif.gates import BASE
 from kwhatif.model.kinds import Resource
 from kwhatif.model.nearest import nearest
 from kwhatif.sources.decoding.api_fields import ApiFields, api_fields
+from kwhatif.sources.decoding.examine import data_of
 from kwhatif.sources.decoding.lenient import reader
 from kwhatif.sources.decoding.strict import unknown_fields_and_wrong_types
 from kwhatif.sources.manifests.given import named_input
@@ -50,7 +51,7 @@ def read_edit_files(paths: Sequence[str], *, namespace: str, stdin: BinaryIO, mi
     entries: list[tuple[str, Any]] = []
     for name, text in read_inputs(find_inputs(paths, stdin, problems), problems):
         for document in documents(name, text, problems):
-            data = msgspec.json.decode(document.json)
+            data = data_of(document, problems)
             if isinstance(data, list):
                 entries += [(f"{name}, edit {number} {_shown(each)}", each) for number, each in enumerate(data, 1)]
             elif data is not None:
@@ -135,7 +136,7 @@ def _typed(text: str, code: str) -> Any:
         return text
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return text
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from kwhatif.edits.edit import Wrong
@@ -15,6 +14,7 @@ from kwhatif.gates import BASE
 from kwhatif.model.duration import parse_duration
 from kwhatif.model.nearest import nearest
 from kwhatif.simulation.parameters import Parameters
+from kwhatif.sources.decoding.examine import data_of
 from kwhatif.sources.manifests.edits import EditReader, placed
 from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
@@ -69,7 +69,7 @@ def read_scenario(path: str, parameters: Parameters, *, namespace: str, stdin: B
     found: list[Scenario] = []
     for name, text in read_inputs(find_inputs([path], stdin, problems), problems):
         for document in documents(name, text, problems):
-            data = msgspec.json.decode(document.json)
+            data = data_of(document, problems)
             if data is not None:
                 found.append(_Reading(name, problems, EditReader(namespace, stdin, minor)).scenario(data, parameters))
     if problems.found:

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, BinaryIO
 
-import msgspec
-
 from kwhatif.errors import InputError, Problem
-from kwhatif.sources.decoding.examine import FAILURES, tell_failure
+from kwhatif.sources.decoding.examine import data_of
 from kwhatif.sources.text.documents import Document, documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems
@@ -81,11 +79,8 @@ def read_config(
         return ConfigFile(*texts[0], {})
     if len(found) != 1:
         raise InputError([Problem(path, f"expected one {kind}, found {len(found)} documents")])
-    try:
-        data = msgspec.json.decode(found[0].json)
-    except FAILURES as failure:
-        tell_failure(failure, found[0].json, problems.at(found[0].place))
-        problems.raise_if_any()
+    data = data_of(found[0], problems)
+    problems.raise_if_any()
     if not isinstance(data, dict):
         raise InputError([Problem(path, f"expected a {kind}, which is an object")])
     name, text = texts[0]

@@ -10,12 +10,13 @@ import stat
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from glob import glob, has_magic
+from glob import has_magic
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Self
 
 from kwhatif.sources.text.inflate import Unreadable, inflate
 from kwhatif.sources.text.problems import Problems
+from kwhatif.sources.text.search import about_home, files_below, glob
 
 SUFFIXES = tuple(name + packed for name in (".yaml", ".yml", ".json") for packed in ("", ".gz", ".zst", ".xz", ".bz2"))
 #: Where shells put the pipe of `<(command)`.
@@ -26,6 +27,8 @@ STDIN = "standard input"
 _UTF8 = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _PIECE = 1 << 20
+#: No file has a longer name, and no glob of that length is looked into.
+_MAX_NAME = 4096
 #: What is wrong where it is named again.
 READ_ONCE = ("is named more than once", "it can be read only once")
 
@@ -85,45 +88,15 @@ def read_inputs(inputs: Sequence[Input], problems: Problems) -> Iterator[tuple[s
         except Unreadable as reason:
             problems.add(name, str(reason), reason.hint)
         except OSError as failure:
-            problems.add(name, f"cannot be read: {failure.strerror or failure}", _about_home(name))
+            problems.add(name, f"cannot be read: {failure.strerror or failure}", about_home(name))
 
 
 def matches(path: str, problems: Problems) -> list[str]:
     """The paths that a glob matches, sorted; any other path is itself."""
     # The functions of `os.path` say False where those of `Path` raise: a name that is too long, a folder not to enter.
-    if isinstance(path, Given) or not has_magic(path) or os.path.exists(path):  # noqa: PTH110
+    if isinstance(path, Given) or not has_magic(path) or len(path) > _MAX_NAME or os.path.exists(path):  # noqa: PTH110
         return [path]
-    found = sorted(glob(path, recursive=True))  # noqa: PTH207 - Path.glob knows no absolute patterns
-    closed = dict(_not_searched(path))
-    for folder, reason in closed.items():
-        problems.add(folder, f"cannot be read: {reason}")
-    if not found and not closed:
-        problems.add(path, "matches no file", _about_home(path))
-    return found
-
-
-def _not_searched(pattern: str) -> Iterator[tuple[str, str | None]]:
-    """The folders in which a glob could not look, and why: `glob` skips them without a word."""
-    above, name = os.path.split(pattern)
-    folders = [above or "."]
-    if has_magic(above):
-        yield from _not_searched(above)
-        folders = [folder for folder in glob(above, recursive=True) if os.path.isdir(folder)]  # noqa: PTH112, PTH207
-    if name == "**":  # all below, too
-        folders += glob(os.path.join(pattern, ""), recursive=True)  # noqa: PTH118, PTH207 - Path drops the last /
-    for folder in map(os.path.normpath, folders):
-        try:
-            if has_magic(name):
-                os.scandir(folder).close()
-            else:  # a folder whose names are a secret may still be entered
-                os.lstat(os.path.join(folder, name))  # noqa: PTH118 - as `glob` does it
-        except OSError as failure:
-            if has_magic(name) or isinstance(failure, PermissionError):
-                yield folder, failure.strerror
-
-
-def _about_home(path: str) -> str:
-    return "~ is expanded by the shell, and only without quotes" if path.startswith("~") else ""
+    return glob(path, problems)
 
 
 def _expand(path: str, problems: Problems) -> list[str]:
@@ -132,22 +105,7 @@ def _expand(path: str, problems: Problems) -> list[str]:
 
 
 def _files_of(path: str, problems: Problems) -> list[str]:
-    return _walk(path, problems) if os.path.isdir(path) else [path]  # noqa: PTH112 - see `matches`
-
-
-def _walk(top: str, problems: Problems) -> list[str]:
-    """YAML and JSON files below `top`, sorted; hidden ones are left out."""
-    found: list[str] = []
-    failures: list[OSError] = []
-    for folder, folders, files in os.walk(top, onerror=failures.append):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        names = sorted(name for name in files if not name.startswith(".") and name.endswith(SUFFIXES))
-        found.extend(str(Path(folder, name)) for name in names)
-    for failure in failures:
-        problems.add(str(failure.filename), f"cannot be read: {failure.strerror}")
-    if not found and not failures:
-        problems.add(top, "holds no .yaml, .yml or .json file")
-    return found
+    return files_below(path, SUFFIXES, problems) if os.path.isdir(path) else [path]  # noqa: PTH112 - see `matches`
 
 
 def read_bytes(path: str) -> bytes:

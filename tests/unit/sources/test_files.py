@@ -15,7 +15,7 @@ import pytest
 import zstandard
 
 from kwhatif.errors import InputError
-from kwhatif.sources.text import inflate
+from kwhatif.sources.text import inflate, search
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems
 
@@ -54,6 +54,40 @@ def test_a_directory_is_read_recursively_in_order_without_hidden_files(tree: Pat
 def test_a_glob_matches_files_and_directories(tree: Path) -> None:
     found, _ = read(tree / "*.y*ml", tree / "s*")
     assert [Path(name).name for name, _ in found] == ["a.yml", "b.yaml", "c.json", "d.yaml.gz"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("*/c.json", ["link/c.json", "sub/c.json"]),
+        ("**/*.json", ["sub/c.json"]),
+        ("**/**/[b-d].*", ["b.yaml", "sub/c.json", "sub/d.yaml.gz"]),
+        ("s*/../b*", ["sub/../b.yaml"]),
+        (".h*", [".hidden.yaml"]),
+        (".g*/*", [".git/e.yaml"]),
+        ("sub/**", ["sub/c.json", "sub/d.yaml.gz"]),
+        ("./[a]*", ["./a.yml"]),
+        ("s*//c*", ["sub/c.json"]),
+        ("b.yaml/*", []),
+    ],
+)
+def test_the_patterns_of_a_glob(tree: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, expected: list[str]) -> None:
+    (tree / "link").symlink_to("sub")
+    monkeypatch.chdir(tree)
+    found, problems = read(pattern)
+    assert [name for name, _ in found] == expected
+    assert problems == ([] if found else [f"{pattern}: matches no file"])
+    assert [name for name, _ in read(f"{tree}/{pattern}")[0]] == [f"{tree}/{name}" for name in expected]
+
+
+@pytest.mark.parametrize("pattern", ["", "*", "**", "**/*.yaml", "*/*", "*/../*"])
+def test_a_search_among_too_many_files_is_given_up(tree: Path, monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
+    monkeypatch.setattr(search, "MAX_ENTRIES", 5)
+    found, problems = read(tree / "b.yaml", f"{tree}/{pattern}")
+    assert [Path(name).name for name, _ in found] == ["b.yaml"]
+    assert problems == [
+        f"{tree}/{pattern}: has more than 100,000 files and folders to look through (name a smaller folder)"
+    ]
 
 
 def test_a_file_may_have_any_name(tree: Path) -> None:

@@ -64,14 +64,20 @@ class Folder:
         self._top = top
 
     def files(self) -> list[File]:
-        """All files, sorted; links to folders are not followed."""
-        found: list[File] = []
+        """All files, sorted; links to folders are not followed.
+
+        Raises:
+            Unreadable: there are too many.
+        """
+        return list(counted(self._files(), "name a smaller folder"))
+
+    def _files(self) -> Iterator[File]:
         for folder, folders, names in os.walk(self._top, onerror=_raise):
             folders.sort()
+            below = Path(folder).relative_to(self._top).as_posix()
             for name in sorted(names):
-                path = Path(folder, name)
-                found.append(File(path.relative_to(self._top).as_posix(), unfit(path.lstat().st_mode)))
-        return found
+                mode = os.lstat(os.path.join(folder, name)).st_mode  # noqa: PTH118 - there may be 500,000
+                yield File(name if below == "." else f"{below}/{name}", unfit(mode))
 
     def read(self, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
         """Path and content of the wanted files."""
@@ -104,7 +110,7 @@ def safe(path: str) -> str:
     return path.removeprefix("./")
 
 
-def counted(entries: Iterator[T]) -> Iterator[T]:
+def counted(entries: Iterator[T], hint: str = TRUST) -> Iterator[T]:
     """The entries, as long as there are not too many.
 
     Raises:
@@ -112,7 +118,7 @@ def counted(entries: Iterator[T]) -> Iterator[T]:
     """
     for number, entry in enumerate(entries):
         if number >= MAX_FILES:
-            raise Unreadable(f"holds more than {MAX_FILES:,} files, and was not read", TRUST)
+            raise Unreadable(f"holds more than {MAX_FILES:,} files, and was not read", hint)
         yield entry
 
 

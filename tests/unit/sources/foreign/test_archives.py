@@ -290,6 +290,11 @@ def test_files_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for suffix in dumps.PACKERS:
         path = dumps.packed(tmp_path, suffix, {f"{number}.txt": b"" for number in range(4)})
         assert problems(path) == [f": holds more than 3 files, and was not read {TRUST}"]
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number in range(4):
+        (folder / f"{number}.txt").touch()
+    assert problems(folder) == [": holds more than 3 files, and was not read (name a smaller folder)"]
 
 
 def test_text_is_counted_however_it_is_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
