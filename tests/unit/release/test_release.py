@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,6 +97,73 @@ def test_plugins_that_a_release_does_not_have_are_not_known() -> None:
     names = {entry.name for entry in find_release(35).entries}
     assert "TopologyPlacementGenerator" not in names
     assert Point.FILTER in find_release(35).entry("NodeDeclaredFeatures").points
+
+
+def test_only_what_is_asked_for_is_imported() -> None:
+    """In a process of its own, since this one has asked for all of them."""
+    code = (
+        "import sys; from kwhatif.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('kwhatif.release.v1_')), file=sys.stderr)"
+    )
+    demo = Path(__file__).parents[3] / "fixtures" / "demo"
+    arguments = ["schedule", str(demo / "pods" / "small.yaml"), "--from", str(demo / "cluster.yaml")]
+
+    def imported(version: str) -> str:
+        command = [sys.executable, "-c", code, *arguments, "--kubernetes-version", version]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stderr.splitlines()[-1]
+
+    assert imported("1.36") == ""
+    assert imported("1.37") == "kwhatif.release.v1_37"
+    assert imported("1.34") == "kwhatif.release.v1_34 kwhatif.release.v1_35"
+
+
+# --- points that differ ------------------------------------------------------------------------------------------
+
+GROUP = ["placementGenerate", "placementScore", "podGroupPostFilter"]
+
+
+@pytest.mark.parametrize(("minor", "known"), [(34, []), (35, []), (36, GROUP[:2]), (37, GROUP)])
+def test_a_configuration_names_only_points_that_the_release_has(minor: int, known: list[str]) -> None:
+    release = find_release(minor)
+    for point in GROUP:
+        data = {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "profiles": [{"plugins": {point: {"disabled": [{"name": "*"}]}}}],
+        }
+        if point in known:
+            build_profiles(data, "config.yaml", release.entries, gates=release.gates)
+            continue
+        with pytest.raises(InputError, match=f"profiles\\[0\\].plugins.{point}: unknown field"):
+            build_profiles(data, "config.yaml", release.entries, gates=release.gates)
+
+
+@pytest.mark.parametrize(
+    ("minor", "point", "plugin", "accepted"),
+    [
+        (35, "reserve", "GangScheduling", True),
+        (36, "reserve", "GangScheduling", False),
+        (36, "placementScore", "NodeResourcesFit", True),
+        (36, "filter", "DeferredPodScheduling", False),
+        (37, "filter", "DeferredPodScheduling", True),
+        (37, "podGroupPostFilter", "DefaultPreemption", True),
+        (37, "podGroupPostFilter", "NodeName", False),
+    ],
+)
+def test_plugins_extend_the_points_of_their_release(minor: int, point: str, plugin: str, *, accepted: bool) -> None:
+    release = find_release(minor)
+    data = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "profiles": [{"plugins": {point: {"enabled": [{"name": plugin}]}}}],
+    }
+    if accepted:
+        build_profiles(data, "config.yaml", release.entries, gates=release.gates)
+    else:
+        with pytest.raises(InputError, match=f"{plugin}.* does not (exist|extend)"):
+            build_profiles(data, "config.yaml", release.entries, gates=release.gates)
 
 
 # --- rules that differ -------------------------------------------------------------------------------------------
