@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test lock e2e lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-cache fuzz-descheduler fuzz-input conformance clean
+.PHONY: help demo test deep lock e2e lint format generated bench oracle fuzz fuzz-queue fuzz-advice fuzz-cache fuzz-descheduler fuzz-input conformance clean
 
 # How many random cases of each family to compare; SEED=7 repeats a run, FAMILIES=dra,spread narrows it,
 # CLI=1 asks kwhatif by its command line.
@@ -38,6 +38,9 @@ demo: $(INSTALLED) ## install kwhatif, without the tools for development, and sh
 
 test: lint ## set everything up, check style, types and layers, run all tests
 	$(BIN)/python -m pytest -n auto
+
+deep: $(READY) ## try the laws with new random examples for SECONDS=600; SEED=7 TESTS=tests/property/test_x.py repeats a round
+	@$(BIN)/python -m tests.deep $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(TESTS)
 
 LOCK := @uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url \
 	--custom-compile-command 'make lock' pyproject.toml

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from collections.abc import Iterator
 from functools import wraps
+from random import Random
 from typing import Any
 
 import pytest
@@ -27,13 +29,29 @@ os.environ |= {
     "_TYPER_FORCE_DISABLE_TERMINAL": "1",
 }
 
-# A gate says the same on every machine, however slow: `make fuzz` is what looks for new cases.
-settings.register_profile("gate", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("gate")
+# `make test` says the same on every machine, however slow, and soon; `make deep` is what looks for new examples.
+settings.register_profile(
+    "test", derandomize=True, max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("deep", deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+settings.load_profile("test")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite fixtures/cli from what is printed now")
+    parser.addoption("--until", type=float, help="begin no test after this moment, in seconds since 1970")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where time may not be enough for all tests, another part of them is run with every seed."""
+    if config.getoption("--until") is not None:
+        Random(config.getoption("--hypothesis-seed")).shuffle(items)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    until = item.config.getoption("--until")
+    if until is not None and time.time() > until:
+        pytest.skip("the time is over")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -18,6 +18,7 @@ from benchmarks.dump import Generator
 from benchmarks.rows import Row, at_least, at_most, times
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in BENCHMARKS if find_spec(f"benchmarks.{name}")])
 def test_every_benchmark_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []

@@ -22,6 +22,7 @@ from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from tests.builders import budget, selector
+from tests.examples import examples
 from tests.property import test_placing_numbered as numbered
 from tests.property.test_placing import PROFILE, World, as_plain, one_in, running, some_world
 from tests.reference.placing import plain_of
@@ -132,19 +133,19 @@ def play(random: Random, world: World, profile: Profile = PROFILE) -> None:
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_it_says_what_whole_attempts_say(random: Random) -> None:
     play(random, some_world(random))
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_numbered_pods(random: Random) -> None:
     play(random, numbered.some_world(random))
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_the_newest_release(random: Random) -> None:
     play(random, some_world(random), NEWEST)
 

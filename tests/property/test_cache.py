@@ -15,6 +15,7 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.node_tree import zone_of
 from kwhatif.state.state import State
 from tests.builders import HOSTNAME, affinity_term, node, pod, selector
+from tests.examples import examples
 
 ALONE = affinity_term(HOSTNAME, selector(app="db"))
 names = st.sampled_from(("n1", "n2", "n3"))
@@ -151,5 +152,5 @@ class Caches(RuleBasedStateMachine):
         assert taken.used_claims == ({"default/data"} if state.users_of("default/data") else set())
 
 
-Caches.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+Caches.TestCase.settings = settings(max_examples=examples(25), stateful_step_count=25)
 TestCaches = Caches.TestCase

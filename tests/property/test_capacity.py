@@ -21,6 +21,7 @@ from tests.differential.dice import Dice
 from tests.differential.files import write
 from tests.differential.generate import FAMILIES, generate
 from tests.differential.scene import Case, Object
+from tests.examples import examples
 from tests.property.test_one_reading import template_of, try_some
 
 SEED = 21
@@ -163,7 +164,7 @@ def plain(cpu: int, memory: int) -> Object:
 SIZES = st.tuples(st.integers(0, 900), st.integers(0, 900), st.integers(0, 9))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.lists(SIZES, min_size=1, max_size=5), st.integers(1, 300), st.integers(1, 300))
 def test_without_other_rules_each_node_takes_what_it_has_room_for(
     sizes: list[tuple[int, int, int]], cpu: int, memory: int

@@ -13,6 +13,7 @@ from kwhatif.controllers.catalog import CONTROLLERS
 from kwhatif.workloads.daemon_set import node_of
 from kwhatif.workloads.removal import is_active
 from tests.builders import node
+from tests.examples import examples
 from tests.fake_world import World
 from tests.unit.controllers import test_daemon_set, test_deployment, test_job, test_stateful_set
 
@@ -71,7 +72,7 @@ def rest(found: World) -> None:
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(happenings=HAPPENINGS, last=st.tuples(st.integers(0, 5), st.sampled_from("123")))
 def test_workloads_come_to_what_they_ask_for(
     kind: str, happenings: list[tuple[str, Any]], last: tuple[int, str]
@@ -91,7 +92,7 @@ def test_workloads_come_to_what_they_ask_for(
     assert all(image.endswith(f":{last[1]}") for image in images)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(happenings=HAPPENINGS)
 def test_jobs_succeed_or_fail(happenings: list[tuple[str, Any]]) -> None:
     first = test_job.etl(2, 4)

@@ -20,6 +20,7 @@ from tests import edit_cases
 from tests.differential.dice import Dice
 from tests.differential.generate import FAMILIES, generate
 from tests.differential.scene import HOSTNAME, Case, Object
+from tests.examples import examples
 
 SEED = 31
 CASES = int(os.environ.get("KWHATIF_EDITS", "60"))
@@ -325,7 +326,7 @@ TEXT = st.text(st.sampled_from("abc12=:-/*.,[]{}'\" \\\n%()") | st.characters(ma
 VERB = st.sampled_from(PARSED)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     VERB,
     st.lists(TEXT | st.sampled_from(["node/a1", "a1", "pod/shop/db-0", "x=y", "x-", "like", "nodes", "3"]), max_size=5),
@@ -349,7 +350,7 @@ DATA = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(VERB, DATA)
 def test_no_data_is_anything_but_an_edit_or_a_mistake(verb: str, content: Any) -> None:
     assert all(mistakes({verb: content}))

@@ -20,6 +20,7 @@ from kwhatif.report import Report
 from kwhatif.whatif.session import Session
 from tests.asking import each_alone, stored_pods
 from tests.builders import node, pod, snapshot
+from tests.examples import examples
 
 ROOT = Path(__file__).parents[2] / "fixtures" / "conformance"
 #: Every ninth case is enough: a law that is broken is broken almost everywhere.
@@ -83,7 +84,7 @@ amounts = st.sampled_from(["0", "100m", "500m", "1", "1500m", "2", "4"])
 
 
 @given(st.lists(st.tuples(amounts, st.lists(amounts, max_size=3)), min_size=1, max_size=5), amounts)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_more_allocatable_never_turns_a_yes_into_a_no(nodes: list[tuple[str, list[str]]], wanted: str) -> None:
     def feasible(extra: int) -> set[str]:
         objects: list[object] = []
@@ -101,7 +102,7 @@ def test_more_allocatable_never_turns_a_yes_into_a_no(nodes: list[tuple[str, lis
 
 
 @given(st.lists(amounts, min_size=2, max_size=6), st.sampled_from(["100m", "1"]))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_the_chosen_node_is_the_lowest_name_of_the_best(free: list[str], wanted: str) -> None:
     made = snapshot(
         *(node(f"n{number}").allocatable(cpu=cpu, memory="8Gi", pods="10") for number, cpu in enumerate(free))

@@ -35,6 +35,7 @@ from tests.builders import (
     service,
     term,
 )
+from tests.examples import examples
 from tests.profiles import replaced
 from tests.reference import placing as plain
 from tests.reference.placing import Plain
@@ -236,19 +237,19 @@ def compare(world: World, profile: Profile = PROFILE) -> None:
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_the_fast_way_equals_the_plain_one(random: Random) -> None:
     compare(some_world(random))
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_equal_pods_go_by_one_ranking_where_nothing_spreads_them(random: Random) -> None:
     compare(some_world(random), NOT_SPREADING)
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_pods_that_leave_in_between_make_no_difference(random: Random) -> None:
     """As in a rollout: nothing is kept from replica to replica that no longer holds."""
     world = some_world(random)

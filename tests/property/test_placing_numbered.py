@@ -23,6 +23,7 @@ from kwhatif.model.volume import ClaimVolumeSource
 from kwhatif.state.state import State
 from kwhatif.whatif.placer import Placer
 from tests.builders import HOSTNAME, ZONE, PodBuilder, affinity_term, cluster, node, pod, requirement, selector, service
+from tests.examples import examples
 from tests.property.test_placing import PROFILE, World, compare, demanding, one_in, running, some_nodes, surroundings
 from tests.storage import SELECTED_NODE, WAIT, claim, csi, csi_node, reach, storage_class, volume
 
@@ -102,7 +103,7 @@ def some_world(random: Random) -> World:
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 def test_the_fast_way_equals_the_plain_one(random: Random) -> None:
     compare(some_world(random))
 

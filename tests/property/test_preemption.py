@@ -19,6 +19,7 @@ from kwhatif.preemption.policy import Policy
 from kwhatif.state.state import State
 from kwhatif.whatif.preemption_rows import preemption_row
 from tests.builders import ZONE, PodBuilder, affinity_term, budget, node, pod, selector, snapshot
+from tests.examples import examples
 from tests.reference import preemption as plain
 
 PROFILE = default_profile()
@@ -111,7 +112,7 @@ def worlds(draw: st.DrawFn, *, features: bool = True) -> World:
 
 
 @given(worlds())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_the_fast_way_equals_the_plain_one(world: World) -> None:
     cycle = world.cycle()
     expected = plain.preempt(cycle)
@@ -124,7 +125,7 @@ def test_the_fast_way_equals_the_plain_one(world: World) -> None:
 
 
 @given(worlds())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_where_one_filter_decides_it_tells_what_trying_all_of_them_would(world: World) -> None:
     cycle = world.cycle()
     alone = preemption_row(preempt(cycle))
@@ -133,7 +134,7 @@ def test_where_one_filter_decides_it_tells_what_trying_all_of_them_would(world: 
 
 
 @given(worlds(features=False))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_the_pod_fits_once_the_victims_are_gone(world: World) -> None:
     cycle = world.cycle()
     for candidate in preempt(cycle).candidates:
@@ -142,7 +143,7 @@ def test_the_pod_fits_once_the_victims_are_gone(world: World) -> None:
 
 
 @given(worlds(features=False))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_no_victim_can_be_put_back(world: World) -> None:
     cycle = world.cycle()
     for candidate in preempt(cycle).candidates:
@@ -153,7 +154,7 @@ def test_no_victim_can_be_put_back(world: World) -> None:
 
 
 @given(worlds(), st.randoms(use_true_random=False))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_the_order_of_the_input_does_not_matter(world: World, random: Any) -> None:
     cycle = world.cycle()
     shuffled = list(world.objects)
@@ -166,7 +167,7 @@ def test_the_order_of_the_input_does_not_matter(world: World, random: Any) -> No
 
 
 @given(worlds())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_budgets_are_charged_for_the_victims_alone(world: World) -> None:
     cycle = world.cycle()
     for candidate in preempt(cycle).candidates:

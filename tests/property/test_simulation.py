@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from typing import Any
 
@@ -18,9 +17,9 @@ from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
+from tests.examples import examples
 
-CASES = int(os.environ.get("KWHATIF_SIMULATIONS", "25"))
-MANY = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 Json = dict[str, Any]
 #: What each event is allowed to come from: nothing.
 FROM_OUTSIDE = ("user",)

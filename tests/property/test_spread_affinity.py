@@ -31,6 +31,7 @@ from tests.builders import (
     service,
     snapshot,
 )
+from tests.examples import examples
 from tests.reference import inter_pod_affinity as plain_affinity
 from tests.reference import pod_topology_spread as plain_spread
 
@@ -187,7 +188,7 @@ def verdicts(compiled: NodeFilter | Status, snap: State) -> Verdicts:
 
 
 @given(worlds())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_spread_filters_as_the_plain_version(world: World) -> None:
     snap, candidate = world.snapshot(), world.candidate.info()
     hard = plain_spread.rules(candidate.pod, snap, "DoNotSchedule")
@@ -200,7 +201,7 @@ def test_spread_filters_as_the_plain_version(world: World) -> None:
 
 
 @given(worlds(), st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_spread_scores_as_the_plain_version(world: World, data: st.DataObject) -> None:
     snap, candidate = world.snapshot(), world.candidate.info()
     feasible = data.draw(st.lists(st.sampled_from(snap.nodes), min_size=1, unique=True))
@@ -216,7 +217,7 @@ def test_spread_scores_as_the_plain_version(world: World, data: st.DataObject) -
 
 
 @given(worlds())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_affinity_filters_as_the_plain_version(world: World) -> None:
     snap, candidate = world.snapshot(), world.candidate.info()
     compiled = InterPodAffinity().pre_filter(candidate, snap)
@@ -228,7 +229,7 @@ def test_affinity_filters_as_the_plain_version(world: World) -> None:
 
 
 @given(worlds(), st.sampled_from([0, 1, 50]), st.booleans(), st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_affinity_scores_as_the_plain_version(world: World, weight: int, ignore: bool, data: st.DataObject) -> None:
     snap, candidate = world.snapshot(), world.candidate.info()
     feasible = data.draw(st.lists(st.sampled_from(snap.nodes), min_size=1, unique=True))
@@ -299,14 +300,14 @@ def forked_and_rebuilt(
 
 
 @given(worlds(), st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_a_fork_of_affinity_keeps_up_and_leaves_the_others_alone(world: World, data: st.DataObject) -> None:
     _, after, rebuilt = forked_and_rebuilt(InterPodAffinity(), world, data)
     assert after == rebuilt
 
 
 @given(worlds(), st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_a_fork_of_spread_keeps_up_and_leaves_the_others_alone(world: World, data: st.DataObject) -> None:
     removed, after, rebuilt = forked_and_rebuilt(PodTopologySpread(), world, data)
     assume(counts_both_ways(world.candidate.info(), removed))
@@ -317,7 +318,7 @@ def test_a_fork_of_spread_keeps_up_and_leaves_the_others_alone(world: World, dat
 
 
 @given(worlds(), st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_an_index_that_kept_up_gives_the_answers_of_a_new_one(world: World, data: st.DataObject) -> None:
     snap, candidate = world.snapshot(), world.candidate.info()
     plugins = PodTopologySpread(), InterPodAffinity()

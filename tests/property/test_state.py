@@ -18,6 +18,7 @@ from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.node_tree import zone_of
 from kwhatif.state.state import State
 from tests.builders import HOSTNAME, ZONE, NodeBuilder, PodBuilder, affinity_term, budget, node, pod, selector, snapshot
+from tests.examples import examples
 
 PROFILE = default_profile()
 NODES = ("n1", "n2", "n3", "n4")
@@ -298,4 +299,4 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=60, stateful_step_count=30)
+TestHistories.settings = settings(max_examples=examples(60), stateful_step_count=30)

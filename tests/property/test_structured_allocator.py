@@ -11,6 +11,7 @@ from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.resource import DeviceRequest, ResourceClaim
 from tests.builders import cluster, node
 from tests.devices import GPU, alternative, claim, device, device_class, first_of, held, match, request, slice_
+from tests.examples import examples
 from tests.reference import structured_allocator as plain
 
 KEYS = ["numa", "model"]
@@ -91,7 +92,7 @@ def _answer(devices: list[plain.Item], asked: list[plain.Claim]) -> plain.Choice
     return tuple(tuple(f"{one.request}={one.device}" for one in each.devices.results) for each in found)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(items(), st.lists(claims(), min_size=1, max_size=3))
 def test_the_first_choice_that_is_allowed_is_taken(devices: list[plain.Item], asked: list[plain.Claim]) -> None:
     expected = plain.allocate(devices, asked)

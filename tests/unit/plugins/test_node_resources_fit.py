@@ -36,6 +36,7 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.pod_row import PodRow
 from kwhatif.state.state import State
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
+from tests.examples import examples
 
 GPU = "nvidia.com/gpu"
 
@@ -97,7 +98,7 @@ def test_putting_pods_back_on_sums_is_like_trying_them_out(
 
 
 @given(AMOUNTS, AMOUNTS, st.lists(AMOUNTS, max_size=8))
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_within_the_scope_the_same_pods_stay(
     asked: dict[str, str], other: dict[str, str], pods: list[dict[str, str]]
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kwhatif.sources.text.yaml_blocks import to_json
 from kwhatif.sources.text.yaml_entries import NotSimpleError
 from kwhatif.sources.text.yaml_text import YAMLProblem, load
+from tests.examples import examples
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 REFUSED = object()
@@ -95,7 +96,7 @@ def full(text: bytes) -> object:
         return REFUSED
 
 
-@settings(max_examples=1500)
+@settings(max_examples=examples(1500))
 @given(documents())
 def test_what_it_reads_the_full_parser_reads_alike(text: bytes) -> None:
     try:

@@ -1,0 +1,61 @@
+"""`make deep`: the laws, with examples that no run has tried before, round after round until the time is over."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from itertools import count
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def main() -> int:
+    """Returns 0 if no law was broken, else what pytest returned."""
+    parser = argparse.ArgumentParser(prog="make deep", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=600, help="no test is begun later than so many seconds after")
+    parser.add_argument("--seed", type=int, help="repeat the round with this seed, whole, however long that takes")
+    parser.add_argument("tests", nargs="*", help="files or tests; all laws by default")
+    options = parser.parse_args()
+    tests = options.tests or _laws()
+    if options.seed is not None:
+        return _round(options.seed, tests)
+    until = time.time() + options.seconds
+    for seed in count(int(time.time())):
+        code = _round(seed, [*tests, f"--until={until}"])
+        if code:
+            print(f"To repeat this: make deep SEED={seed}, or with TESTS=tests/... only one of the laws")
+            return code
+        if time.time() > until:
+            return 0
+    raise AssertionError  # seeds do not run out
+
+
+def _round(seed: int, arguments: list[str]) -> int:
+    print(f"seed {seed}", flush=True)
+    command = [
+        "-m",
+        "pytest",
+        "-n",
+        "auto",
+        "-m",
+        "hypothesis",
+        "--hypothesis-profile=deep",
+        f"--hypothesis-seed={seed}",
+    ]
+    return subprocess.run([sys.executable, *command, *arguments], cwd=ROOT, check=False).returncode
+
+
+def _laws() -> list[str]:
+    """The files with laws in them."""
+    return sorted(
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if "from hypothesis" in path.read_text()
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
