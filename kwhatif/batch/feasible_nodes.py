@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kwhatif.batch.ranked_nodes import RankedNodes, all_ties
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.filters import NamedFilter
-from kwhatif.framework.incremental import Incremental, asked_by_shape, node_class
+from kwhatif.framework.incremental import Alike, Incremental, node_class
 from kwhatif.framework.plugin import NodeScorer, Reads
 from kwhatif.framework.scoring import Scores, weighted
 from kwhatif.framework.status import Code
@@ -172,11 +172,14 @@ class FeasibleNodes:
         """The places of nodes that pass the filters; `raw` are their scores that hang on no other node."""
         shared = self._filters(local=False)
         classes: list[Iterable[Hashable]] = [[node_class(filter_, node) for node in nodes] for _, filter_ in shared]
-        if self._cycle.snapshot.nominated:
-            classes.append([node.name if self._cycle.nominated_on(node) else "" for node in nodes])
+        nominated = self._cycle.snapshot.nominated
+        if nominated:
+            on_node = self._cycle.nominated_on
+            classes.append([node.name if node.name in nominated and on_node(node) else "" for node in nodes])
+        alike = Alike[Hashable](nodes)
         for name, scorer, _ in self._graded:
             by_class = scorer.reads is Reads.CLUSTER
-            classes.append(asked_by_shape(scorer, partial(node_class, scorer), nodes) if by_class else raw[name])
+            classes.append(alike.ask(scorer, partial(node_class, scorer)) if by_class else raw[name])
         plain = [weighted(name, scorer, raw[name], nodes, weight) for name, scorer, weight in self._plain]
         groups: Iterable[Hashable] = zip(*classes, strict=True) if classes else repeat(())
         return zip(groups, zip(*plain, strict=True) if plain else repeat((), len(nodes)), strict=False)

@@ -102,6 +102,8 @@ def fail_on(*conditions: str, besides: str = "") -> OptionInfo:
     return option
 
 
+#: Conditions about what follows.
+OF_AFTERMATH = ("pending", "stalled", "cycling")
 ColorOption = Annotated[
     Color,
     typer.Option("--color", metavar="WHEN", help=f"When to use colours: {one_of(Color)}. NO_COLOR is honoured."),
@@ -111,7 +113,10 @@ OutputOption = Annotated[
 ]
 FailOn = Annotated[
     str,
-    fail_on("unschedulable", "rollout", "denied", "gated", "ignored", "preemption", "budget-violation"),
+    fail_on(
+        *("unschedulable", "rollout", "denied", "gated", "ignored", "preemption", "budget-violation", *OF_AFTERMATH),
+        besides=" Of --aftermath are pending, stalled and cycling.",
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")]
 

@@ -64,7 +64,7 @@ def preempt(
     """
     import kwhatif
 
-    conditions = parse_conditions(fail_on, strict=cluster.strict)
+    conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=aftermath)
     pods = [*(manifests or ()), *(filename or ())]
 
     def ask(session: Session, manifests: Sequence[str]) -> Report:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from kwhatif.cli.characters import NOTATIONS, encoding_of_output, is_unicode, spelled
-from kwhatif.cli.options import Color
+from kwhatif.cli.options import OF_AFTERMATH, Color
 from kwhatif.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -58,11 +58,19 @@ def print_parts(parts: Iterable[RenderableType], color: Color) -> None:
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
-def parse_conditions(fail_on: str, *, strict: bool = False) -> tuple[str, ...]:
-    """The conditions of `--fail-on`, which was checked; `strict` adds that information is missing."""
+def parse_conditions(fail_on: str, *, strict: bool = False, aftermath: bool = True) -> tuple[str, ...]:
+    """The conditions of `--fail-on`, which was checked; `strict` adds that information is missing.
+
+    Raises:
+        BadParameter: one is about what follows, and that is not asked.
+    """
     from kwhatif.whatif.fail_on import parse_fail_on
 
-    return (*parse_fail_on(fail_on), *(("missing",) if strict else ()))
+    found = parse_fail_on(fail_on)
+    unmet = [] if aftermath else [name for name in found if name in OF_AFTERMATH]
+    if unmet:
+        raise typer.BadParameter(f"needs --aftermath for {', '.join(unmet)}", param_hint="--fail-on")
+    return (*found, *(("missing",) if strict else ()))
 
 
 class Style(NamedTuple):

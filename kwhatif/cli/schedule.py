@@ -60,7 +60,7 @@ def schedule(
     """
     import kwhatif
 
-    conditions = parse_conditions(fail_on, strict=cluster.strict)
+    conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=aftermath)
     pods = named(manifests, filename)
 
     def ask(session: Session, manifests: Sequence[str]) -> Report:

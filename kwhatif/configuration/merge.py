@@ -34,6 +34,7 @@ def plugin_sets(plugins: Plugins) -> dict[Point | None, PluginSet]:
         Point.POST_BIND: plugins.post_bind,
         Point.PLACEMENT_GENERATE: plugins.placement_generate,
         Point.PLACEMENT_SCORE: plugins.placement_score,
+        Point.POD_GROUP_POST_FILTER: plugins.pod_group_post_filter,
     }
 
 

@@ -33,18 +33,23 @@ class _NamespaceBudgets:
         #: By a label that all pods have which they select; None: those without such a label.
         self._by_pair: dict[tuple[str, str] | None, list[_Budget]] = {}
         self._known: dict[tuple[tuple[str, str], ...], tuple[str, ...]] = {}
+        #: What was asked last, and the answer.
+        self._last: tuple[Labels, tuple[str, ...]] | None = None
 
     def add(self, budget: _Budget) -> None:
         self._by_pair.setdefault(budget.selector.pair, []).append(budget)
 
     def of(self, labels: Labels) -> tuple[str, ...]:
         """The keys of those that select the labels, in order."""
+        if self._last is not None and labels == self._last[0]:  # replicas stand side by side
+            return self._last[1]
         pairs = tuple(labels.items())
         known = self._known.get(pairs)
         if known is None:
             near = [budget for pair in (None, *pairs) for budget in self._by_pair.get(pair, ())]
             known = tuple(sorted(budget.key for budget in near if budget.selector.matches(labels)))
             self._known[pairs] = known
+        self._last = labels, known
         return known
 
 

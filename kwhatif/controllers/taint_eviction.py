@@ -81,6 +81,16 @@ class TaintEviction:
             memory.update(uid=pod.metadata.uid, since=view.now, due=view.now + max(seconds, 0))
 
 
+def evicted_after(pod: Pod, node: Node) -> float | None:
+    """Seconds after which the node's NoExecute taints evict the pod, were it there; None: never.
+
+    What the API server lets every pod tolerate for some minutes does not count: such taints come and go.
+    """
+    taints = [taint for taint in no_execute_taints(node) if taint.key not in DEFAULTED]
+    seconds = _tolerated_for(taints, pod.spec.tolerations)
+    return None if seconds is None else max(seconds, 0.0)
+
+
 def no_execute_taints(node: Node) -> tuple[Taint, ...]:
     """Those of the node's taints that evict."""
     return tuple([taint for taint in node.spec.taints if taint.effect == NO_EXECUTE])

@@ -197,14 +197,15 @@ class Cycle:
         known, rest = _split(others)
         passing: dict[int, bool] = {}
         nominated = self.snapshot.nominated
-        nodes = self.snapshot.nodes
-        for node in nodes if node_set is None else [node for node in nodes if node.name in node_set]:
-            if node.shape not in passing:
-                passing[node.shape] = run_filters(by_shape, node) is None
-            if nominated and node.name in nominated:
+        for name, shape, node in zip(*self.snapshot.names_and_shapes, self.snapshot.nodes, strict=True):
+            if node_set is not None and name not in node_set:
+                continue
+            if shape not in passing:
+                passing[shape] = run_filters(by_shape, node) is None
+            if nominated and name in nominated:
                 objection = self.check(node, filters)
-            elif passing[node.shape]:
-                objection = known.get(node.name) or (run_filters(rest, node) if rest else None)
+            elif passing[shape]:
+                objection = known.get(name) or (run_filters(rest, node) if rest else None)
             else:
                 objection = run_filters(filters, node)
             if objection is None:

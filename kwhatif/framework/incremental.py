@@ -7,10 +7,11 @@ functions at the end ask any of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum
-from typing import NamedTuple, Self, TypeVar
+from itertools import islice
+from typing import Generic, NamedTuple, Self, TypeVar, cast
 
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.reference import is_reference
@@ -259,15 +260,43 @@ def scores_by_shape(scorer: NodeScorer) -> bool:
     return isinstance(scorer, ScoresByShape) and scorer.by_shape and not is_reference()
 
 
-def asked_by_shape(scorer: NodeScorer, ask: Callable[[NodeInfo], T], nodes: Sequence[NodeInfo]) -> list[T]:
-    """What `ask` says of each node: its score or its class, which nodes of one shape share if the score hangs on it."""
-    if len(nodes) < 2 or not scores_by_shape(scorer):
-        return [ask(node) for node in nodes]
-    alone = scorer.exceptions(nodes) if isinstance(scorer, ScoresByShapeBut) else _NOBODY
-    answers: dict[int, T] = {}
-    for node in nodes:
-        if node.shape not in answers and node.name not in alone:
-            answers[node.shape] = ask(node)
-    if not alone:
-        return [answers[node.shape] for node in nodes]
-    return [ask(node) if node.name in alone else answers[node.shape] for node in nodes]
+class Alike(Generic[T]):
+    """Nodes that one scorer after another is asked about: nodes of one shape share an answer that hangs on it."""
+
+    def __init__(self, nodes: Sequence[NodeInfo]) -> None:
+        self._nodes = nodes
+        #: Shapes in the order of the nodes, and the nodes' places: looked up once, as nodes are all over the memory.
+        self._known: tuple[list[int], dict[str, int]] | None = None
+
+    def ask(self, scorer: NodeScorer, ask: Callable[[NodeInfo], T]) -> list[T]:
+        """What `ask` says of each node: its score or its class."""
+        nodes = self._nodes
+        if len(nodes) < 2 or not scores_by_shape(scorer):
+            return [ask(node) for node in nodes]
+        if self._known is None:
+            self._known = [node.shape for node in nodes], {node.name: place for place, node in enumerate(nodes)}
+        shapes, places = self._known
+        if len(places) < len(nodes):  # an extender may name a node twice
+            return [ask(node) for node in nodes]
+        alone = scorer.exceptions(nodes) if isinstance(scorer, ScoresByShapeBut) else _NOBODY
+        exceptions = [place for place in map(places.get, alone) if place is not None]
+        samples = self._samples(shapes, exceptions)
+        answers = {shape: ask(node) for shape, node in samples.items()}
+        if not exceptions:
+            return [answers[shape] for shape in shapes]
+        found = list(map(answers.get, shapes))
+        for place in exceptions:
+            found[place] = ask(nodes[place])
+        return cast("list[T]", found)
+
+    def _samples(self, shapes: Sequence[int], exceptions: Sequence[int]) -> Mapping[int, NodeInfo]:
+        """A node of each shape that has others than exceptions."""
+        nodes = self._nodes
+        samples = dict(zip(shapes, nodes, strict=True))
+        if exceptions:
+            wrong = {id(nodes[place]) for place in exceptions}
+            for shape in [shape for shape, node in samples.items() if id(node) in wrong]:
+                del samples[shape]
+                pairs = zip(shapes, nodes, strict=True)
+                samples.update(islice((each for each in pairs if each[0] == shape and id(each[1]) not in wrong), 1))
+        return samples

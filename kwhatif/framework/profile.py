@@ -32,6 +32,11 @@ class Point(Enum):
     #: For groups of pods, behind gates that are off by default; known so that configurations can be validated.
     PLACEMENT_GENERATE = "placementGenerate"
     PLACEMENT_SCORE = "placementScore"
+    POD_GROUP_POST_FILTER = "podGroupPostFilter"
+
+
+#: Not every release has these: a configuration may name one where some plugin of its release extends it.
+GROUP_POINTS = frozenset({Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE, Point.POD_GROUP_POST_FILTER})
 
 
 class Profile(msgspec.Struct, frozen=True):

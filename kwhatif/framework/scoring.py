@@ -9,7 +9,7 @@ import msgspec
 
 from kwhatif.framework.columns import Columns
 from kwhatif.framework.cycle import Cycle, CycleError
-from kwhatif.framework.incremental import asked_by_shape
+from kwhatif.framework.incremental import Alike
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, ScorePlugin
 from kwhatif.framework.status import SKIP, Code, Status, error
 from kwhatif.state.node_info import NodeInfo
@@ -75,7 +75,8 @@ def score_nodes(cycle: Cycle) -> Scores:
     scorers = {plugin.name: scorers[plugin.name] for plugin in profile.score if plugin.name in scorers}
     # Extenders may bring NodeInfos of their own, with other pods on them.
     columns = None if cycle.extenders.interested else cycle.columns
-    raw = {name: _raw(name, scorer, cycle, columns) for name, scorer in scorers.items()}
+    alike = Alike[int](cycle.feasible)
+    raw = {name: _raw(name, scorer, cycle, columns, alike) for name, scorer in scorers.items()}
     by_plugin = _by_plugin(scorers, raw, nodes, profile.weights)
     if not profile.score and not profile.extenders:
         total = [1] * len(nodes)
@@ -148,9 +149,8 @@ def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[Node
     return scores if weight == 1 else [score * weight for score in scores]
 
 
-def _raw(name: str, scorer: NodeScorer, cycle: Cycle, columns: Columns | None) -> list[int]:
-    nodes = cycle.feasible
-    known = None if columns is None else columns.raw(name, scorer, nodes, cycle.snapshot)
+def _raw(name: str, scorer: NodeScorer, cycle: Cycle, columns: Columns | None, alike: Alike[int]) -> list[int]:
+    known = None if columns is None else columns.raw(name, scorer, cycle.feasible, cycle.snapshot)
     if known is not None:
         return known
-    return asked_by_shape(scorer, scorer.score, nodes)
+    return alike.ask(scorer, scorer.score)

@@ -488,6 +488,13 @@ class TolerationUnknown(_Caveat, tag="toleration-unknown", kw_only=True):
     pods: tuple[str, ...]
 
 
+class EvictedByTaint(_Caveat, tag="evicted-by-taint", kw_only=True):
+    """Pods get a node with a NoExecute taint that they tolerate for some seconds only: then they are evicted again."""
+
+    warns: ClassVar[bool | None] = True
+    seconds: int
+
+
 class OldRevisionsUnknown(_Caveat, tag="old-revisions-unknown", kw_only=True):
     """Workloads in the middle of a rollout need an old revision's template, which the input lacks."""
 
@@ -705,6 +712,7 @@ Caveat = (
     | ReplicaSetsInferred
     | OwnersSilent
     | TolerationUnknown
+    | EvictedByTaint
     | OldRevisionsUnknown
     | LeftOutOfStory
     | UnknownController

@@ -6,8 +6,10 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
+from kwhatif.catalog import Entry
 from kwhatif.dra.devices import BINDING_GATES
 from kwhatif.dra.rules import AllocatorRules
+from kwhatif.framework.profile import GROUP_POINTS, Point
 from kwhatif.gates import Gates
 from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.dynamic_resources.claims import ClaimRules
@@ -42,16 +44,26 @@ class DynamicResourcesUntil135(DynamicResources):
     rules: ClassVar[ClaimRules] = ClaimRules(NOT_OWNER, timeout_is_error=False, allocator=_allocator_rules)
 
 
+_FIT = _NEXT.entry("NodeResourcesFit")
+_GANGS = _NEXT.entry("GangScheduling")
+
+
+def _before_groups(entry: Entry) -> tuple[Point, ...]:
+    """There are no placements of groups yet (`staging/src/k8s.io/kube-scheduler/config/v1/types.go`)."""
+    return tuple(point for point in entry.points if point not in GROUP_POINTS)
+
+
 RELEASE = _NEXT.neighbour(
     35,
     replaced=[
         replace(_NEXT.entry("NodeResourcesBalancedAllocation"), factory=BalanceItself),
-        replace(_NEXT.entry("NodeResourcesFit"), checks="NodeResourcesFitUntil135"),
+        replace(_FIT, points=_before_groups(_FIT), checks="NodeResourcesFitUntil135"),
         replace(_NEXT.entry("ImageLocality"), factory=ImageLocalityOfContainers),
         replace(_NEXT.entry("InterPodAffinity"), factory=InterPodAffinityUntil135),
         replace(_NEXT.entry("PodTopologySpread"), factory=PodTopologySpreadUntil135),
         replace(_NEXT.entry("DynamicResources"), factory=DynamicResourcesUntil135),
         replace(_NEXT.entry("NodeDeclaredFeatures"), factory=NodeDeclaredFeaturesByName),
+        replace(_GANGS, points=(*_GANGS.points, Point.RESERVE)),
     ],
     removed=["TopologyPlacementGenerator", "PodGroupPodsCount"],
 )

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
+from kwhatif.catalog import Entry
 from kwhatif.dra.rules import AllocatorRules
 from kwhatif.framework.events import ActionType
 from kwhatif.framework.profile import Point
@@ -45,15 +46,33 @@ _CHANGED = _BEFORE.neighbour(
         replace(_BEFORE.entry("NodeName"), factory=NodeNameSince137, points=(Point.PRE_FILTER, Point.FILTER)),
         replace(_BEFORE.entry("ImageLocality"), factory=ImageLocalityOfAll),
         replace(_BEFORE.entry("InterPodAffinity"), factory=InterPodAffinitySince137),
-        replace(_BEFORE.entry("DynamicResources"), factory=DynamicResourcesSince137, without_gate=None),
-        replace(_BEFORE.entry("DefaultPreemption"), factory=DefaultPreemptionSince137),
+        replace(
+            _BEFORE.entry("DynamicResources"),
+            factory=DynamicResourcesSince137,
+            without_gate=None,
+            points=(*_BEFORE.entry("DynamicResources").points, Point.POD_GROUP_POST_FILTER),
+        ),
+        replace(
+            _BEFORE.entry("DefaultPreemption"),
+            factory=DefaultPreemptionSince137,
+            points=(*_BEFORE.entry("DefaultPreemption").points, Point.POD_GROUP_POST_FILTER),
+        ),
     ],
+)
+
+
+#: About pods that wait for a larger size: known to a configuration, and does nothing unless its gate is on.
+_DEFERRED = Entry(
+    "DeferredPodScheduling",
+    (Point.PRE_FILTER, Point.FILTER, Point.PERMIT),
+    default=False,
+    gate="InPlacePodVerticalScalingSchedulerPreemption",
 )
 
 
 def _in_order() -> Release:
     """NodeName comes before NodeUnschedulable, so that it narrows the nodes first (`default_plugins.go`)."""
-    others = [entry for entry in _CHANGED.entries if entry.name != "NodeName"]
+    others = [*(entry for entry in _CHANGED.entries if entry.name != "NodeName"), _DEFERRED]
     place = next(index for index, entry in enumerate(others) if entry.name == "NodeUnschedulable")
     entries = (*others[:place], _CHANGED.entry("NodeName"), *others[place:])
     return Release(37, entries, default_gates(37), sums_first=True, nominates_gated=True)

@@ -23,6 +23,7 @@ from kwhatif.model.caveat import (
     CustomKind,
     DanglingReference,
     DevicesNotModelled,
+    EvictedByTaint,
     EvictionOrder,
     EvictionsAtOnce,
     ExtenderBinds,
@@ -333,6 +334,12 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
             return (
                 f"{some(list(pods))} on lost nodes: nothing says for how long they tolerate that (the API server"
                 " writes it into every pod), so they are left there"
+            )
+        case EvictedByTaint(seconds=seconds, pods=pods):
+            gone = "at once" if seconds == 0 else f"after {seconds} s"
+            return (
+                f"{some(list(pods))}: a NoExecute taint of the node is tolerated for {seconds} s only, so a pod is"
+                f" evicted again {gone}"
             )
         case OldRevisionsUnknown(workloads=workloads):
             return (

@@ -11,6 +11,7 @@ from kwhatif.model.caveat import (
     Caveat,
     CollectionFailed,
     DevicesNotModelled,
+    EvictedByTaint,
     ExtenderNotAsked,
     FieldIgnored,
     FieldsNotCompared,
@@ -167,6 +168,8 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of 
             return f"the autoscaler of {target} is not modelled"
         case UnknownQuotaScope(quota=quota):
             return f"quota {quota} has a scope that is not known"
+        case EvictedByTaint(pods=pods):
+            return f"a taint evicts {some(list(pods), 1)} again"
         case ExtenderNotAsked(extender=extender):
             return f"extender {extender} was not asked"
         case PluginNotModelled(plugin=plugin):

@@ -51,7 +51,8 @@ class Kubelets:
         self._missed: dict[str, list[_Due]] = {}
         world.watchers.append(self._observe)
         for pod in world.state.cluster.all(Pod).values():
-            self._take_over(pod)
+            if pod.spec.node_name:
+                self._take_over(pod)
 
     def fork(self, world: World) -> Kubelets:
         """The same kubelets in a fork of the world."""
@@ -95,8 +96,6 @@ class Kubelets:
 
     def _take_over(self, pod: Pod) -> None:
         """A pod that is there at the start. One that runs and is not ready stays so: nothing says when it will be."""
-        if not pod.spec.node_name:
-            return
         end = pod.metadata.deletion_timestamp
         if is_terminal(pod):
             if end is not None:

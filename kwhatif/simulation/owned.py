@@ -33,12 +33,20 @@ class Owned:
         self.gone: dict[str, ReplicaSet] = {}
         for kind in cluster.counts():
             if kind is not Node:
-                objects: Mapping[str, Any] = cluster.all(kind)
-                for obj in objects.values():
-                    place = _place(obj)
-                    if place is not None:
-                        self._at(place[0])[key_of(obj)] = place[1]
+                self._file(cluster.all(kind))
         self._unsorted.update(self._keys.keys())
+
+    def _file(self, objects: Mapping[str, KubernetesObject]) -> None:
+        before: _Place | None = None
+        keys: dict[str, str] = {}
+        for key, obj in objects.items():
+            found = _place(obj)
+            if found is None:
+                continue
+            place, uid = found
+            if place != before:  # replicas stand side by side
+                before, keys = place, self._at(place)
+            keys[key] = uid
 
     def fork(self, cluster: Cluster) -> Owned:
         """The same of a fork of the cluster."""
@@ -73,6 +81,15 @@ class Owned:
         """By kind, namespace and name of the controller: the keys of its pods, each with the UID that it names."""
         places = sorted(place[:3] for place in self._pod_places() if place[0])
         return ((place, self._keys.get((*place, Pod)) or {}) for place in places)
+
+    def replicas(self) -> Iterator[list[Pod]]:
+        """All pods: together those that name the same controller, bare ones alone."""
+        for place in self._pod_places():
+            by_uid: dict[str, list[str]] = {}
+            for key, uid in (self._keys.get(place) or {}).items():
+                by_uid.setdefault(uid if place[0] else key, []).append(key)
+            for keys in by_uid.values():
+                yield self._cluster.select(Pod, keys)
 
     def bare_pods(self) -> Iterator[str]:
         """The keys of the pods that nobody controls."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from copy import copy
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from kwhatif.controllers.contract import Controller, Create, Outcome
 from kwhatif.model.cluster import KubernetesObject, key_of
@@ -68,10 +69,10 @@ class Reactions:
         nodes = self._world.state.by_name
         for kind in list(cluster.counts()):
             objects: Mapping[str, KubernetesObject] = cluster.all(kind)
-            for key, obj in list(objects.items()):
-                simply_runs = isinstance(obj, Pod) and _simply_runs(obj) and obj.spec.node_name in nodes
-                if not (simply_runs and key not in abandoned) and not _is_counted(obj):
-                    self._observe(None, obj, None)
+            left_out: Callable[[Any], bool] = partial(_simply_runs, nodes) if kind is Pod else _is_counted
+            looked_at = [obj for key, obj in objects.items() if not left_out(obj) or key in abandoned]
+            for obj in looked_at:
+                self._observe(None, obj, None)
 
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
         """Every controller that it concerns looks at the object, as if it were new."""
@@ -183,8 +184,8 @@ class Reactions:
                 return
 
 
-def _simply_runs(pod: Pod) -> bool:
-    return pod.status.phase == "Running" and pod.metadata.deletion_timestamp is None
+def _simply_runs(nodes: Container[str], pod: Pod) -> bool:
+    return pod.status.phase == "Running" and pod.metadata.deletion_timestamp is None and pod.spec.node_name in nodes
 
 
 def _is_counted(obj: KubernetesObject) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 
 import msgspec
@@ -58,8 +58,8 @@ class Tally:
         self.workloads: dict[str, Standing] = {}
         self.budgets: dict[str, BudgetStanding] = {}
         self._touched: set[str] = set()
-        for pod in world.state.cluster.all(Pod).values():
-            self._count(pod, 1)
+        for pods in world.replicas():
+            self._count_all([pod for pod in pods if not is_terminal(pod)])
         for standing in self.workloads.values():
             standing.ready_lowest = standing.ready
         self.before: Mapping[str, Standing] = self.workloads.copy()
@@ -109,6 +109,18 @@ class Tally:
         if found is None:
             found = self._roots[place] = root_of(pod, self._world.state.cluster) or ""
         return found
+
+    def _count_all(self, pods: Sequence[Pod]) -> None:
+        """Pods of one workload are there: what `_count` does, at once."""
+        if not pods:
+            return
+        standing = self._own(self.root(pods[0]))
+        there = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
+        nodes = [pod.spec.node_name for pod in there if pod.spec.node_name]
+        standing.nodes.update(nodes)
+        standing.terminating += len(pods) - len(there)
+        standing.pending += len(there) - len(nodes)
+        standing.ready += sum(map(is_ready, there))
 
     def _count(self, pod: Pod, amount: int) -> None:
         if is_terminal(pod):

@@ -20,7 +20,7 @@ from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
 #: Looking for the pods of one namespace among all is fast, but not for each of many: after this many, all are sorted.
-_FEW = 3
+_FEW = 1
 
 
 class PodGroup:

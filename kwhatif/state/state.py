@@ -58,6 +58,7 @@ class State:
         self._places: dict[str, int] = {node.name: place for place, node in enumerate(self.nodes)}
         self._by_name: dict[str, NodeInfo] | None = None
         self._of_shape: Mapping[int, NodeInfo] | None = None
+        self._shape_of: tuple[Sequence[str], Sequence[int]] | None = None
         #: Whether `nodes`, and the tree and places, are this state's alone.
         self._owns_nodes = self._owns_tree = True
         self._pods: Overlay[str, PodInfo] = Overlay()
@@ -110,6 +111,13 @@ class State:
         if self._of_shape is None:
             self._of_shape = {node.shape: node for node in reversed(self.nodes)}
         return self._of_shape
+
+    @property
+    def names_and_shapes(self) -> tuple[Sequence[str], Sequence[int]]:
+        """Of `nodes`, in their order: to walk these costs less than to look at nodes all over the memory."""
+        if self._shape_of is None:
+            self._shape_of = [node.name for node in self.nodes], [node.shape for node in self.nodes]
+        return self._shape_of
 
     @property
     def places(self) -> Mapping[str, int]:
@@ -183,7 +191,7 @@ class State:
         other._tree, other._shapes = self._tree, self._shapes
         other._images = self._images.fork()
         other.nodes, other._places, other._by_name = self.nodes, self._places, None
-        other._of_shape = self._of_shape
+        other._of_shape, other._shape_of = self._of_shape, self._shape_of
         other._pods, other._pending, other._strays = self._pods.fork(), self._pending.fork(), self._strays.fork()
         other._nominated, other._nominations = self._nominated, self._nominations
         return other
@@ -434,7 +442,7 @@ class State:
             self._built.index.nodes = nodes
 
     def _own_tree(self) -> None:
-        self._of_shape = None
+        self._of_shape = self._shape_of = None
         if not self._owns_tree:
             self._tree, self._owns_tree = self._tree.copy(), True
             self._places = self._places.copy()
@@ -494,7 +502,7 @@ class State:
 
     def __getstate__(self) -> dict[str, object]:
         """What can be found again is not taken along."""
-        return self.__dict__ | {"_by_name": None, "_history": None, "_of_shape": None}
+        return self.__dict__ | {"_by_name": None, "_history": None, "_of_shape": None, "_shape_of": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from kwhatif.batch import BatchCache, ScheduleResult
 from kwhatif.batch.cache import Cycles
+from kwhatif.controllers.taint_eviction import evicted_after
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.model.caveat import Batching, Caveat
+from kwhatif.model.caveat import Batching, Caveat, EvictedByTaint
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.disruption import disrupt
@@ -87,6 +88,8 @@ class Placer:
             self.caveats.update(dict.fromkeys(caveats_of(result.whole)))
         if result.hinted:
             self.caveats[Batching()] = None
+        if result.outcome == "Placed" and result.node is not None:
+            self._look_at_taints(pod, result.node)
         describe = in_detail(result)
         decided = None
         if describe is not None:
@@ -97,6 +100,12 @@ class Placer:
             decided = self._burst.as_left(decided or in_short(result))
         is_out = evicts or result.outcome != "Preempts"
         return Placement(result.settled, decided, self._move_on(result) if is_out else ())
+
+    def _look_at_taints(self, pod: PodInfo, name: str) -> None:
+        node = self.snapshot.by_name[name].node
+        seconds = evicted_after(pod.pod, node) if node.spec.taints else None
+        if seconds is not None:
+            self.caveats[EvictedByTaint(seconds=int(seconds), pods=(pod.key,))] = None
 
     def withdraw(self, key: str) -> None:
         """The pod of that key is gone, if there is one."""

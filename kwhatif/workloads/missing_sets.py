@@ -36,12 +36,16 @@ def missing_replica_sets(cluster: Cluster) -> Iterator[ReplicaSet]:
 def _ownerless(cluster: Cluster) -> Mapping[tuple[str, str], list[Pod]]:
     found: dict[tuple[str, str], list[Pod]] = {}
     sets = cluster.all(ReplicaSet)
+    before, is_there = ("", ""), False
     for pod in cluster.all(Pod).values():
         owner = controller_of(pod.metadata)
-        if owner is None or owner.kind != "ReplicaSet" or is_terminal(pod):
+        if owner is None or owner.kind != "ReplicaSet":
             continue
-        if f"{pod.metadata.namespace}/{owner.name}" not in sets:
-            found.setdefault((pod.metadata.namespace, owner.name), []).append(pod)
+        place = pod.metadata.namespace, owner.name
+        if place != before:  # replicas stand side by side
+            before, is_there = place, f"{pod.metadata.namespace}/{owner.name}" in sets
+        if not is_there and not is_terminal(pod):
+            found.setdefault(place, []).append(pod)
     return found
 
 

@@ -166,3 +166,21 @@ def test_a_condition_that_the_answer_can_never_meet_is_wrong_usage(command: str,
     ran = run(f"kwhatif {command} --fail-on caveats,{condition}")
     assert ran.code == 2
     assert f"this command never answers {condition!r}: choose from none, " in ran.stderr
+
+
+ENDLESS = ROOT / "fixtures" / "stories" / "073-anti-affinity-preempts" / "cluster.yaml"
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ("--aftermath --fail-on cycling", 1),
+        ("--aftermath --fail-on pending", 1),
+        ("--aftermath --fail-on stalled", 0),
+        ("--fail-on cycling,pending", 2),
+    ],
+)
+def test_what_follows_can_be_a_no(options: str, code: int) -> None:
+    ran = run(f"kwhatif schedule {ROOT}/fixtures/simulate/vip.yaml --from {ENDLESS} -q {options}")
+    assert ran.code == code
+    assert ("needs --aftermath for cycling, pending" in ran.stderr) is (code == 2)

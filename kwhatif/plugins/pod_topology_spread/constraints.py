@@ -137,12 +137,18 @@ class Matches:
     def by_node(self, index: PodIndex) -> list[dict[str, int]]:
         """Per constraint, the matching pods by node name, those being deleted excepted."""
         counts: list[dict[str, int]] = [{} for _ in self._selectors]
+        different = {id(selector): selector for selector in self._selectors}.items()
         for group in index.groups(self._namespace):
-            matching = self._counting(group.labels, counts)
-            if any(selector.matches(group.labels) for selector in self._selectors):
-                self.nodes.update(group.pods)
-            if not matching:
+            speaking = {name for name, selector in different if selector.matches(group.labels)}
+            if not speaking:
                 continue
+            self.nodes.update(group.pods)
+            # QUIRK: (common.go, countPodsMatchSelector) an empty selector matches every pod, but counts none.
+            matching = [
+                on_node
+                for selector, on_node in zip(self._selectors, counts, strict=True)
+                if id(selector) in speaking and not selector.empty
+            ]
             for node_name, number in group.pods.items():
                 live = number - group.terminating.get(node_name, 0)
                 for on_node in matching:
@@ -155,14 +161,6 @@ class Matches:
         return [
             0 if selector.empty else sum(1 for labels in live if selector.matches(labels))
             for selector in self._selectors
-        ]
-
-    def _counting(self, labels: Labels, counts: Sequence[dict[str, int]]) -> list[dict[str, int]]:
-        # QUIRK: (common.go, countPodsMatchSelector) an empty selector matches every pod, but counts none.
-        return [
-            on_node
-            for selector, on_node in zip(self._selectors, counts, strict=True)
-            if not selector.empty and selector.matches(labels)
         ]
 
 

@@ -26,7 +26,10 @@ class Registry:
     def add(self, batch: Batch) -> None:
         """Take in what was decoded."""
         self._batches.append(batch)
-        for kind, run in groupby(batch.objects, type):
+        objects = batch.objects
+        kinds = set(map(type, objects))
+        runs = groupby(objects, type) if len(kinds) > 1 else ((kind, objects) for kind in kinds)
+        for kind, run in runs:
             if kind is not type(None):
                 self._add_all(kind, [obj for obj in run if obj is not None])
 

@@ -81,7 +81,7 @@ _MANAGED = msgspec.json.Decoder(_ManagedTree)
 
 def keep_templates(objects: Sequence[Any], json: Buffer) -> None:
     """Keep the text of the templates of workloads among the objects of a JSON list."""
-    if not any(isinstance(obj, WORKLOADS) for obj in objects):
+    if set(map(type, objects)).isdisjoint(WORKLOADS):
         return
     try:
         found = _WORKLOADS.decode(json)

@@ -41,10 +41,8 @@ def taken_at(cluster: Cluster, caveats: list[Caveat], last_seen: str = "") -> st
     nodes, pods = cluster.all(Node).values(), cluster.all(Pod).values()
     reports = [condition.last_heartbeat_time for node in nodes for condition in node.status.conditions]
     if not any(reports):
-        changed: set[str | None] = {last_seen}
-        for pod in pods:
-            changed.update([condition.last_transition_time for condition in pod.status.conditions])
-        return _newest(changed)
+        changed = {condition.last_transition_time for pod in pods for condition in pod.status.conditions}
+        return _newest({last_seen, *changed})
     return _newest({*reports, *map(_MADE, nodes), *map(_MADE, pods)})
 
 

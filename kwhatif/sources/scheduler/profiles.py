@@ -90,10 +90,11 @@ def _extenders(configs: Sequence[ExtenderConfig], originals: SessionOriginals) -
 
 
 def _not_modelled(configuration: KubeSchedulerConfiguration, release: Release) -> Iterator[Caveat]:
+    """A plugin with a gate does nothing without it, and of a gate that is on and not modelled there is a caveat."""
     sets = [found for profile in configuration.profiles for found in plugin_sets(profile.plugins).values()]
     enabled = {ref.name for found in sets for ref in found.enabled}
     for entry in release.entries:
-        if entry.factory is None and not entry.default and entry.name in enabled:
+        if entry.factory is None and not entry.default and not entry.gate and entry.name in enabled:
             yield PluginNotModelled(plugin=entry.name)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import Pod, PodSpec, PodStatus
-from kwhatif.model.quantity import QuantityText
 from kwhatif.sources.text.paths import FieldPath
 from kwhatif.sources.validation import selectors, values
 
@@ -23,22 +22,27 @@ def doubtful(objects: Sequence[KubernetesObject | None]) -> Sequence[int]:
 
     Where a value in the usual ones is wrong, all of them.
     """
-    said = _Said()
+    pods = [obj for obj in objects if type(obj) is Pod]
+    said = _Said(pods)
     unusual = [index for index, obj in enumerate(objects) if type(obj) is not Pod or not said.by(obj)]
     return unusual if said.is_good() else range(len(objects))
 
 
 class _Said:
-    """Distinct values that usual pods hold."""
+    """Distinct values that pods hold."""
 
-    def __init__(self) -> None:
-        self._amounts: set[QuantityText] = set()
+    def __init__(self, pods: Sequence[Pod]) -> None:
         #: Conditions of a pod mostly change in the same second.
-        self._times: set[str | None] = {None}
+        self._times = {pod.metadata.creation_timestamp for pod in pods}
+        self._times |= {pod.status.start_time for pod in pods}
+        self._times |= {row.last_transition_time for pod in pods for row in pod.status.conditions}
+        resources = [container.resources for pod in pods for container in pod.spec.containers]
+        self._amounts = {amount for each in resources for amount in each.requests.values()}
+        self._amounts |= {amount for each in resources for amount in each.limits.values()}
         self._labels: set[tuple[str, str]] = set()
 
     def by(self, pod: Pod) -> bool:
-        """Take note of what the pod says; False if it has no name, or parts that few pods have."""
+        """Take note of what else the pod says; False if it has no name, or parts that few pods have."""
         meta, spec, status = pod.metadata, pod.spec, pod.status
         if meta.deletion_timestamp or spec.overhead or spec.resources or status.resources or status.allocated_resources:
             return False
@@ -50,25 +54,19 @@ class _Said:
                 if selector.match_expressions:
                     return False
                 self._labels.update(selector.match_labels.items())
-        self._times.update((meta.creation_timestamp, status.start_time))
-        self._times.update([row.last_transition_time for row in status.conditions])
-        self._note(spec, status)
+        if spec.init_containers or status.container_statuses or status.init_container_statuses:
+            self._note(spec, status)
         return meta.name != ""
 
     def _note(self, spec: PodSpec, status: PodStatus) -> None:
-        note = self._amounts.update
-        containers, statuses = spec.containers, status.container_statuses
-        for container in containers + spec.init_containers if spec.init_containers else containers:
-            resources = container.resources
-            if resources.requests:
-                note(resources.requests.values())
-            if resources.limits:
-                note(resources.limits.values())
+        for container in spec.init_containers:
+            self._amounts.update(container.resources.requests.values(), container.resources.limits.values())
+        statuses = status.container_statuses
         for granted in statuses + status.init_container_statuses if status.init_container_statuses else statuses:
             if granted.resources is not None:
-                note(granted.resources.requests.values(), granted.resources.limits.values())
+                self._amounts.update(granted.resources.requests.values(), granted.resources.limits.values())
             if granted.allocated_resources:
-                note(granted.allocated_resources.values())
+                self._amounts.update(granted.allocated_resources.values())
 
     def is_good(self) -> bool:
         """Whether nothing of it is wrong."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +29,7 @@ from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta
 from kwhatif.model.pod import Container, Pod, PodSchedulingGate, ResourceRequirements
 from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.model.quantity import QuantityText
+from kwhatif.model.resource_slice import ResourceSlice
 from kwhatif.model.storage import (
     CSIDriver,
     CSIDriverSpec,
@@ -98,6 +102,73 @@ def test_plugins_that_a_release_does_not_have_are_not_known() -> None:
     assert Point.FILTER in find_release(35).entry("NodeDeclaredFeatures").points
 
 
+def test_only_what_is_asked_for_is_imported() -> None:
+    """In a process of its own, since this one has asked for all of them."""
+    code = (
+        "import sys; from kwhatif.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('kwhatif.release.v1_')), file=sys.stderr)"
+    )
+    demo = Path(__file__).parents[3] / "fixtures" / "demo"
+    arguments = ["schedule", str(demo / "pods" / "small.yaml"), "--from", str(demo / "cluster.yaml")]
+
+    def imported(version: str) -> str:
+        command = [sys.executable, "-c", code, *arguments, "--kubernetes-version", version]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stderr.splitlines()[-1]
+
+    assert imported("1.36") == ""
+    assert imported("1.37") == "kwhatif.release.v1_37"
+    assert imported("1.34") == "kwhatif.release.v1_34 kwhatif.release.v1_35"
+
+
+# --- points that differ ------------------------------------------------------------------------------------------
+
+GROUP = ["placementGenerate", "placementScore", "podGroupPostFilter"]
+
+
+@pytest.mark.parametrize(("minor", "known"), [(34, []), (35, []), (36, GROUP[:2]), (37, GROUP)])
+def test_a_configuration_names_only_points_that_the_release_has(minor: int, known: list[str]) -> None:
+    release = find_release(minor)
+    for point in GROUP:
+        data = {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "profiles": [{"plugins": {point: {"disabled": [{"name": "*"}]}}}],
+        }
+        if point in known:
+            build_profiles(data, "config.yaml", release.entries, gates=release.gates)
+            continue
+        with pytest.raises(InputError, match=f"profiles\\[0\\].plugins.{point}: unknown field"):
+            build_profiles(data, "config.yaml", release.entries, gates=release.gates)
+
+
+@pytest.mark.parametrize(
+    ("minor", "point", "plugin", "accepted"),
+    [
+        (35, "reserve", "GangScheduling", True),
+        (36, "reserve", "GangScheduling", False),
+        (36, "placementScore", "NodeResourcesFit", True),
+        (36, "filter", "DeferredPodScheduling", False),
+        (37, "filter", "DeferredPodScheduling", True),
+        (37, "podGroupPostFilter", "DefaultPreemption", True),
+        (37, "podGroupPostFilter", "NodeName", False),
+    ],
+)
+def test_plugins_extend_the_points_of_their_release(minor: int, point: str, plugin: str, *, accepted: bool) -> None:
+    release = find_release(minor)
+    data = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "profiles": [{"plugins": {point: {"enabled": [{"name": plugin}]}}}],
+    }
+    if accepted:
+        build_profiles(data, "config.yaml", release.entries, gates=release.gates)
+    else:
+        with pytest.raises(InputError, match=f"{plugin}.* does not (exist|extend)"):
+            build_profiles(data, "config.yaml", release.entries, gates=release.gates)
+
+
 # --- rules that differ -------------------------------------------------------------------------------------------
 
 
@@ -150,6 +221,48 @@ def test_what_a_gate_is_for_counts_only_where_it_is_on(gate: str) -> None:
     within = snapshot(node("n1"), device_class(), claim("mine", request()), devices, counters)
     on, off = (bool(refusals(find_release(minor), asking("mine"), within)) for minor in (36, 35))
     assert (on, off) == ((True, False) if gate == "DRADeviceTaints" else (False, True))
+
+
+COUNTERS = {"c": {"slots": "4"}}
+TAKES_3 = {"uses": {"c": {"slots": "3"}}}
+#: What is there, and how many of its devices can be had together: in 1.34, and in 1.36.
+PARTITIONS: dict[str, tuple[list[ResourceSlice], int, int]] = {
+    "counters of the slice itself": (
+        [slice_("n1", device("a", **TAKES_3), device("b", **TAKES_3), counters=COUNTERS)],
+        1,
+        0,
+    ),
+    "each slice has its own counters": (
+        [
+            slice_("n1", device("a", **TAKES_3), name="x", counters=COUNTERS, count=2),
+            slice_("n1", device("b", **TAKES_3), name="y", counters=COUNTERS, count=2),
+        ],
+        2,
+        0,
+    ),
+    "counters of another slice of the pool": (
+        [
+            slice_("n1", device("a", **TAKES_3), device("b", **TAKES_3), name="x", count=2),
+            slice_("n1", name="y", counters=COUNTERS, count=2),
+        ],
+        2,
+        1,
+    ),
+    "counters of a slice for no node": (
+        [slice_("n1", device("a")), slice_("", pool="n1", name="y", counters=COUNTERS, count=2)],
+        1,
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize(("slices", "in_1_34", "in_1_36"), PARTITIONS.values(), ids=PARTITIONS.keys())
+def test_in_1_34_each_slice_has_its_own_counters(slices: list[ResourceSlice], in_1_34: int, in_1_36: int) -> None:
+    for minor, most in ((34, in_1_34), (36, in_1_36)):
+        release = find_release(minor).with_gates({"DRAPartitionableDevices": True})
+        for count in (1, 2):
+            within = snapshot(node("n1"), device_class(), claim("mine", request(count=count)), *slices)
+            assert (refusals(release, asking("mine"), within) == []) == (count <= most), (minor, count)
 
 
 def test_extended_resources_are_left_to_devices_only_where_the_gate_is_on() -> None:

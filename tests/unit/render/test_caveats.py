@@ -23,6 +23,7 @@ from kwhatif.model.caveat import (
     CustomKind,
     DanglingReference,
     DevicesNotModelled,
+    EvictedByTaint,
     EvictionOrder,
     EvictionsAtOnce,
     ExtenderBinds,
@@ -318,6 +319,12 @@ SENTENCES: dict[Caveat, str] = {
     TolerationUnknown(pods=("a/b",)): (
         "a/b on lost nodes: nothing says for how long they tolerate that (the API server writes it into every pod), so"
         " they are left there"
+    ),
+    EvictedByTaint(seconds=30, pods=("a/b", "a/c")): (
+        "a/b, a/c: a NoExecute taint of the node is tolerated for 30 s only, so a pod is evicted again after 30 s"
+    ),
+    EvictedByTaint(seconds=0, pods=("a/b",)): (
+        "a/b: a NoExecute taint of the node is tolerated for 0 s only, so a pod is evicted again at once"
     ),
     OldRevisionsUnknown(workloads=("StatefulSet a/db",)): (
         "StatefulSet a/db: the templates of older revisions are not in the input, so new pods are made of the newest"

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 
 from kwhatif.admission.new_pod import complete_pod
-from kwhatif.model.caveat import Caveat, PendingAsleep
+from kwhatif.model.caveat import Caveat, EvictedByTaint, PendingAsleep
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.model.pod import Pod, PodCondition
@@ -520,3 +520,14 @@ def test_a_claim_of_a_class_that_does_not_wait(given: StorageClass, text: str, e
     report = ask(session, (CLAIM + text).replace("CLASS", "nfs") + USER)
     assert fates(report) == expected
     assert [each for each in report.caveats if "PersistentVolumeClaim" in each] == ([caveat] if caveat else [])
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(0, (0,)), (30, (30,)), (None, ())])
+def test_a_pod_that_a_taint_evicts_again_is_a_caveat(seconds: int | None, expected: tuple[int, ...]) -> None:
+    tainted = node("n1").taint("maintenance", "soon", "NoExecute")
+    until = "" if seconds is None else f", tolerationSeconds: {seconds}"
+    tolerations = f"tolerations: [{{key: maintenance, operator: Exists, effect: NoExecute{until}}}],"
+    report = ask(Session(cluster(tainted)), bare("new", spec=tolerations))
+    assert fates(report) == "new:P@n1"
+    found = [(each.seconds, each.pods) for each in report.caveat_details if isinstance(each, EvictedByTaint)]
+    assert found == [(each, ("default/new",)) for each in expected]
