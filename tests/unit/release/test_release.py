@@ -224,7 +224,7 @@ def test_what_a_gate_is_for_counts_only_where_it_is_on(gate: str) -> None:
 
 
 COUNTERS = {"c": {"slots": "4"}}
-TAKES_3 = {"uses": {"c": {"slots": "3"}}}
+TAKES_3: dict[str, Any] = {"uses": {"c": {"slots": "3"}}}
 #: What is there, and how many of its devices can be had together: in 1.34, and in 1.36.
 PARTITIONS: dict[str, tuple[list[ResourceSlice], int, int]] = {
     "counters of the slice itself": (
