@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
-from kwhatif.dra.devices import DeviceId, PoolDevice
+from kwhatif.dra.devices import CounterSets, DeviceId, PoolDevice
 from kwhatif.dra.pools import Pool
 from kwhatif.dra.rules import AllocatorRules
 
@@ -13,7 +13,7 @@ _Amounts = dict[str, dict[str, int]]
 
 
 class AvailableCounters:
-    """What allocated devices leave of each pool's counters.
+    """What allocated devices leave of each pool's counters; up to 1.34 of each slice's, for its own devices.
 
     QUIRK: (allocator_incubating.go) up to 1.36 kept by the bare name of the pool. Of two pools that two drivers call
     the same, the one that is asked about first counts for both.
@@ -21,42 +21,52 @@ class AvailableCounters:
 
     def __init__(self, allocated: Container[DeviceId], rules: AllocatorRules) -> None:
         self._allocated = allocated
-        self._by_driver = rules.keeps_books
-        self._pools: dict[str, _Amounts] = {}
+        self._by_driver, self._by_slice = rules.keeps_books, rules.counters_by_slice
+        self._owners: dict[str, _Amounts] = {}
 
-    def name(self, pool: Pool) -> str:
-        """What the pool is known by."""
+    def owner(self, pool: Pool, device: PoolDevice) -> str:
+        """The pool or slice whose counters the device uses."""
+        if self._by_slice:
+            return device.slice.name
         return str(pool) if self._by_driver else pool.name
 
-    def of(self, pool: Pool) -> _Amounts:
+    def of(self, pool: Pool, device: PoolDevice) -> _Amounts:
         """What is left; less than nothing where too much is allocated."""
-        found = self._pools.get(self.name(pool))
+        owner = self.owner(pool, device)
+        found = self._owners.get(owner)
         if found is None:
-            found = self._pools[self.name(pool)] = self._count(pool)
+            home = device.slice
+            found = self._owners[owner] = (
+                self._count(dict(home.counter_sets), home.devices)
+                if self._by_slice
+                else self._count(pool.counter_sets, (*pool.devices, *pool.elsewhere))
+            )
         return found
 
-    def _count(self, pool: Pool) -> _Amounts:
-        left = {name: dict(counters) for name, counters in pool.counter_sets.items()}
-        for device in (*pool.devices, *pool.elsewhere):
+    def _count(self, counter_sets: CounterSets, devices: Iterable[PoolDevice]) -> _Amounts:
+        """Counters that there are not (of a slice; a pool is then invalid) count for nothing."""
+        left = {name: dict(counters) for name, counters in counter_sets.items()}
+        for device in devices:
             if device.counters and device.id in self._allocated:
                 for name, counters in device.counters:
-                    for counter, amount in counters.items():
-                        left[name][counter] -= amount
+                    known = left.get(name, {})
+                    for counter in counters.keys() & known.keys():
+                        known[counter] -= counters[counter]
         return left
 
 
 class ConsumedCounters:
-    """What the devices consume that one attempt has taken so far; by the name of the pool, as above."""
+    """What the devices consume that one attempt has taken so far; by owner, as above."""
 
     def __init__(self, available: AvailableCounters) -> None:
         self._available = available
-        self._pools: dict[str, _Amounts] = {}
+        self._owners: dict[str, _Amounts] = {}
 
     def consume(self, pool: Pool, device: PoolDevice) -> bool:
-        """Count the device, if then no counter of the pool is exceeded; of counters that it does not use, too."""
-        consumed = self._pools.setdefault(self._available.name(pool), {})
+        """Count the device, if then no counter of the owner is exceeded; of counters that it does not use, too."""
+        consumed = self._owners.setdefault(self._available.owner(pool, device), {})
         _add(consumed, device, 1)
-        for name, counters in self._available.of(pool).items():
+        for name, counters in self._available.of(pool, device).items():
             used = consumed.get(name, {})
             if any(left < used.get(counter, 0) for counter, left in counters.items()):
                 _add(consumed, device, -1)
@@ -65,7 +75,7 @@ class ConsumedCounters:
 
     def give_back(self, pool: Pool, device: PoolDevice) -> None:
         """The device is not taken after all."""
-        _add(self._pools[self._available.name(pool)], device, -1)
+        _add(self._owners[self._available.owner(pool, device)], device, -1)
 
 
 def _add(consumed: _Amounts, device: PoolDevice, sign: int) -> None:

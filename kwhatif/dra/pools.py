@@ -139,15 +139,11 @@ def _build(pool_id: PoolId, slices: Sequence[Slice], elsewhere: Sequence[Slice])
 
 
 def _build_of_node(pool_id: PoolId, slices: Sequence[Slice], *, incomplete: bool) -> Pool:
-    """Up to 1.34: of what is wrong with a pool, only devices that have one name; the search ends when it comes to them.
-
-    Counters count within their pool; upstream counted them within their slice.
-    """
+    """Up to 1.34: what is wrong with a pool is only that devices have one name; the search ends when it comes there."""
     in_order = sorted(slices, key=lambda one: one.name)
     devices = tuple(device for one in in_order for device in one.devices)
     problem = _duplicate("device name", (device.model.name for device in devices))
-    counter_sets = dict(shared for one in in_order for shared in one.counter_sets)
-    return Pool(*pool_id, incomplete, problem, devices, counter_sets=counter_sets)
+    return Pool(*pool_id, incomplete, problem, devices)
 
 
 def _duplicate(what: str, names: Iterable[str]) -> str:

@@ -37,6 +37,8 @@ class AllocatorRules(NamedTuple):
     forgets_alternative: bool = False
     #: Slices with counters matter on every node, wherever they say that they belong.
     counters_everywhere: bool = True
+    #: A device uses the counters of its own slice, for each share anew.
+    counters_by_slice: bool = False
     #: What was counted for a device that is refused after all is taken back; pools are known by their drivers, too; all
     #: distinct values are remembered; a share without capacity is one.
     keeps_books: bool = False

@@ -107,9 +107,9 @@ class Taking:
         return True
 
     def _counts(self, device: PoolDevice) -> bool:
-        """Whether its pool's counters are to be asked; a shared one counts with its first share."""
-        if not device.counters:
-            return False
+        """Whether counters are to be asked; a shared one counts with its first share."""
+        if not device.counters or self._rules.counters_by_slice:
+            return bool(device.counters)
         known = self._allocated.shared if self._rules.keeps_books else self._allocated.consumed
         return not (device.shared and (device.id in known or device.id in self._shares))
 

@@ -28,6 +28,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta
 from kwhatif.model.pod import Container, Pod, PodSchedulingGate, ResourceRequirements
 from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
+from kwhatif.model.resource_slice import ResourceSlice
 from kwhatif.model.storage import (
     CSIDriver,
     CSIDriverSpec,
@@ -218,6 +219,48 @@ def test_what_a_gate_is_for_counts_only_where_it_is_on(gate: str) -> None:
     within = snapshot(node("n1"), device_class(), claim("mine", request()), devices, counters)
     on, off = (bool(refusals(find_release(minor), asking("mine"), within)) for minor in (36, 35))
     assert (on, off) == ((True, False) if gate == "DRADeviceTaints" else (False, True))
+
+
+COUNTERS = {"c": {"slots": "4"}}
+TAKES_3 = {"uses": {"c": {"slots": "3"}}}
+#: What is there, and how many of its devices can be had together: in 1.34, and in 1.36.
+PARTITIONS: dict[str, tuple[list[ResourceSlice], int, int]] = {
+    "counters of the slice itself": (
+        [slice_("n1", device("a", **TAKES_3), device("b", **TAKES_3), counters=COUNTERS)],
+        1,
+        0,
+    ),
+    "each slice has its own counters": (
+        [
+            slice_("n1", device("a", **TAKES_3), name="x", counters=COUNTERS, count=2),
+            slice_("n1", device("b", **TAKES_3), name="y", counters=COUNTERS, count=2),
+        ],
+        2,
+        0,
+    ),
+    "counters of another slice of the pool": (
+        [
+            slice_("n1", device("a", **TAKES_3), device("b", **TAKES_3), name="x", count=2),
+            slice_("n1", name="y", counters=COUNTERS, count=2),
+        ],
+        2,
+        1,
+    ),
+    "counters of a slice for no node": (
+        [slice_("n1", device("a")), slice_("", pool="n1", name="y", counters=COUNTERS, count=2)],
+        1,
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize(("slices", "in_1_34", "in_1_36"), PARTITIONS.values(), ids=PARTITIONS.keys())
+def test_in_1_34_each_slice_has_its_own_counters(slices: list[ResourceSlice], in_1_34: int, in_1_36: int) -> None:
+    for minor, most in ((34, in_1_34), (36, in_1_36)):
+        release = find_release(minor).with_gates({"DRAPartitionableDevices": True})
+        for count in (1, 2):
+            within = snapshot(node("n1"), device_class(), claim("mine", request(count=count)), *slices)
+            assert (refusals(release, asking("mine"), within) == []) == (count <= most), (minor, count)
 
 
 def test_extended_resources_are_left_to_devices_only_where_the_gate_is_on() -> None:
