@@ -30,7 +30,9 @@ def rows(context: Context) -> Iterator[Row]:
     """As many as there are nodes, and some of the largest cluster; a few the plain way."""
     small, large = (20, 40) if context.quick else (1_000, 5_000)
     yield from _measure(context, small, pods_per_node=20, scenarios=small, plain=3, target=20.0)
-    yield from _measure(context, large, pods_per_node=22, scenarios=min(large, 200), plain=2, target=ALL_IN_FIVE_MINUTES)
+    yield from _measure(
+        context, large, pods_per_node=22, scenarios=min(large, 200), plain=2, target=ALL_IN_FIVE_MINUTES
+    )
 
 
 def _measure(

@@ -100,4 +100,7 @@ def check(expression: str, variables: Mapping[str, str]) -> Checked:
     try:
         return Checked(_checker(tuple(variables.items())).compile(expression).serialize())
     except (RuntimeError, ValueError, LookupError) as error:
-        raise CelCompileError(f"compilation failed: {plain(str(error))}") from None
+        words = plain(str(error))
+        if not expression:
+            words = words.replace("<input>:1:1:", "<input>:1:0:", 1)  # cel-go's first column
+        raise CelCompileError(f"compilation failed: {words}") from None

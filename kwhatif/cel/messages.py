@@ -50,7 +50,7 @@ def _regex_error(match: re.Match[str]) -> str:
 
 def _no_such_overload(match: re.Match[str], operators: Mapping[str, str]) -> str:
     name, args = match["name"], [part for part in [match["receiver"], *(match["args"] or "").split(", ")] if part]
-    name = _RENAMED.get(name, name)
+    name = _RENAMED.get(name, name.removeprefix("@string."))  # of `library/strings.py`
     types = {**_TYPES, "bytes": "kubernetes.Semver"}  # no attribute is a byte string
     method = _METHOD.fullmatch(operators.get(name, ""))
     if method and "bytes" in args:
@@ -99,6 +99,7 @@ _RUNTIME: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = t
         (r"unexpected end of format string", lambda _: "unexpected end of string"),
         (r"Iteration budget exceeded", lambda _: "operation cancelled: actual cost limit exceeded"),
         (r"divide by zero", lambda _: "division by zero"),
+        (r"flatten\(\): (level must be non-negative)", lambda match: match[1]),
         (r"invalid regular expression: (.*?): (.*)", _regex_error),
         (r"No matching overloads found : <iter_range>", lambda _: "unsupported comprehension range type"),
         (r"Applying SELECT to non-message type", lambda _: "no such key"),

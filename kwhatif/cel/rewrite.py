@@ -22,6 +22,7 @@ from kwhatif.cel.library.lists import TYPED
 from kwhatif.cel.library.quantity import parse as parse_quantity
 from kwhatif.cel.library.regex import MARK, without_groups
 from kwhatif.cel.library.semver import parse as parse_semver
+from kwhatif.cel.library.strings import RENAMED
 
 #: Static types of `device.attributes` and `device.capacity`.
 DOMAINS = frozenset({"map(string, map(string, any))", "map(string, map(string, kubernetes.Quantity))"})
@@ -232,5 +233,6 @@ _RULES: dict[str, Callable[[Node], Node | None]] = {
     "format_named": _named_format,
     "string(net.IP)": _rename("@string.ip"),
     "string(net.CIDR)": _rename("@string.cidr"),
+    **{overload: _rename(function) for overload, function in RENAMED.items()},
     **{f"list<{kind}>.{name}()": _rename(f"@{kind}.{name}") for kind in TYPED for name in ("min", "max", "sum")},
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.cel.library import conversions, formats, lists, net, order, quantity, regex, semver, url
+from kwhatif.cel.library import conversions, formats, lists, net, order, quantity, regex, semver, strings, url
 from kwhatif.cel.library.function import Function
 
 
@@ -39,5 +39,6 @@ FUNCTIONS: tuple[Function, ...] = (
     *quantity.FUNCTIONS,
     *regex.FUNCTIONS,
     *semver.FUNCTIONS,
+    *strings.FUNCTIONS,
     *url.FUNCTIONS,
 )

@@ -188,6 +188,8 @@ def test_says_why_it_does_not_compile(expression: str, message: str) -> None:
 
 
 def test_syntax_errors_have_a_position() -> None:
+    with pytest.raises(CelCompileError, match="<input>:1:0: Syntax error: mismatched input '<EOF>'"):
+        compile_device_selector("")
     with pytest.raises(CelCompileError, match=r"compilation failed: ERROR: <input>:1:\d+: Syntax error: .*\n \| \?!"):
         compile_device_selector("?!")
 
