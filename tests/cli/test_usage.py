@@ -123,9 +123,9 @@ def test_values_are_completed(line: str, expected: set[str]) -> None:
 
 
 def test_fish_shows_what_values_mean() -> None:
-    rows = dict(row.split("\t", 1) if "\t" in row else (row, "") for row in completed("fish", "kwhatif snapshot "))
-    assert rows.keys() == {"save", "info"}
-    assert all(rows.values())
+    rows = [row.partition("\t") for row in completed("fish", "kwhatif snapshot ")]
+    assert {value for value, _, _ in rows} == {"save", "info"}
+    assert all(help_ for _, _, help_ in rows)
 
 
 def test_zsh_completes_files_where_there_are_no_values() -> None:
