@@ -37,7 +37,7 @@ demo: $(INSTALLED) ## install kwhatif, without the tools for development, and sh
 	@./scripts/demo.sh $(BIN)/kwhatif
 
 test: lint ## set everything up, check style, types and layers, run all tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 deep: $(READY) ## try the laws with new random examples for SECONDS=600; SEED=7 TESTS=tests/property/test_x.py repeats a round
 	@$(BIN)/python -m tests.deep $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(TESTS)

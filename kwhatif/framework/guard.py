@@ -32,7 +32,7 @@ from kwhatif.state.state import State
 
 T = TypeVar("T")
 
-#: Told by somebody else already, or part of the cycle's own ways.
+#: Reported elsewhere already, or part of the cycle's own ways.
 _PASSED_ON = (KwhatifError, CycleError)
 _RAISE = opmap["RAISE_VARARGS"]
 #: Exceptions of the fence, whose messages are about the plugin.
