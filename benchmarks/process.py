@@ -27,7 +27,7 @@ KWHATIF = (sys.executable, "-c", "from kwhatif.cli import main; main()")
 BARE = (sys.executable, "-m", "benchmarks.bare")
 ORACLE = ROOT / "tests" / "oracle" / "bin" / "oracle"
 
-BARE_TIMES = times(2.5)
+BARE_TIMES = times(2.0)
 PEAK = at_most(1.3)
 #: What noise may add where nothing else should.
 NOISE = 1.1

@@ -33,7 +33,7 @@ from kwhatif.render.story import with_words
 from kwhatif.report import Report
 from kwhatif.sources.decoding.strict import Validation, parse_validation
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
-from kwhatif.sources.dumps.progress import Progress, Teller
+from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.manifests.applied import Asked, as_row, parse_template_paths, read_applied
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs, text
 from kwhatif.sources.manifests.named import require_namespace
@@ -196,9 +196,9 @@ def _scheduler_source(options: SchedulerOptions) -> _SchedulerSource:
 
 
 def _admitted(collected: Collected, progress: Progress | None, *, strict: bool) -> LoadedCluster:
-    teller = Teller(progress)
+    reporter = ProgressReporter(progress)
     loaded = collected.admitted()
-    teller.tell("admission", sum(loaded.cluster.counts().values()), done=True)
+    reporter.tell("admission", sum(loaded.cluster.counts().values()), done=True)
     if strict:
         require_complete(loaded)
     return loaded
@@ -232,7 +232,7 @@ def _session(
     scheduler = source.scheduler(asked.release)
     profiles = scheduler.profiles if scheduler else source.profiles(asked.release)
     loaded = _admitted(collected, progress, strict=strict)
-    teller = Teller(progress)
+    reporter = ProgressReporter(progress)
     taken_at = loaded.taken_at
     session = Session(
         loaded.cluster,
@@ -246,7 +246,7 @@ def _session(
         namespace=loaded.namespace,
         originals=source.originals,
     )
-    teller.tell("snapshot", len(session.snapshot.pods) + len(session.snapshot.nodes), done=True)
+    reporter.tell("snapshot", len(session.snapshot.pods) + len(session.snapshot.nodes), done=True)
     return session
 
 

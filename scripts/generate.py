@@ -6,14 +6,18 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryFile
 
+import kwhatif
 from kwhatif.errors import ExitCode
 from kwhatif.policy.schema import policy_schema_text
 from kwhatif.report import schema_text
@@ -43,12 +47,34 @@ def output_of(command: str) -> str:
         return answer.stdout.rstrip("\n")
     argv = shlex.split(command)
     assert argv[0] == "kwhatif", command
-    program = [sys.executable, "-c", "from kwhatif.cli import main; main()"]
-    environment = {key: value for key, value in os.environ.items() if key not in SET_BY_USER} | ENVIRONMENT
-    done = subprocess.run(program + argv[1:], capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
-    if done.returncode in (ExitCode.USAGE, ExitCode.BUG):
-        sys.exit(f"{command} failed: {done.stderr}")
-    return "\n".join(line.rstrip() for line in (done.stdout + done.stderr).splitlines())
+    with TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+        code = run(argv[1:], out.fileno(), err.fileno())
+        out.seek(0)
+        err.seek(0)
+        printed, failures = out.read(), err.read()
+    if code in (ExitCode.USAGE, ExitCode.BUG):
+        sys.exit(f"{command} failed: {failures}")
+    return "\n".join(line.rstrip() for line in (printed + failures).splitlines())
+
+
+def run(arguments: list[str], out: int, err: int) -> int:
+    """The exit code of kwhatif, in a process of its own that need not import anything again."""
+    from kwhatif.cli import console  # only now: it reads the environment
+
+    child = os.fork()
+    if not child:
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        sys.argv[1:] = arguments
+        console()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def import_all() -> None:
+    """Everything that a command may need, once for all of them."""
+    for module in pkgutil.walk_packages(kwhatif.__path__, "kwhatif."):
+        if not module.name.endswith(("__main__", "on_dask")):
+            importlib.import_module(module.name)
 
 
 def fresh(text: str) -> str:
@@ -79,6 +105,11 @@ def generated() -> dict[Path, str]:
 
 def main() -> int:
     """Write, or with `--check` list, what is out of date."""
+    for name in SET_BY_USER:
+        os.environ.pop(name, None)
+    os.environ |= ENVIRONMENT
+    os.chdir(ROOT)
+    import_all()
     texts = generated()
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -61,8 +61,10 @@ def _made(created: Any, cluster: Cluster, usage: QuotaUsage) -> Any:
 
 
 def _changes(made: Any, expected: Any) -> Iterator[str]:
-    spec, kind = (_pod, PodSpec) if isinstance(made, Pod) else (_claim, PersistentVolumeClaimSpec)
-    for change in changes_between("", spec(made.spec), spec(msgspec.convert(expected, kind))):
+    is_pod = isinstance(made, Pod)
+    spec: Callable[[Any], Any] = _pod if is_pod else _claim
+    wanted: Any = msgspec.convert(expected, PodSpec if is_pod else PersistentVolumeClaimSpec)
+    for change in changes_between("", spec(made.spec), spec(wanted)):
         yield f"{change.field}: wanted {change.after!r}, got {change.before!r}"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kwhatif.admission.new_pod import stored_pod
+from kwhatif.model.caveat import Caveat
 from kwhatif.model.pod import Pod
 from kwhatif.report import Report, SourceRow
 from kwhatif.sources.manifests.applied import read_applied
@@ -15,7 +16,7 @@ from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
 
 
-def each_alone(session: Session, pods: Iterable[Pod], caveats: Iterable[str] = ()) -> Report:
+def each_alone(session: Session, pods: Iterable[Pod], caveats: Iterable[Caveat] = ()) -> Report:
     """Judge every pod as the API server has stored it, and as if it were the only one."""
     applied = [Applied(pod, SourceRow(file="-")) for pod in pods]
     question = Question(applied=applied, admission=False, full=True, caveats=tuple(caveats))

@@ -259,7 +259,7 @@ def allocated(
     conditions: dict[str, str] | None = None,
 ) -> ResourceClaim:
     """The claim with these devices, used by pods of these UIDs; `conditions` are those of its first device."""
-    states = ()
+    states: tuple[AllocatedDeviceStatus, ...] = ()
     if conditions is not None:
         first = results[0]
         met = tuple(DeviceCondition(type=key, status=value) for key, value in conditions.items())

@@ -18,7 +18,7 @@ from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.pod import Pod, PodCondition, is_terminal
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
-from kwhatif.workloads.stand_ins import uid_of
+from kwhatif.workloads.generated import uid_of
 
 START = "2026-03-01T00:00:00Z"
 

@@ -46,7 +46,8 @@ def says_everything(pod: Pod) -> bool:
         for port in container.ports:
             if not port.protocol:
                 return False
-        if not container.resources.limits.keys() <= container.resources.requests.keys():
+        limits = container.resources.limits
+        if limits and not limits.keys() <= container.resources.requests.keys():
             return False
     return True
 

@@ -32,6 +32,8 @@ class ClassVerdicts:
         self._counts: dict[tuple[str, Reasons], int] = {}
         #: Why evicting pods does not help, where that was tried.
         self._refusals: dict[str, Reasons] = {}
+        #: On how many nodes it does not help for these reasons.
+        self._refused: dict[Reasons, int] = {}
 
     def copy(self) -> ClassVerdicts:
         """An independent copy."""
@@ -39,6 +41,7 @@ class ClassVerdicts:
         other.feasible, other.candidates = self.feasible.copy(), self.candidates.copy()
         other.order, other.objections = self.order.copy(), self.objections.copy()
         other._counts, other._refusals = self._counts.copy(), self._refusals.copy()
+        other._refused = self._refused.copy()
         return other
 
     def begin(
@@ -51,6 +54,7 @@ class ClassVerdicts:
         self.candidates = {name: candidates[name] for name in verdicts if name in candidates}
         self.order = RankedNodes({name: candidate.rank for name, candidate in self.candidates.items()})
         self._refusals = {name: rejected[name].status.reasons for name in verdicts if name in rejected}
+        self._refused = Counter(self._refusals.values())
 
     def record(self, name: str, objection: Verdict | None, found: Candidate | Verdict | None) -> None:
         """What keeps the pod out of the node, if anything does, and whom it would evict there, or why nobody."""
@@ -64,7 +68,8 @@ class ClassVerdicts:
         if isinstance(found, Candidate):
             self.candidates[name] = found
         elif found is not None:
-            self._refusals[name] = found.status.reasons
+            self._refusals[name] = reasons = found.status.reasons
+            self._refused[reasons] = self._refused.get(reasons, 0) + 1
         self.order.put(name, found.rank if isinstance(found, Candidate) else None)
 
     def count_reasons(self, counts: Counter[str]) -> None:
@@ -75,8 +80,8 @@ class ClassVerdicts:
 
     def count_refusals(self, counts: Counter[str]) -> int:
         """Add on how many nodes evicting pods does not help, by reason; returns how many were tried in vain."""
-        for reasons, number in Counter(self._refusals.values()).items():
-            for reason in reasons:
+        for reasons, number in self._refused.items():
+            for reason in reasons if number else ():
                 counts[reason] += number
         return len(self._refusals)
 
@@ -97,7 +102,9 @@ class ClassVerdicts:
         if objection is not None:
             self._counts[_said(objection)] -= 1
         self.candidates.pop(name, None)
-        self._refusals.pop(name, None)
+        refused = self._refusals.pop(name, None)
+        if refused is not None:
+            self._refused[refused] -= 1
 
 
 def _said(verdict: Verdict) -> tuple[str, Reasons]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.cluster import SchedulerSource
+from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.names import complete_node, complete_object
 from kwhatif.cli.options import (
     Color,
@@ -78,7 +79,7 @@ def _named(manifests: list[str] | None, filenames: list[str] | None) -> list[str
 
 @reads_cluster
 def capacity(
-    cluster: Source,
+    cluster: SchedulerSource,
     manifests: Counted = None,
     filename: Filenames = None,
     namespace: Namespace = None,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.cluster import SchedulerSource
+from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.options import Color, ColorOption, Output, OutputOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 
@@ -53,7 +54,7 @@ FailOn = Annotated[str, fail_on("evictions", "pending", "useless", "endless")]
 
 @reads_cluster
 def deschedule(
-    cluster: Source,
+    cluster: SchedulerSource,
     policy: PolicyFile = None,
     strategy: Strategy = None,
     at: At = None,

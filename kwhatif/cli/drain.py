@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.cluster import SchedulerSource
+from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.names import complete_node
 from kwhatif.cli.options import Color, ColorOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
@@ -35,7 +36,7 @@ FailOn = Annotated[str, fail_on("harm", "pending", "stalled", "cycling", "failed
 
 @reads_cluster
 def drain(
-    cluster: Source,
+    cluster: SchedulerSource,
     nodes: Nodes = None,
     selector: Selector = None,
     each: Annotated[bool, typer.Option("--each", help="Each of the nodes alone: which can be drained?")] = False,

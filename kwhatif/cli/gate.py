@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.cluster import SchedulerSource
+from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.options import (
     Color,
     ColorOption,
@@ -92,7 +93,7 @@ Fixes = Annotated[
 
 @reads_cluster
 def gate(
-    cluster: Source,
+    cluster: SchedulerSource,
     manifests: Manifests = None,
     filename: Filenames = None,
     policy: Policy = None,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.cluster import SchedulerSource
+from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.drain import Nodes
 from kwhatif.cli.options import Color, ColorOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
@@ -25,7 +26,7 @@ FailOn = Annotated[str, fail_on("harm", "pending", "cycling")]
 
 @reads_cluster
 def outage(
-    cluster: Source,
+    cluster: SchedulerSource,
     nodes: Nodes = None,
     selector: Annotated[
         str | None, typer.Option("--selector", "-l", metavar="LABELS", help="The nodes with these labels.")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.cluster import SchedulerSource
+from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.options import (
     Aftermath,
     Alone,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 @reads_cluster
 def preempt(
-    cluster: Source,
+    cluster: SchedulerSource,
     manifests: Annotated[
         list[str] | None,
         typer.Argument(metavar="[MANIFEST]...", help="Without one: all pending pods, in queue order."),

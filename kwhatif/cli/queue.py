@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.cluster import SchedulerSource
+from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.options import Color, ColorOption, Namespace, Output, OutputOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 
@@ -22,7 +23,7 @@ FailOn = Annotated[str, fail_on("unschedulable", "gated", "preemption", "budget-
 
 @reads_cluster
 def queue(
-    cluster: Source,
+    cluster: SchedulerSource,
     pods: Annotated[
         list[str] | None,
         typer.Argument(metavar="[POD]...", help="NAMESPACE/NAME, or NAME. Without one: all pending pods."),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.cluster import SchedulerSource
+from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.options import (
     Aftermath,
     Alone,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 @reads_cluster
 def schedule(
-    cluster: Source,
+    cluster: SchedulerSource,
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,

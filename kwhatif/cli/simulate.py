@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster import Source, reads_cluster
+from kwhatif.cli.cluster import SchedulerSource
+from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.options import (
     Color,
     ColorOption,
@@ -63,7 +64,7 @@ FailOn = Annotated[str, fail_on("pending", "stalled", "cycling", "failed")]
 
 @reads_cluster
 def simulate(
-    cluster: Source,
+    cluster: SchedulerSource,
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.cluster import Where, reads_cluster
+from kwhatif.cli.cluster import ClusterSource
+from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.options import Color, ColorOption
 from kwhatif.cli.run import now, print_data, print_parts
 from kwhatif.cli.usage import Command, Group
@@ -29,7 +30,7 @@ def save(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="The file to write: .json or .yaml, also followed by .gz or .zst.")
     ],
-    where: Where,
+    where: ClusterSource,
     images: Annotated[
         bool, typer.Option("--images", help="Keep the names of images, by which ImageLocality scores nodes.")
     ] = False,
@@ -68,7 +69,7 @@ def save(
 @app.command(cls=Command)
 @reads_cluster
 def info(
-    where: Where,
+    where: ClusterSource,
     paths: Annotated[
         list[str] | None,
         typer.Argument(metavar="[PATH]...", help="Dumps, as with --from. Without any, the live cluster."),

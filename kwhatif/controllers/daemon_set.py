@@ -23,9 +23,9 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, PodTemplateSpec, is_terminal
 from kwhatif.model.workload import DaemonSet, RollingUpdate
 from kwhatif.workloads.daemon_set import daemon_pod, node_of, pinned, tolerable_nodes
+from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.removal import is_ready
 from kwhatif.workloads.rolling.update import resolved
-from kwhatif.workloads.stand_ins import hash_of
 from kwhatif.workloads.template import content_of
 
 #: The most pods that one sync makes, and deletes.

@@ -27,9 +27,9 @@ from kwhatif.workloads.controllers.deployment import (
     sync,
 )
 from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.generated import hash_of, uid_of
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.replicas import HASH_LABEL
-from kwhatif.workloads.stand_ins import hash_of, uid_of
 from kwhatif.workloads.template import content_of, same_template
 
 _HISTORY = 10

@@ -22,8 +22,8 @@ from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import StatefulSet
 from kwhatif.workloads.controllers.stateful_set import Moves, Replica, made_of_old, sync
 from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.removal import is_ready
-from kwhatif.workloads.stand_ins import uid_of
 from kwhatif.workloads.stateful_set import claims_of, is_ordered, numbered_pod, ordinals_of, revision_of
 from kwhatif.workloads.template import pod_of
 

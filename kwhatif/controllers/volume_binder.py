@@ -31,7 +31,7 @@ from kwhatif.model.storage import (
 )
 from kwhatif.plugins.volume_binding.provisioning import NO_PROVISIONER
 from kwhatif.plugins.volume_binding.static import VolumeSearch
-from kwhatif.workloads.stand_ins import uid_of
+from kwhatif.workloads.generated import uid_of
 
 _CAVEAT = "caveat"
 

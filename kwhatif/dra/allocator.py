@@ -8,13 +8,13 @@ from typing import NamedTuple
 from kwhatif.dra.allocated import allocated_devices
 from kwhatif.dra.counters import AvailableCounters
 from kwhatif.dra.devices import PoolDevice
-from kwhatif.dra.outlook import MAX_DEVICES
+from kwhatif.dra.feasibility import MAX_DEVICES
+from kwhatif.dra.partial_allocation import Candidate, PartialAllocation
 from kwhatif.dra.pools import Pool, inventory
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
 from kwhatif.dra.results import allocation_result
 from kwhatif.dra.rules import AllocatorRules
 from kwhatif.dra.search import Search
-from kwhatif.dra.taking import Candidate, Taking
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.model.cluster import Cluster
@@ -67,12 +67,12 @@ class Allocator:
             AllocationError: a claim, its class or the devices are broken, and the whole attempt ends.
         """
         pools = self._inventory.pools(node)
-        taking = Taking(claims, self._allocated, self._available, self._gates, self._rules)
+        so_far = PartialAllocation(claims, self._allocated, self._available, self._gates, self._rules)
         devices_of: dict[RequestKey, Sequence[Candidate]] = {}
         for claim in claims:
             size = 0
             for request in claim.requests:
-                least = _smallest(request, node, pools, taking, devices_of)
+                least = _smallest(request, node, pools, so_far, devices_of)
                 if self._rules.counts_request_by_request and least > MAX_DEVICES - size:
                     raise AllocationError(
                         f"claim {claim.key}, request {request[0].parent or request[0].name}: adding {least} devices"
@@ -82,9 +82,9 @@ class Allocator:
             # QUIRK: (allocator_incubating.go) the sum is an int; one below zero makes upstream panic.
             _check(claim, size, self._rules)
         candidates = [(pool, device) for pool in pools for device in pool.devices]
-        search = Search(node, candidates, claims, taking, devices_of, self._rules)
+        search = Search(node, candidates, claims, so_far, devices_of, self._rules)
         if search.run(self._tries):
-            found = zip(claims, taking.taken, strict=True)
+            found = zip(claims, so_far.taken, strict=True)
             return tuple([allocation_result(claim.key, taken, node.name) for claim, taken in found])
         broken = next((pool for pool in pools if pool.problem), None)
         if broken is not None and self._rules.reports_invalid_pools:
@@ -93,7 +93,7 @@ class Allocator:
         return self._shortage(node, pools, claims[claim_index].requests[request_index])
 
     def _shortage(self, node: SelectedNode, pools: Sequence[Pool], alternatives: Sequence[Request]) -> Shortage:
-        untouched = Taking((), self._allocated, self._available, self._gates)
+        untouched = PartialAllocation((), self._allocated, self._available, self._gates)
         matching = free = 0
         for device in (device for pool in pools for device in pool.devices):
             fitting = [request for request in alternatives if _selects(request, device, node)]
@@ -117,7 +117,7 @@ def _smallest(
     alternatives: Sequence[Request],
     node: SelectedNode,
     pools: Sequence[Pool],
-    taking: Taking,
+    so_far: PartialAllocation,
     devices_of: dict[RequestKey, Sequence[Candidate]],
 ) -> int:
     """How many devices the request needs at least; on the way, all devices are found (`validateDeviceRequest`)."""
@@ -126,14 +126,16 @@ def _smallest(
         if request.problem:
             raise AllocationError(request.problem)
         if request.count is None:
-            found = devices_of[request.key] = list(_all_devices(request, node, pools, taking))
+            found = devices_of[request.key] = list(_all_devices(request, node, pools, so_far))
             sizes.append(len(found))
         else:
             sizes.append(request.count)
     return min(sizes)
 
 
-def _all_devices(request: Request, node: SelectedNode, pools: Sequence[Pool], taking: Taking) -> Iterator[Candidate]:
+def _all_devices(
+    request: Request, node: SelectedNode, pools: Sequence[Pool], so_far: PartialAllocation
+) -> Iterator[Candidate]:
     for pool in pools:
         state = "being updated" if pool.incomplete else "invalid" if pool.problem else ""
         if state:
@@ -142,7 +144,7 @@ def _all_devices(request: Request, node: SelectedNode, pools: Sequence[Pool], ta
                 f" is currently {state}"
             )
         for device in pool.devices:
-            if request.selects(device, node) and taking.is_among_all(request, device):
+            if request.selects(device, node) and so_far.is_among_all(request, device):
                 yield pool, device
 
 

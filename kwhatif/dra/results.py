@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from kwhatif.dra.partial_allocation import Taken
 from kwhatif.dra.requests import AllocationError
-from kwhatif.dra.taking import Taken
 from kwhatif.matching.node_selector import NAME_FIELD
 from kwhatif.model.meta import Requirement
 from kwhatif.model.pod import NodeSelector, NodeSelectorTerm

@@ -10,10 +10,10 @@ from collections.abc import Generator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from kwhatif.dra.outlook import MAX_DEVICES, Outlook, Place
+from kwhatif.dra.feasibility import MAX_DEVICES, FeasibilityBound, Place
+from kwhatif.dra.partial_allocation import Candidate, PartialAllocation
 from kwhatif.dra.requests import AllocationError, AllocationTimeout, ClaimToAllocate, Request, RequestKey
 from kwhatif.dra.rules import AllocatorRules
-from kwhatif.dra.taking import Candidate, Taking
 from kwhatif.matching.node_selector import SelectedNode
 
 
@@ -51,7 +51,7 @@ class Search:
         node: SelectedNode,
         candidates: Sequence[Candidate],
         claims: Sequence[ClaimToAllocate],
-        taking: Taking,
+        so_far: PartialAllocation,
         devices_of: Mapping[RequestKey, Sequence[Candidate]],
         rules: AllocatorRules,
     ) -> None:
@@ -59,15 +59,15 @@ class Search:
         self._forgets_alternative = rules.forgets_alternative
         self._node = node
         self._candidates = candidates
-        self._outlook = Outlook(node, candidates, claims, taking, devices_of, rules)
+        self._bound = FeasibilityBound(node, candidates, claims, so_far, devices_of, rules)
         self._claims = claims
-        self._taking = taking
+        self._so_far = so_far
         self._devices_of = devices_of
         #: Claim and request of the furthest step: what could not be satisfied, if there is no solution.
         self.furthest: Place = (0, 0)
 
     def run(self, tries: int | None) -> bool:
-        """Whether devices were found for all claims; they are in `taking` then. `tries` bounds the effort.
+        """Whether devices were found for all claims; they are in `so_far` then. `tries` bounds the effort.
 
         Raises:
             AllocationTimeout: no result was found in so many tries.
@@ -98,7 +98,7 @@ class Search:
             below = yield Step(step.claim + 1)
             return Outcome.FAILED if below is Outcome.TOO_MANY else below
         if not step.decided and not step.taken:
-            missing = self._outlook.hopeless((step.claim, step.request))
+            missing = self._bound.hopeless((step.claim, step.request))
             self.furthest = max(self.furthest, missing or (step.claim, step.request))
             if missing is not None:
                 return Outcome.FAILED
@@ -123,12 +123,12 @@ class Search:
         fixed = None if request.count is not None else self._devices_of[request.key]
         if fixed is not None and not fixed:
             return Outcome.FAILED
-        if step.decided and not step.taken and self._outlook.excludes(step.claim, request):
+        if step.decided and not step.taken and self._bound.excludes(step.claim, request):
             return Outcome.FAILED
         needed = len(fixed) if fixed is not None else request.count or 0
         if step.taken >= needed:
             return (yield Step(step.claim, step.request + 1))
-        if len(self._taking.taken[step.claim]) + needed - step.taken > MAX_DEVICES:
+        if len(self._so_far.taken[step.claim]) + needed - step.taken > MAX_DEVICES:
             return Outcome.TOO_MANY
         if fixed is not None:
             return (yield from self._next_of_all(step, request, fixed))
@@ -137,33 +137,33 @@ class Search:
     def _next_of_all(self, step: Step, request: Request, fixed: Sequence[Candidate]) -> Steps:
         """All devices are wanted: without the next one there is no solution."""
         pool, device = fixed[step.taken]
-        if not self._taking.take(step.claim, request, pool, device):
+        if not self._so_far.take(step.claim, request, pool, device):
             return Outcome.FAILED
         # QUIRK: (allocator_incubating.go, allocateOne) up to 1.35 the index of the alternative is not handed on.
         alternative = 0 if self._forgets_alternative else step.alternative
         below = yield step._replace(alternative=alternative, taken=step.taken + 1)
         if below is not Outcome.DONE:
-            self._taking.give_back(step.claim)
+            self._so_far.give_back(step.claim)
         return below
 
     def _any(self, step: Step, request: Request) -> Steps:
         """Any device will do that comes after the request's previous one."""
-        node, taking = self._node, self._taking
+        node, so_far = self._node, self._so_far
         for place in range(step.start, len(self._candidates)):
             pool, device = self._candidates[place]
             if pool.problem:  # one with devices: up to 1.34
                 raise AllocationError(f"pool {pool.name} is invalid: {pool.problem}")
             if (
-                taking.in_use(step.claim, request, device)
+                so_far.in_use(step.claim, request, device)
                 or not request.selects(device, node)
-                or not taking.has_room(request, device)
-                or not taking.take(step.claim, request, pool, device)
+                or not so_far.has_room(request, device)
+                or not so_far.take(step.claim, request, pool, device)
             ):
                 continue
             below = yield step._replace(taken=step.taken + 1, start=place + 1)
             if below is Outcome.DONE:
                 return below
-            self._taking.give_back(step.claim)
+            self._so_far.give_back(step.claim)
             if below is Outcome.TOO_MANY:
                 return below
         return Outcome.FAILED

@@ -23,7 +23,7 @@ from kwhatif.framework.incremental import (
     tracks_pods,
 )
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult, Reads
-from kwhatif.framework.shown import shown
+from kwhatif.framework.shown import shown, shown_node, shown_pod
 from kwhatif.framework.status import Status
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.state.node_info import NodeInfo
@@ -32,7 +32,7 @@ from kwhatif.state.state import State
 
 T = TypeVar("T")
 
-#: Told by somebody else already, or part of the cycle's own ways.
+#: Reported elsewhere already, or part of the cycle's own ways.
 _PASSED_ON = (KwhatifError, CycleError)
 _RAISE = opmap["RAISE_VARARGS"]
 #: Exceptions of the fence, whose messages are about the plugin.
@@ -137,7 +137,7 @@ def unguarded(plugin: object) -> object:
 def _pre_enqueue(plugin: Any, fence: Callable[..., Any]) -> Callable[[PodInfo, State], Status]:
     def pre_enqueue(pod: PodInfo, snapshot: State) -> Status:
         site = CallSite(plugin.name, "PreEnqueue", pod.key, fence=fence)
-        return site.call(plugin.pre_enqueue, pod, shown(snapshot), returns=Status)
+        return site.call(plugin.pre_enqueue, shown_pod(pod), shown(snapshot), returns=Status)
 
     return pre_enqueue
 
@@ -145,7 +145,9 @@ def _pre_enqueue(plugin: Any, fence: Callable[..., Any]) -> Callable[[PodInfo, S
 def _pre_filter(plugin: Any, fence: Callable[..., Any]) -> Callable[[PodInfo, State], NodeFilter | Status]:
     def pre_filter(pod: PodInfo, snapshot: State) -> NodeFilter | Status:
         site = CallSite(plugin.name, "PreFilter", pod.key, fence=fence)
-        result: NodeFilter | Status = site.call(plugin.pre_filter, pod, shown(snapshot), returns=(NodeFilter, Status))
+        result: NodeFilter | Status = site.call(
+            plugin.pre_filter, shown_pod(pod), shown(snapshot), returns=(NodeFilter, Status)
+        )
         return result if isinstance(result, Status) else _guard_filter(result, site)
 
     return pre_filter
@@ -156,8 +158,10 @@ def _pre_score(
 ) -> Callable[[PodInfo, State, Sequence[NodeInfo]], NodeScorer | Status]:
     def pre_score(pod: PodInfo, snapshot: State, nodes: Sequence[NodeInfo]) -> NodeScorer | Status:
         site = CallSite(plugin.name, "PreScore", pod.key, fence=fence)
-        cluster, copies = shown(snapshot), tuple(node.clone() for node in nodes)
-        result: NodeScorer | Status = site.call(plugin.pre_score, pod, cluster, copies, returns=(NodeScorer, Status))
+        cluster, copies = shown(snapshot), tuple(map(shown_node, nodes))
+        result: NodeScorer | Status = site.call(
+            plugin.pre_score, shown_pod(pod), cluster, copies, returns=(NodeScorer, Status)
+        )
         return result if isinstance(result, Status) else _guard_scorer(result, site._replace(point="Score"))
 
     return pre_score
@@ -202,7 +206,7 @@ class _GuardedFilter(NodeFilter):
         )
 
     def filter(self, node: NodeInfo) -> Status:
-        return self._site._replace(node=node.name).call(self._inner.filter, node.clone(), returns=Status)
+        return self._site._replace(node=node.name).call(self._inner.filter, shown_node(node), returns=Status)
 
     def fork(self) -> Self:
         site = self._site._replace(point="Filter (fork)")
@@ -300,7 +304,7 @@ class _GuardedScorer(NodeScorer):
         self.reads, self.normalizes = site.fields(inner, reads=Reads, normalizes=bool)
 
     def score(self, node: NodeInfo) -> int:
-        return self._site._replace(node=node.name).call(self._inner.score, node.clone(), returns=int)
+        return self._site._replace(node=node.name).call(self._inner.score, shown_node(node), returns=int)
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         site = self._site._replace(point="NormalizeScore")

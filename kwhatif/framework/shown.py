@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from types import MappingProxyType
 from typing import overload
+
+from msgspec.structs import replace
 
 from kwhatif.state.change import Change
 from kwhatif.state.history import Touched
 from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 
@@ -20,6 +24,23 @@ def shown(snapshot: State) -> State:
     vars(view)["nodes"] = _Nodes(snapshot.nodes)
     vars(view)["_by_name"] = _NodesByName(snapshot.by_name)
     vars(view)["_nominated"] = MappingProxyType(dict(snapshot.nominated))
+    return view
+
+
+def shown_pod(pod: PodInfo) -> PodInfo:
+    """A copy of the pod that is asked about; pods on nodes are shown as they are: a plugin may know them again."""
+    view = copy(pod)
+    meta = replace(pod.pod.metadata, labels=dict(pod.labels))
+    view.pod, view.labels = replace(pod.pod, metadata=meta), meta.labels
+    view.memos = view._derived = None  # dicts, which the copy would share
+    return view
+
+
+def shown_node(node: NodeInfo) -> NodeInfo:
+    """A copy of the node, with labels of its own."""
+    view = node.clone()
+    meta = replace(node.node.metadata, labels=dict(node.labels))
+    view.node, view.labels = replace(node.node, metadata=meta), meta.labels
     return view
 
 
@@ -41,7 +62,7 @@ class _Nodes(Sequence[NodeInfo]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[NodeInfo]: ...
     def __getitem__(self, index: int | slice) -> NodeInfo | Sequence[NodeInfo]:
-        return _Nodes(self._nodes[index]) if isinstance(index, slice) else self._nodes[index].clone()
+        return _Nodes(self._nodes[index]) if isinstance(index, slice) else shown_node(self._nodes[index])
 
 
 class _NodesByName(Mapping[str, NodeInfo]):
@@ -55,4 +76,4 @@ class _NodesByName(Mapping[str, NodeInfo]):
         return iter(self._nodes)
 
     def __getitem__(self, name: str) -> NodeInfo:
-        return self._nodes[name].clone()
+        return shown_node(self._nodes[name])

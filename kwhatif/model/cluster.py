@@ -140,7 +140,7 @@ class Cluster:
         objects = self._kinds.get(kind)
         return None if objects is None else cast("T | None", objects.get(key))
 
-    def counts(self) -> dict[type, int]:
+    def counts(self) -> dict[type[KubernetesObject], int]:
         """Kind -> number of objects, of every kind that has some."""
         return {kind: len(objects) for kind, objects in self._kinds.items() if objects}
 

@@ -102,7 +102,7 @@ class Alone:
 
 
 def alone_in(cycle: Cycle) -> Alone | None:
-    """For the one filter that looks at the pods of a node and at nothing else, if no other can mind a pod less."""
+    """For the one filter that looks at the pods of a node and at nothing else, if to no other a pod less can matter."""
     if is_reference():
         return None
     decides: list[tuple[str, Reprieving]] = []

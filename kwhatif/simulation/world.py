@@ -30,8 +30,8 @@ from kwhatif.simulation.pods import marked, with_condition
 from kwhatif.simulation.sayings import said_of_update
 from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.state import State
+from kwhatif.workloads.generated import generated_names, uid_of
 from kwhatif.workloads.many import most_pods
-from kwhatif.workloads.stand_ins import generated_names, uid_of
 
 T = TypeVar("T", bound=KubernetesObject)
 #: Is shown every change, once it is made: the object before and after it, and the event that it is part of.

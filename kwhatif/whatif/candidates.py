@@ -28,6 +28,7 @@ from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.ephemeral import ephemeral_claims, owns_claims
 from kwhatif.workloads.expand import expand, named
 from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.many import beyond, capped, keeps_number, most_pods
 from kwhatif.workloads.owners import pods_controlled_by, reference_to
 from kwhatif.workloads.replicas import HASH_LABEL, free_names
@@ -35,7 +36,6 @@ from kwhatif.workloads.resource_claims import with_resource_claims
 from kwhatif.workloads.restart import restart, unstarted
 from kwhatif.workloads.rolling.update import Rollout, Update
 from kwhatif.workloads.rollout import applied_to, plan_update
-from kwhatif.workloads.stand_ins import uid_of
 
 
 class Candidate(msgspec.Struct, frozen=True):

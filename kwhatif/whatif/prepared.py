@@ -18,10 +18,10 @@ from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.controllers.deployment import bounds_for
 from kwhatif.workloads.expand import replicas_of
+from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.missing_sets import missing_replica_sets
 from kwhatif.workloads.owners import owned_by, pods_of
 from kwhatif.workloads.removal import active, as_ready
-from kwhatif.workloads.stand_ins import hash_of
 from kwhatif.workloads.stateful_set import REVISION_LABEL, revision_of
 from kwhatif.workloads.template import content_of
 

@@ -77,13 +77,11 @@ def _is_there(owner: str, engine: Engine) -> bool:
 
 
 def _left(engine: Engine, before: Cluster | None) -> Iterator[str]:
-    for node in engine.world.state.nodes:
+    for node in [node for node in engine.world.state.nodes if node.taints]:
         known = before.get(Node, node.name) if before is not None else None
         if known is not None and known.spec.taints == node.node.spec.taints:
             continue
-        taints = (
-            [taint for taint in no_execute_taints(node.node) if taint.key in DEFAULTED] if node.node.spec.taints else []
-        )
+        taints = [taint for taint in no_execute_taints(node.node) if taint.key in DEFAULTED]
         for info in node.pods if taints else ():
             tolerations = info.pod.spec.tolerations
             if not all(any(tolerates(each, taint) for each in tolerations) for taint in taints):

@@ -13,9 +13,9 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import ObjectMeta, OwnerReference
 from kwhatif.model.pod import PodSpec, PodTemplateSpec
 from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.many import most_pods
 from kwhatif.workloads.replicas import free_names
-from kwhatif.workloads.stand_ins import uid_of
 from kwhatif.workloads.template import pod_of
 
 #: `.name`, `["any name"]`, `[0]`, `[*]` (every entry of a list or map), `.*`.

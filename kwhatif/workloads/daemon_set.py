@@ -24,9 +24,9 @@ from kwhatif.model.pod import (
 )
 from kwhatif.model.workload import DaemonSet
 from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.owners import reference_to
 from kwhatif.workloads.replicas import names_for
-from kwhatif.workloads.stand_ins import hash_of
 from kwhatif.workloads.template import content_of, pod_of
 
 _EVICTING = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")

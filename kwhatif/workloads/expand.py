@@ -19,9 +19,9 @@ from kwhatif.model.workload import (
 )
 from kwhatif.workloads.daemon_set import eligible_nodes, expand_daemon_set
 from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.generated import generated_names
 from kwhatif.workloads.job import expand_job, run_of, wanted_pods
 from kwhatif.workloads.replicas import expand_deployment, expand_replicas, free_names
-from kwhatif.workloads.stand_ins import generated_names
 from kwhatif.workloads.stateful_set import expand_stateful_set, ordinals_of
 
 

@@ -11,7 +11,7 @@ from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import CronJob, Deployment, Job, ReplicaSet
-from kwhatif.workloads.stand_ins import uid_of
+from kwhatif.workloads.generated import uid_of
 
 T = TypeVar("T", bound=KubernetesObject)
 #: (namespace, kind, name) of a controller.

@@ -14,8 +14,8 @@ from kwhatif.model.meta import OwnerReference, controller_of
 from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
 from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.generated import all_names, hash_of, uid_of
 from kwhatif.workloads.owners import owned_by, pods_of, reference_to
-from kwhatif.workloads.stand_ins import all_names, hash_of, uid_of
 from kwhatif.workloads.template import content_of, pod_of, same_template
 
 HASH_LABEL = "pod-template-hash"

@@ -8,7 +8,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, OwnerReference
 from kwhatif.model.pod import Pod, PodResourceClaimStatus
 from kwhatif.model.resource import ResourceClaim, ResourceClaimTemplate
-from kwhatif.workloads.stand_ins import generated_names
+from kwhatif.workloads.generated import generated_names
 
 #: Which entry of the pod's `resourceClaims` the claim is for (`PodResourceClaimAnnotation`).
 _ENTRY = "resource.kubernetes.io/pod-claim-name"

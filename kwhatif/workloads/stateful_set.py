@@ -18,8 +18,8 @@ from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.volume import ClaimTemplate, ClaimVolumeSource, Volume
 from kwhatif.model.workload import StatefulSet
 from kwhatif.workloads.expansion import Expansion, Group
+from kwhatif.workloads.generated import hash_of
 from kwhatif.workloads.owners import reference_to
-from kwhatif.workloads.stand_ins import hash_of
 from kwhatif.workloads.template import content_of, pod_of
 
 NAME_LABEL, INDEX_LABEL = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"

@@ -8,6 +8,8 @@ import pytest
 
 from tests.cache_scripts import fuzz
 from tests.cache_scripts.fuzz import Row, table, write_doc
+from tests.cache_scripts.generate import script
+from tests.cache_scripts.play import play
 
 ROWS = {"watch": Row(1200, 1200, 48000, 0, 0), "refused": Row(10, 10, 390, 25, 2)}
 
@@ -40,12 +42,12 @@ def test_the_section_takes_the_place_of_an_older_one(
 def test_a_script_on_which_the_judge_contradicts_itself_is_compared_up_to_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    one = fuzz.script("watch", 1)
-    wanted = [dict(state) for state in fuzz.play(one)]
+    one = script("watch", 1)
+    wanted = [dict(state) for state in play(one)]
     wanted[5]["assumed"] = ["somebody"]
     monkeypatch.setattr(fuzz, "judge", lambda scripts: [wanted] * len(scripts))
     row, problem = fuzz.compare(one, wanted)
     assert row.agreements == 0
     assert "operation 5" in problem
-    monkeypatch.setattr(fuzz, "judge", lambda scripts: [fuzz.play(one)] * len(scripts))
+    monkeypatch.setattr(fuzz, "judge", lambda scripts: [play(one)] * len(scripts))
     assert fuzz.compare(one, wanted) == (Row(1, 1, 5, 0, 1), "")

@@ -197,6 +197,9 @@ CHANGES = {
     "a node's sums": ("pass", "node.cpu = 10**9; node.allowed_pods = 0"),
     "a node's pods": ("pass", "node.pods.clear(); self.snapshot.nodes[0].pods.clear()"),
     "an attribute": ("snapshot.nodes = []", "pass"),
+    "the pod": ("pod.pod = pod.labels = pod.resources = pod.affinity = None", "pass"),
+    "the pod's labels": ("pod.labels['a'] = 'b'; pod.pod.metadata.labels['c'] = 'd'", "pass"),
+    "a node's labels": ("pass", "node.labels['a'] = 'b'; node.node.metadata.labels['c'] = 'd'"),
 }
 
 
@@ -215,7 +218,8 @@ def test_what_it_is_shown_cannot_be_changed(pre_filter: str, filter: str) -> Non
     assert len(session.snapshot.nodes) == len(session.snapshot.by_name) == 1
     (left,), (right,) = session.snapshot.nodes, plain.snapshot.nodes
     assert [pod.key for pod in left.pods] == [pod.key for pod in right.pods] == ["default/q"]
-    assert (left.cpu, left.allowed_pods) == (right.cpu, right.allowed_pods)
+    assert (left.cpu, left.allowed_pods, left.labels) == (right.cpu, right.allowed_pods, right.labels)
+    assert left.node == right.node
     assert list(session.snapshot.pods) == list(plain.snapshot.pods)
 
 
@@ -223,7 +227,11 @@ def test_ctrl_c_is_a_person() -> None:
     import signal
 
     def press() -> None:
-        signal.raise_signal(signal.SIGINT)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     with pytest.raises(KeyboardInterrupt) as caught:
         press()

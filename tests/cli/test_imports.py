@@ -29,6 +29,7 @@ OURS = {
     "kwhatif.cli.capacity",
     "kwhatif.cli.characters",
     "kwhatif.cli.cluster",
+    "kwhatif.cli.cluster_options",
     "kwhatif.cli.completion",
     "kwhatif.cli.deschedule",
     "kwhatif.cli.drain",

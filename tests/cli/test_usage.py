@@ -120,7 +120,12 @@ def completed(shell: str, line: str) -> list[str]:
 )
 def test_values_are_completed(line: str, expected: set[str]) -> None:
     assert set(completed("bash", line)) == expected
-    assert {row.partition("\t")[0] for row in completed("fish", line)} == expected
+
+
+def test_fish_shows_what_values_mean() -> None:
+    rows = [row.partition("\t") for row in completed("fish", "kwhatif snapshot ")]
+    assert {value for value, _, _ in rows} == {"save", "info"}
+    assert all(help_ for _, _, help_ in rows)
 
 
 def test_zsh_completes_files_where_there_are_no_values() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +129,8 @@ NAMED_IN_CONFIGURATION = {"config/001"}
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
 def test_an_anonymized_snapshot_gives_the_decisions_of_its_source(case: Path) -> None:
     source, keys = with_candidate(case)
-    kinds = source.cluster.counts()
-    anonymizer = Anonymizer(redact(obj, images=True) for kind in kinds for obj in source.cluster.all(kind).values())
+    objects: Iterator[Any] = (obj for kind in source.cluster.counts() for obj in source.cluster.all(kind).values())
+    anonymizer = Anonymizer(redact(obj, images=True) for obj in objects)
 
     def name(key: str) -> str:
         return "/".join(map(anonymizer.name, key.split("/")))

@@ -205,7 +205,9 @@ class _Case:
         ended = {
             "terminated": {"reason": random.choice(("Error", "OOMKilled")), "exitCode": random.choice((0, 1, 137))}
         }
-        state = ended if phase in ("Failed", "Succeeded") else random.choices(({"running": {}}, waiting), (6, 1))[0]
+        state: Json = (
+            ended if phase in ("Failed", "Succeeded") else random.choices(({"running": {}}, waiting), (6, 1))[0]
+        )
         ready = phase == "Running" and self.some(0.85)
         found: Json = {
             "phase": phase,

@@ -27,7 +27,7 @@ class Batch(NamedTuple):
     family: str
     seed: int
     first: int
-    count: int
+    cases: int
     release: str = DEFAULT_RELEASE
     #: Ask kwhatif by its command line.
     command_line: bool = False
@@ -65,7 +65,7 @@ class Bench:
 
     def run(self, batch: Batch) -> Tally:
         """Judge a batch."""
-        indexes = range(batch.first, batch.first + batch.count)
+        indexes = range(batch.first, batch.first + batch.cases)
         cases = [generate(batch.family, batch.seed, index) for index in indexes]
         verdicts = list(self.judge(cases, judge.decide_by_command if batch.command_line else judge.decide))
         return Tally(

@@ -220,8 +220,8 @@ def allocate(made: Object, slots: list[Slot], dice: Dice) -> None:
     allocation: Object = {"devices": {"results": results}, "allocationTimestamp": "2199-01-01T00:00:00Z"}
     nodes = {slot.node for slot in slots if slot.node}
     if nodes:
-        field = {"key": "metadata.name", "operator": "In", "values": sorted(nodes)[:1]}
-        allocation["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+        name = {"key": "metadata.name", "operator": "In", "values": sorted(nodes)[:1]}
+        allocation["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [name]}]}
     made["status"] = {"allocation": allocation}
 
 

@@ -40,7 +40,8 @@ def _namespaces(scene: Scene) -> None:
     for namespace in scene.namespaces:
         if dice.chance(0.6):
             labels = dice.sometimes({"team": dice.pick("red", "blue"), "env": dice.pick("prod", "test"), "open": ""})
-            scene.add("v1", "Namespace", namespace, **({"labels": labels} if labels else {}))
+            fields: Object = {"labels": labels} if labels else {}
+            scene.add("v1", "Namespace", namespace, **fields)
 
 
 def _nodes(scene: Scene, count: int) -> None:

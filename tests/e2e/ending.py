@@ -33,7 +33,7 @@ def ending(api: Api, pods: Watched, first: dict[str, str | None], drains: Sequen
     for pod in there.values():
         if "deletionTimestamp" in pod["metadata"] or pod["status"]["phase"] in ("Succeeded", "Failed"):
             continue
-        row = workloads.get(_workload(pod, owners), {"nodes": Counter(), "pending": 0})
+        row = workloads.get(_workload(pod, owners) or "", {"nodes": Counter(), "pending": 0})
         if node := pod["spec"].get("nodeName"):
             row["nodes"][node] += 1
         else:
@@ -94,7 +94,8 @@ def _waiting(pod: Pod, owners: dict[str, Json]) -> Json:
 
 
 def _leaving(last: Pod, workload: str | None) -> Json:
-    target = next((each for each in last["status"].get("conditions", ()) if each["type"] == "DisruptionTarget"), {})
+    none: Json = {}
+    target = next((each for each in last["status"].get("conditions", ()) if each["type"] == "DisruptionTarget"), none)
     return {"workload": workload, "was on": last["spec"].get("nodeName"), "reason": target.get("reason")}
 
 

@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
     kind: str
     seed: int
-    index: int
+    case: int
     done: str
     command: list[str]
     files: Files
@@ -48,7 +48,7 @@ class Batch(NamedTuple):
 
     seed: int
     first: int
-    count: int
+    cases: int
 
 
 class Tally(NamedTuple):
@@ -63,7 +63,7 @@ def try_batch(batch: Batch) -> Tally:
     codes: collections.Counter[str] = collections.Counter()
     found: list[Found] = []
     worker = _worker()
-    for index in range(batch.first, batch.first + batch.count):
+    for index in range(batch.first, batch.first + batch.cases):
         case = make(batch.seed, index)
         answer = worker.ask(case.command, case.files)
         codes[_CAME_OUT.get(answer.code, "other")] += 1
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         codes.update(tally.codes)
         found += tally.found
         for one in tally.found:
-            print(f"  {one.index}: {one.kind}: {one.done}: kwhatif {shlex.join(one.command)}", flush=True)
+            print(f"  {one.case}: {one.kind}: {one.done}: kwhatif {shlex.join(one.command)}", flush=True)
         if done % 40 == 0:
             print(f"  {done * BATCH} cases, {len(found)} faults", flush=True)
     for kind, count in sorted(codes.items()):
@@ -142,7 +142,7 @@ def _keep(found: list[Found], seed: int) -> None:
 
         slow = one.answer is None or one.answer.code is None
         files = one.files if slow else _smaller(one, shows)
-        folder = SAVED / f"{seed}-{one.index}-{one.kind.replace(' ', '-').replace(':', '')}"
+        folder = SAVED / f"{seed}-{one.case}-{one.kind.replace(' ', '-').replace(':', '')}"
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in files.items():
             (folder / name).write_bytes(data)
@@ -155,7 +155,7 @@ def _keep(found: list[Found], seed: int) -> None:
 
 def _smaller(one: Found, shows: Callable[[Files], bool]) -> Files:
     """The files of a fault, made small by their structure if they have one."""
-    case = make(one.seed, one.index)
+    case = make(one.seed, one.case)
     if case.parts is None or case.files != one.files:
         return shrink(one.files, shows)
     return write(shrink_parts(case.parts, lambda parts: shows(write(parts, case.forms))), case.forms)

@@ -23,7 +23,7 @@ Files = dict[str, bytes]
 _Base: type[yaml.SafeDumper] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
-class _Dumper(_Base):
+class _Dumper(_Base):  # type: ignore[misc,valid-type] # whichever is installed
     """Without anchors: a shared value is written twice."""
 
     def ignore_aliases(self, data: Any) -> bool:

@@ -33,7 +33,11 @@ def shrink_parts(parts: Parts, shows: Callable[[Parts], bool]) -> Parts:
         except (KeyError, IndexError):
             continue  # it went with what held it
         keys: list[Any] = list(range(len(container)) if isinstance(container, list) else container)
-        kept = _fewest(keys, lambda keys, now=parts, path=path: still(_without_others(now, path, keys)))
+
+        def suffices(keys: list[Any], now: Parts = parts, path: tuple[Any, ...] = path) -> bool:
+            return still(_without_others(now, path, keys))
+
+        kept = _fewest(keys, suffices)
         parts = _without_others(parts, path, kept)
     return parts
 
@@ -44,9 +48,11 @@ def shrink(files: Files, shows: Callable[[Files], bool]) -> Files:
     for name in sorted(files, key=lambda name: -len(files[name])):
         for separator in (b"\n---\n", b"\n", b", "):
             pieces = files[name].split(separator)
-            kept = _fewest(
-                pieces, lambda rest, now=files, name=name, sep=separator: still(now | {name: sep.join(rest)})
-            )
+
+            def suffices(rest: list[bytes], now: Files = files, name: str = name, sep: bytes = separator) -> bool:
+                return still(now | {name: sep.join(rest)})
+
+            kept = _fewest(pieces, suffices)
             files = files | {name: separator.join(kept)}
     return files
 

@@ -26,7 +26,7 @@ def test_mutated_input_is_answered_or_refused(part: int, monkeypatch: pytest.Mon
     seed = todays_seed()
     codes, found = try_batch(Batch(seed, part * CASES // PARTS, CASES // PARTS))
     faults = [
-        f"{fault.kind}: case {fault.index}, {fault.done}: kwhatif {' '.join(fault.command)}"
+        f"{fault.kind}: case {fault.case}, {fault.done}: kwhatif {' '.join(fault.command)}"
         for fault in found
         if fault.kind != "slow"  # a busy machine is not a fault; `make fuzz-input` reports it
     ]

@@ -98,7 +98,7 @@ class _Server(ThreadingHTTPServer):
         # Here, not in accept(): one slow handshake must not keep others waiting.
         try:
             with self.context.wrap_socket(request, server_side=True) as secure:
-                self.RequestHandlerClass(secure, client_address, self)
+                self.RequestHandlerClass(secure, client_address, self)  # type: ignore[arg-type] # nobody derives from this class
         except (OSError, ssl.SSLError):
             pass  # the client did not like our certificate, or went away
 

@@ -53,12 +53,12 @@ def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def whole(kubeconfig: WriteKubeconfig) -> bytes:
+def whole(kubeconfig: WriteKubeconfig) -> str:
     """What is said of the demo pod when nothing goes wrong."""
     return report(kubeconfig)
 
 
-def report(kubeconfig: WriteKubeconfig, **options: Any) -> bytes:
+def report(kubeconfig: WriteKubeconfig, **options: Any) -> str:
     return kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig(), **options), CHECKOUT).to_json()
 
 
@@ -99,7 +99,7 @@ PASSING: dict[str, Behaviour] = {
 @pytest.mark.parametrize("behaviour", PASSING.values(), ids=PASSING)
 @pytest.mark.parametrize("path", ["/version", PODS, "/apis/policy/v1/poddisruptionbudgets"])
 def test_a_passing_fault_changes_nothing(
-    api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes, path: str, behaviour: Behaviour
+    api: FakeAPI, kubeconfig: WriteKubeconfig, whole: str, path: str, behaviour: Behaviour
 ) -> None:
     api.next(path, behaviour, behaviour)
     assert report(kubeconfig) == whole
@@ -116,7 +116,7 @@ def test_a_lasting_fault_is_an_error_after_some_tries(
     assert api.asked(PODS) == request.MAX_TRIES
 
 
-def test_pages_may_be_compressed(api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes) -> None:
+def test_pages_may_be_compressed(api: FakeAPI, kubeconfig: WriteKubeconfig, whole: str) -> None:
     pages = [json.dumps(page).encode() for page in api.pages[PODS].values()]
     api.next(PODS, *[answer(200, gzip.compress(page), Content_Encoding="gzip") for page in pages])
     assert report(kubeconfig) == whole
@@ -135,7 +135,7 @@ def test_words_of_a_lasting_fault_are_the_servers(api: FakeAPI, kubeconfig: Writ
 
 
 @pytest.mark.parametrize("in_seconds", [True, False])
-def test_retry_after_is_honoured(api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes, in_seconds: bool) -> None:
+def test_retry_after_is_honoured(api: FakeAPI, kubeconfig: WriteKubeconfig, whole: str, in_seconds: bool) -> None:
     when = "1" if in_seconds else formatdate(time.time() + 2, usegmt=True)
     api.next(PODS, answer(429, b"", Retry_After=when))
     started = time.monotonic()
@@ -149,9 +149,7 @@ def test_a_server_that_wants_too_much_patience_is_not_waited_for(api: FakeAPI, k
 
 
 class TestExpiredContinue:
-    def test_goes_on_with_the_token_of_the_answer(
-        self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes
-    ) -> None:
+    def test_goes_on_with_the_token_of_the_answer(self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: str) -> None:
         pages = api.pages[PODS]
         first, second, third = pages.values()
         token = recorded("continue-expired")["body"]["metadata"]["continue"]
@@ -175,9 +173,7 @@ class TestExpiredContinue:
         key = f"{moved['metadata']['namespace']}/{moved['metadata']['name']}"
         assert session.snapshot.pods[key].pod.spec.node_name == "general-a1"
 
-    def test_begins_again_where_there_is_no_token(
-        self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes
-    ) -> None:
+    def test_begins_again_where_there_is_no_token(self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: str) -> None:
         gone = answer(410, status(410, "Expired", "too old"))
         served = api.pages[PODS][""]
         api.next(PODS, answer(200, served), gone)
@@ -186,7 +182,7 @@ class TestExpiredContinue:
         assert api.asked(PODS) - before == 2 + 3
 
     def test_what_was_listed_before_the_new_beginning_is_forgotten(
-        self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes
+        self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: str
     ) -> None:
         ghost = json.loads(json.dumps(api.pages[PODS][""]["items"][0]))
         ghost["metadata"]["name"] = "deleted-meanwhile"
@@ -267,7 +263,7 @@ class TestForbidden:
         api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
         assert "no permission to list poddisruptionbudgets in policy" in error(kubeconfig, strict=True)
 
-    def test_strictly_nothing_is_wrong_with_a_whole_cluster(self, kubeconfig: WriteKubeconfig, whole: bytes) -> None:
+    def test_strictly_nothing_is_wrong_with_a_whole_cluster(self, kubeconfig: WriteKubeconfig, whole: str) -> None:
         assert report(kubeconfig, strict=True) == whole
 
 
@@ -277,7 +273,7 @@ class TestNotServed:
         [answer(404, recorded("group-not-served")["body"]), answer(404, b"404 page not found\n", "text/plain")],
         ids=["as a Status", "as text"],
     )
-    def test_is_empty(self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes, body: Behaviour) -> None:
+    def test_is_empty(self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: str, body: Behaviour) -> None:
         for resource in RESOURCES:
             if resource.group == "resource.k8s.io":
                 api.always[resource.path] = body
@@ -314,7 +310,7 @@ class TestVersion:
         assert len(report.caveats) == len(told)
         assert all(words in caveat for words, caveat in zip(told, report.caveats, strict=True))
 
-    def test_one_that_may_not_be_known(self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes) -> None:
+    def test_one_that_may_not_be_known(self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: str) -> None:
         api.always["/version"] = FORBIDDEN
         assert report(kubeconfig) == whole
 
@@ -350,7 +346,7 @@ def test_nonsense_is_an_error(api: FakeAPI, kubeconfig: WriteKubeconfig, behavio
     assert told in error(kubeconfig)
 
 
-def test_null_entries_are_none(api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes) -> None:
+def test_null_entries_are_none(api: FakeAPI, kubeconfig: WriteKubeconfig, whole: str) -> None:
     api.always["/api/v1/services"] = answer(200, {"kind": "ServiceList", "apiVersion": "v1", "items": None})
     assert report(kubeconfig) == whole
 
@@ -398,12 +394,13 @@ class TestNoConnection:
                 kwhatif.load_live(kubeconfig=path)
 
     def test_nobody_listens_any_more(
-        self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: bytes, monkeypatch: pytest.MonkeyPatch
+        self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A server that has answered before may be about to come back: an API server that restarts."""
         from urllib3.connection import HTTPSConnection
 
-        connect, refused = HTTPSConnection.connect, []
+        connect = HTTPSConnection.connect
+        refused: list[HTTPSConnection] = []
 
         def refuse_twice(connection: HTTPSConnection) -> None:
             if api.asked("/version") > 1 and len(refused) < 2:

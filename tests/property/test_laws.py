@@ -37,7 +37,7 @@ def load(case: Path) -> Session:
 
 
 def shuffled(cluster: Cluster, seed: int) -> Cluster:
-    objects = [obj for kind in list(cluster._kinds) for obj in cluster.all(kind).values()]
+    objects = [obj for kind in cluster.counts() for obj in cluster.all(kind).values()]
     random.Random(seed).shuffle(objects)
     made = Cluster(objects)
     made.sort()
@@ -71,7 +71,7 @@ def test_every_node_has_exactly_one_row_and_every_score_is_in_its_range(case: Pa
     (decision,) = kwhatif.schedule(session, case / "pod.yaml", admission=False).decisions
     if decision.outcome == "Gated":
         return
-    rows = [row.node for row in (*decision.feasible, *decision.rejected)]
+    rows = [row.node for row in decision.feasible] + [row.node for row in decision.rejected]
     assert sorted(rows) == sorted(session.snapshot.by_name)
     weights = session.profiles[decision.scheduler_name].weights
     for row in decision.feasible:

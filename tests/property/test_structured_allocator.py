@@ -48,7 +48,7 @@ def requests(draw: st.DrawFn, name: str) -> tuple[plain.Want, ...]:
 @st.composite
 def claims(draw: st.DrawFn) -> plain.Claim:
     wanted = tuple(draw(requests(f"r{index}")) for index in range(draw(st.integers(1, 3))))
-    takes_all = any(want.count is None for alternatives in wanted for want in alternatives)
+    takes_all = any(want.devices is None for alternatives in wanted for want in alternatives)
     # With all devices wanted a constraint is an error, which is another matter.
     rules = () if takes_all else tuple(plain.Rule(key) for key in draw(st.sets(st.sampled_from(KEYS), max_size=1)))
     return plain.Claim(wanted, rules)
@@ -63,9 +63,9 @@ def _expression(want: plain.Want) -> tuple[str, ...]:
 def _request(alternatives: tuple[plain.Want, ...]) -> DeviceRequest:
     if "/" not in alternatives[0].path:
         (want,) = alternatives
-        return request(want.path, *_expression(want), count=want.count)
+        return request(want.path, *_expression(want), count=want.devices)
     name = alternatives[0].path.partition("/")[0]
-    subs = (alternative(want.path.partition("/")[2], *_expression(want), count=want.count) for want in alternatives)
+    subs = (alternative(want.path.partition("/")[2], *_expression(want), count=want.devices) for want in alternatives)
     return first_of(name, *subs)
 
 

@@ -29,7 +29,7 @@ Json = dict[str, Any]
 class Task(NamedTuple):
     family: str
     first: int
-    count: int
+    scripts: int
     seed: int
 
 
@@ -55,9 +55,9 @@ def judge(scripts: Sequence[Json]) -> list[Any]:
 
 
 def run(task: Task) -> Result:
-    names = [f"{task.family}-{task.seed}-{number}" for number in range(task.first, task.first + task.count)]
+    names = [f"{task.family}-{task.seed}-{number}" for number in range(task.first, task.first + task.scripts)]
     scripts = [
-        script(task.family, task.seed * 1_000_003 + number) for number in range(task.first, task.first + task.count)
+        script(task.family, task.seed * 1_000_003 + number) for number in range(task.first, task.first + task.scripts)
     ]
     result = Result(task.family, 0, 0, Counter(), Counter(), [])
     agree = operations = 0

@@ -426,13 +426,13 @@ def _schedule(w: Writer) -> None:
         if operation["fail"] == "evict":
             operation.pop("until", None)  # the pod would come back at once, again and again
     elif w.chance(50 if w.family == "inflight" else 4) and "until" not in operation:
-        operation["during"] = w.during(
-            lambda: (
-                [w.rng.choice([_patch_node, _patch_pod, _delete_pod, _node])(w) for _ in range(w.rng.choice([1, 2]))]
-                and None
-            )
-        )
+        operation["during"] = w.during(lambda: _meanwhile(w))
     w.add(**operation)
+
+
+def _meanwhile(w: Writer) -> None:
+    for _ in range(w.rng.choice([1, 2])):
+        w.rng.choice([_patch_node, _patch_pod, _delete_pod, _node])(w)
 
 
 _COMMON: list[Weighted] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -74,7 +75,10 @@ def _generate(w: Writer, pod: Raw) -> None:
     name = f"{meta['name']}-x"
     owner = {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"], "controller": True}
     status = {"resourceClaimStatuses": [{"name": "x", "resourceClaimName": name}]}
-    steps = [lambda: _make_claim(w, name, owner), lambda: w.patch(("Pod", "d", meta["name"]), {"status": status})]
+    steps: list[Callable[[], object]] = [
+        lambda: _make_claim(w, name, owner),
+        lambda: w.patch(("Pod", "d", meta["name"]), {"status": status}),
+    ]
     w.rng.shuffle(steps)
     for step in steps:
         step()

@@ -39,7 +39,7 @@ class Player:
         self.api = Api()
         for raw in script["cluster"]:
             self.api.create(raw)
-        cluster = Cluster(watch.new for watch in self.api.take())
+        cluster = Cluster(watch.new for watch in self.api.take() if watch.new is not None)
         self.scheduler = Scheduler(self.api, cluster, options, self.witness)
         self.queue = self.scheduler.queue
         self.queue.now = START

@@ -26,7 +26,7 @@ class Want(NamedTuple):
     """One alternative of a request: how many devices (None: all) of those where `values[key]` is one of `of`."""
 
     path: str
-    count: int | None
+    devices: int | None
     key: str = ""
     of: frozenset[int] = frozenset()
 
@@ -75,9 +75,9 @@ def _requests(
     for want in alternatives:
         accepted = [item for item in items if want.accepts(item)]
         free = [item for item in accepted if item.free and item.name not in taken]
-        if want.count is None and (not accepted or len(free) < len(accepted)):
+        if want.devices is None and (not accepted or len(free) < len(accepted)):
             continue
-        for group in combinations(free, len(accepted) if want.count is None else want.count):
+        for group in combinations(free, len(accepted) if want.devices is None else want.devices):
             for rest in _requests(items, others, taken | {item.name for item in group}):
                 yield (*((want.path, item) for item in group), *rest)
 

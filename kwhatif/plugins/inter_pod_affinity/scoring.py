@@ -57,7 +57,8 @@ class AffinityScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScore
         if spread == 0:
             return [0] * len(scores)
         # Divided first and cut off after, in floats as upstream does: 29 of 100 gives 28.
-        return [int(MAX_NODE_SCORE * ((score - least) / spread)) for score in scores]
+        points = {score: int(MAX_NODE_SCORE * ((score - least) / spread)) for score in set(scores)}
+        return [points[score] for score in scores]
 
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
         """Add what the pod prefers, and what is preferred about it."""

@@ -126,7 +126,7 @@ class PodTopologySpread:
             return QUEUE  # an error
 
     def _hard(self, pod: PodInfo, cluster: Cluster) -> tuple[Constraint, ...]:
-        """What a pod that waits must heed."""
+        """The constraints that keep a pod waiting."""
         if pod.pod.spec.topology_spread_constraints:
             return pod.derived(_own_hard)
         return self._constraints(pod, cluster, "DoNotSchedule")

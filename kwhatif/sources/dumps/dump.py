@@ -21,7 +21,7 @@ from kwhatif.sources.decoding.templates import forget_templates
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.foreign import ForeignDump, find_foreign, find_piped
 from kwhatif.sources.dumps.foreign.exports import read_file
-from kwhatif.sources.dumps.progress import Progress, Teller
+from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.text.files import READ_ONCE, STDIN, Given, Input, find_inputs, matches, read_inputs
 from kwhatif.sources.text.inflate import MAX_TEXT, Unreadable
 from kwhatif.sources.text.listing import NotPiecesError
@@ -60,7 +60,7 @@ def collect_dump(
     inputs = find_inputs(others, BytesIO(piped), problems)
     snapshots: set[str] = set()
     with no_garbage_collection():
-        for batch in _batches(inputs, foreign, decoder, problems, collected, Teller(progress)):
+        for batch in _batches(inputs, foreign, decoder, problems, collected, ProgressReporter(progress)):
             _forget_what_was_left_out(batch, snapshots)
             registry.add(batch)
             validate_batch(batch, problems, STORED)
@@ -137,38 +137,38 @@ def _batches(
     decoder: ObjectDecoder,
     problems: Problems,
     collected: Collected,
-    teller: Teller,
+    reporter: ProgressReporter,
 ) -> Iterator[Batch]:
     for source in inputs:
-        if source.path and (yield from _streamed(Path(source.path), decoder, teller)):
+        if source.path and (yield from _streamed(Path(source.path), decoder, reporter)):
             continue
         for name, text in read_inputs([source], problems):
-            yield from _watched(read_file(name, text, decoder, problems, collected), teller, name, len(text))
+            yield from _watched(read_file(name, text, decoder, problems, collected), reporter, name, len(text))
     for dump in foreign:
-        yield from _watched(dump.read(decoder, problems, collected), teller, dump.path)
+        yield from _watched(dump.read(decoder, problems, collected), reporter, dump.path)
 
 
-def _streamed(path: Path, decoder: ObjectDecoder, teller: Teller) -> Generator[Batch, None, bool]:
+def _streamed(path: Path, decoder: ObjectDecoder, reporter: ProgressReporter) -> Generator[Batch, None, bool]:
     """The objects of a file, if it is a large list: returns whether it was. The same may come again if it was not."""
     try:
         with open_list(path) as listing:
             if listing is None:
                 return False
             batches = decoder.listing(listing, Place(Origin(str(path))))
-            yield from _watched(batches, teller, str(path), path.stat().st_size)
+            yield from _watched(batches, reporter, str(path), path.stat().st_size)
     except (OSError, NotPiecesError):  # whoever reads all of it says what is wrong
         return False
     return True
 
 
-def _watched(batches: Iterator[Batch], teller: Teller, name: str, size: int = 0) -> Iterator[Batch]:
+def _watched(batches: Iterator[Batch], reporter: ProgressReporter, name: str, size: int = 0) -> Iterator[Batch]:
     """The same; `size` is that of the file that they come from."""
     objects = 0
     for batch in batches:
         yield batch
         objects += len(batch.objects)
-        teller.tell(name, objects, read=batch.read, size=size)
-    teller.tell(name, objects, done=True, read=size, size=size)
+        reporter.tell(name, objects, read=batch.read, size=size)
+    reporter.tell(name, objects, done=True, read=size, size=size)
 
 
 def _outdated(decoder: ObjectDecoder) -> Iterator[Caveat]:

@@ -25,7 +25,7 @@ class Step(NamedTuple):
 Progress = Callable[[Step], None]
 
 
-class Teller:
+class ProgressReporter:
     """Tells somebody, or nobody."""
 
     def __init__(self, progress: Progress | None) -> None:

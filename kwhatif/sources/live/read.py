@@ -20,7 +20,7 @@ from kwhatif.model.originals import Originals
 from kwhatif.sources.decoding.decode import Batch, ObjectDecoder
 from kwhatif.sources.decoding.resources import RESOURCES
 from kwhatif.sources.dumps.collected import Collected
-from kwhatif.sources.dumps.progress import Progress, Teller
+from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.dumps.unread import FORBIDDEN
 from kwhatif.sources.live import lists
 from kwhatif.sources.live.connection import PARALLEL, connect
@@ -121,7 +121,7 @@ class _Reader:
     ) -> None:
         self._client = client
         self._collected = collected
-        self._teller = Teller(progress)
+        self._reporter = ProgressReporter(progress)
         self._objects: dict[str, dict[str, KubernetesObject]] = {resource.kind: {} for resource in RESOURCES}
         self._problems = Problems()
         self._keeps_json = originals is not None
@@ -176,4 +176,4 @@ class _Reader:
         self._tell(end.resource, done=True)
 
     def _tell(self, resource: Resource, total: int | None = None, *, done: bool = False) -> None:
-        self._teller.tell(resource.kind, len(self._objects[resource.kind]), total, done=done)
+        self._reporter.tell(resource.kind, len(self._objects[resource.kind]), total, done=done)

@@ -30,7 +30,7 @@ _JUST_MADE = Replica(updated=True, ready=False)
 
 
 #: Of a set of more pods, so many are made in one step, and the others in those that follow.
-_AT_ONCE = 10_000
+_AT_ONCE = 1_000
 
 
 class Moves(NamedTuple):

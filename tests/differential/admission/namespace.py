@@ -56,7 +56,9 @@ class Namespace(Pods):
     def limit_item(self, kind: str) -> Json:
         item: Json = {"type": kind}
         fields = ("min", "max") if kind != "Container" else ("max", "default", "defaultRequest")
-        names = {"storage": STORAGE} if kind == "PersistentVolumeClaim" else {"cpu": CPU[:7], "memory": MEMORY}
+        names: dict[str, tuple[str, ...]] = (
+            {"storage": STORAGE} if kind == "PersistentVolumeClaim" else {"cpu": CPU[:7], "memory": MEMORY}
+        )
         if kind != "PersistentVolumeClaim" and self.maybe(0.1):
             names[EXTENDED] = ("1", "2")
         for field in fields:

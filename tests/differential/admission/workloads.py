@@ -60,7 +60,7 @@ class Workloads(Pods):
             return {}
         if kind == "ReplicationController":
             return {"selector": self.dice.choice(({"app": "web"}, {"app": "db"}, {}))} if self.maybe(0.5) else {}
-        wrong = (
+        wrong: tuple[Json, ...] = (
             {},
             {"matchLabels": {"app": "db"}},
             {"matchLabels": {"a b": "x"}},

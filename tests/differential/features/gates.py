@@ -36,7 +36,7 @@ def default_class(scene: Scene) -> None:
     value = dice.pick(-5, 50, 5000)
     scene.add("scheduling.k8s.io/v1", "PriorityClass", "usual", value=value, globalDefault=True, **policy)
     if dice.chance(0.15):
-        other = {"value": dice.pick(-10, 60), "globalDefault": True}
+        other: Object = {"value": dice.pick(-10, 60), "globalDefault": True}
         scene.add("scheduling.k8s.io/v1", "PriorityClass", "usual-too", **other)
     for pod in [*scene.some_pods(0.5), *([scene.pod] if dice.chance(0.7) else [])]:
         pod["spec"].pop("priority", None)

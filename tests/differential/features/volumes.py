@@ -228,7 +228,7 @@ def inline(scene: Scene, storage: Storage) -> None:
 def plain(scene: Scene, storage: Storage) -> None:
     """Volumes that no plugin asks about, and a driver's own ephemeral ones, which count for nothing."""
     del storage
-    sources = (
+    sources: tuple[Object, ...] = (
         {"emptyDir": {}},
         {"emptyDir": {"sizeLimit": "1Gi", "medium": "Memory"}},
         {"configMap": {"name": "settings"}},
@@ -292,10 +292,10 @@ def others(scene: Scene, storage: Storage) -> None:
             volumes = pod["spec"].setdefault("volumes", [])
             volumes.append({"name": f"disk-{len(volumes)}", **_disk(scene, dice.pick("ebs", "gce"), 1)})
         elif kind == "lost":
-            volume = dice.pick(
+            fields: Object = dice.pick(
                 {"volumeName": "pv-gone", "annotations": dict(BOUND)}, {"phase": "Lost"}, {"volumeName": "pv-gone"}
             )
-            mount(pod, _named(storage.claim(namespace_of(pod), dice.pick("fast", "ebs", "", None), **volume)))
+            mount(pod, _named(storage.claim(namespace_of(pod), dice.pick("fast", "ebs", "", None), **fields)))
         elif kind == "waits":
             mount(pod, _named(storage.claim(namespace_of(pod), dice.pick("wait", "ebs", "never-made"))))
         else:

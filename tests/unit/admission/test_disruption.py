@@ -50,7 +50,9 @@ def deployment(name: str, replicas: int | None) -> Deployment:
 
 def replica_set(name: str, replicas: int, of: str = "", uid: str | None = None) -> ReplicaSet:
     owner = OwnerReference(kind="Deployment", name=of, uid=uid or f"uid-{of}", api_version="apps/v1", controller=True)
-    return ReplicaSet(metadata=meta(name, owner if of else None), spec=ReplicaSetSpec(replicas=replicas))
+    owners = (owner,) if of else ()
+    metadata = ReplicaSetMeta(name=name, namespace="shop", uid=f"uid-{name}", owner_references=owners)
+    return ReplicaSet(metadata=metadata, spec=ReplicaSetSpec(replicas=replicas))
 
 
 def budget(label_selector: LabelSelector | None = WEB, **spec: Any) -> PodDisruptionBudget:

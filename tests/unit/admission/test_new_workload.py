@@ -10,15 +10,14 @@ from msgspec.structs import replace
 
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_workload import check_workload
-from kwhatif.admission.validation.workload import Workload
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.workload import Namespace
+from kwhatif.model.workload import Namespace, Workload
 
 APP = {"matchLabels": {"app": "web"}}
 TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "x"}]}}
 OF_JOB = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "x"}]}}
-CLAIM = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
+CLAIM: dict[str, Any] = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
 
 
 def workload(kind: str, **spec: Any) -> Any:

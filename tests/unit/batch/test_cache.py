@@ -86,9 +86,9 @@ class Watched(Placer):
         super().__init__({DEFAULT_SCHEDULER: default_profile()}, snapshot(*objects))  # type: ignore[arg-type]
         self.attempts = 0
         self.searches: Counter[str] = Counter()
-        whole, search = cache.attempt, VictimSearch.on
+        whole, search = attempt, VictimSearch.on
 
-        def attempt(*arguments: object, **named: object) -> object:
+        def counted(*arguments: object, **named: object) -> object:
             self.attempts += 1
             return whole(*arguments, **named)  # type: ignore[arg-type]
 
@@ -96,7 +96,7 @@ class Watched(Placer):
             self.searches[info.name] += 1  # type: ignore[attr-defined]
             return search(finder, info)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(cache, "attempt", attempt)
+        monkeypatch.setattr(cache, "attempt", counted)
         monkeypatch.setattr(VictimSearch, "on", on)
 
     def place_many(self, kind: Callable[[int], PodBuilder], number: int) -> list[ScheduleResult]:

@@ -29,8 +29,8 @@ def test_the_best_and_its_ties_at_any_moment(
             ties = sorted(name for name, other in now.items() if other == each)
             asked.append((order.ties(each), ties))
     random.shuffle(asked)  # type: ignore[attr-defined]
-    for ties, expected in asked:
-        assert list(ties()) == expected
+    for find, expected in asked:
+        assert list(find()) == expected
 
 
 def test_ties_of_several_orders_are_sorted_together() -> None:

@@ -29,7 +29,7 @@ def one(name: str = "a", where: str = "n1", phase: str = "Running") -> PodBuilde
 )
 def test_pods_count_once_they_have_a_node(old: PodBuilder | None, new: PodBuilder | None, there: bool) -> None:
     cache = Cache()
-    assert handle(cache, old and old.build(), new and new.build()) is None
+    assert handle(cache, old.build() if old else None, new.build() if new else None) is None
     assert bool(cache.pods) == there
 
 
@@ -37,7 +37,7 @@ def test_pods_count_once_they_have_a_node(old: PodBuilder | None, new: PodBuilde
 def test_a_pod_that_ends_is_gone(after: PodBuilder | None) -> None:
     cache = Cache()
     handle(cache, None, one().build())
-    assert handle(cache, one().build(), after and after.build()) is None
+    assert handle(cache, one().build(), after.build() if after else None) is None
     assert not cache.pods
     assert not cache.nodes
 

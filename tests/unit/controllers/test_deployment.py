@@ -62,7 +62,12 @@ def world(first: Deployment, **kwargs: Any) -> World:
 def sizes(found: World) -> dict[str, int]:
     """Image -> replicas, of ReplicaSets that have some."""
     sets = found.state.cluster.all(ReplicaSet).values()
-    return {each.spec.template.spec.containers[0].image: each.spec.replicas for each in sets if each.spec.replicas}
+    return {image(each): each.spec.replicas for each in sets if each.spec.replicas}
+
+
+def image(replica_set: ReplicaSet) -> str:
+    assert replica_set.spec.template is not None
+    return replica_set.spec.template.spec.containers[0].image
 
 
 def running(found: World) -> dict[str, int]:
@@ -98,6 +103,7 @@ def test_a_new_one() -> None:
     hash_ = owned.metadata.name.removeprefix("web-")
     assert owned.metadata.labels == {"app": "web", "pod-template-hash": hash_}
     assert owned.spec.selector == LabelSelector(match_labels=owned.metadata.labels)
+    assert owned.spec.template is not None
     assert owned.spec.template.metadata.labels == owned.metadata.labels
     notes = owned.metadata.annotations
     assert (notes.desired_replicas, notes.max_replicas, notes.revision) == ("3", "4", "1")
@@ -233,7 +239,7 @@ def test_old_replica_sets_beyond_the_limit_go() -> None:
         found.put(web(1, f"web:{number}", revision_history_limit=2))
         found.settle()
         play(found)
-    left = {each.spec.template.spec.containers[0].image for each in found.state.cluster.all(ReplicaSet).values()}
+    left = {image(each) for each in found.state.cluster.all(ReplicaSet).values()}
     assert left == {"web:4", "web:5", "web:6"}
     assert sum(isinstance(write, Remove) for _, _, write in found.writes) == 3
 

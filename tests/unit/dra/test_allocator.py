@@ -118,9 +118,8 @@ def test_how_many(count: int | None, objects: list[KubernetesObject], expected: 
     ],
 )
 def test_the_order_of_devices(objects: list[KubernetesObject], expected: list[str]) -> None:
-    found = answer([mine(request(count=2))], *objects)
-    assert isinstance(found, tuple)
-    paths = [f"{one.driver}/{one.pool}/{one.device}" for one in found[0].devices.results]
+    found = allocation(mine(request(count=2)), *objects)
+    paths = [f"{one.driver}/{one.pool}/{one.device}" for one in found.devices.results]
     assert all(part in path for part, path in zip(expected, paths, strict=True)), paths
 
 
@@ -380,10 +379,9 @@ def test_taints(effect: str, tolerations: tuple[object, ...], *, usable: bool) -
 
 
 def test_an_administrator_gets_devices_that_others_hold() -> None:
-    there = [gpus("n1", 1), held(f"{GPU}/n1/gpu-0")]
-    found = answer([mine(request(admin_access=True))], *there)
-    assert isinstance(found, tuple)
-    assert found[0].devices.results[0].admin_access
+    there: list[KubernetesObject] = [gpus("n1", 1), held(f"{GPU}/n1/gpu-0")]
+    found = allocation(mine(request(admin_access=True)), *there)
+    assert found.devices.results[0].admin_access
 
 
 def test_an_administrator_holds_nothing() -> None:
@@ -466,7 +464,7 @@ def test_the_effort_for_a_node_is_bounded() -> None:
 
 def allocation(asked: ResourceClaim, *objects: KubernetesObject) -> AllocationResult:
     found = answer([asked], *objects)
-    assert isinstance(found, tuple)
+    assert isinstance(found[0], AllocationResult)
     return found[0]
 
 

@@ -297,7 +297,7 @@ def test_what_a_filter_can_do_besides_its_guard_can_do_as_well() -> None:
     assert is_affected(compiled, on, [one])
     assert not is_affected(compiled, on, [pod("b").info()])
     assert not is_relaxing(compiled)
-    assert apply_pod_change(compiled, one, on, 1) == {("a", "n1")}
+    assert apply_pod_change(compiled, one, on, 1) == frozenset({("a", "n1")})
     assert (node_class(compiled, on), class_state(compiled, on)) == ("class of n1", "state of n1")
     assert tracks_pods(compiled.fork())
 

@@ -107,7 +107,8 @@ class Broken(Picky):
 
 
 def of(plugin: Any) -> list[Any]:
-    return registrations(Profile(pre_filter=(GuardedPlugin(plugin),)))
+    guarded: Any = GuardedPlugin(plugin)
+    return registrations(Profile(pre_filter=(guarded,)))
 
 
 def test_a_plugin_of_your_own_that_says_nothing_is_helped_by_every_event() -> None:

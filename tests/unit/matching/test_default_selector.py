@@ -10,6 +10,7 @@ from kwhatif.matching.default_selector import default_selector
 from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.workload import (
     ReplicaSet,
+    ReplicaSetMeta,
     ReplicaSetSpec,
     ReplicationController,
     ReplicationControllerSpec,
@@ -22,7 +23,8 @@ OWN = ObjectMeta(name="own", namespace="default")
 
 
 def replica_set(chosen: LabelSelector | None, meta: ObjectMeta = OWN) -> ReplicaSet:
-    return ReplicaSet(metadata=meta, spec=ReplicaSetSpec(selector=chosen))
+    metadata = ReplicaSetMeta(name=meta.name, namespace=meta.namespace)
+    return ReplicaSet(metadata=metadata, spec=ReplicaSetSpec(selector=chosen))
 
 
 def web() -> PodBuilder:

@@ -52,6 +52,6 @@ def test_a_plugin_with_a_policy_of_its_own() -> None:
 
     class Peaceful(DefaultPreemption):
         name: ClassVar[str] = "Peaceful"
-        policy: ClassVar[Policy] = Pacifist()
+        policy = Pacifist()
 
     assert Peaceful().post_filter(cycle_of(FULL, wants())).nominated == ""

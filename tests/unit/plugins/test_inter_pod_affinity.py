@@ -265,7 +265,9 @@ def test_the_verdict_depends_on_pods_elsewhere() -> None:
     ],
 )  # fmt: skip
 def test_nothing_to_filter(pods: list[PodBuilder]) -> None:
-    assert InterPodAffinity().pre_filter(web().prefer_pods(1, near(DB)).info(), world(*pods)).code is Code.SKIP
+    found = InterPodAffinity().pre_filter(web().prefer_pods(1, near(DB)).info(), world(*pods))
+    assert isinstance(found, Status)
+    assert found.code is Code.SKIP
 
 
 @pytest.mark.parametrize(
@@ -442,7 +444,9 @@ def test_preferences_of_others_are_met_if_the_pod_has_its_own() -> None:
 )  # fmt: skip
 def test_nothing_to_score(candidate: PodBuilder, pods: list[PodBuilder], args: InterPodAffinityArgs | None) -> None:
     snap = world(*pods)
-    assert InterPodAffinity(args).pre_score(candidate.info(), snap, snap.nodes).code is Code.SKIP
+    found = InterPodAffinity(args).pre_score(candidate.info(), snap, snap.nodes)
+    assert isinstance(found, Status)
+    assert found.code is Code.SKIP
 
 
 @pytest.mark.parametrize(

@@ -601,7 +601,7 @@ def test_claims_with_a_node_are_provisioned_before_the_others() -> None:
 
 
 def test_bound_and_waiting_claims_are_both_objected_to_in_upstreams_order() -> None:
-    far = [claim("far", volume="pv"), volume("pv", node_affinity=on("n2"))]
+    far: Objects = [claim("far", volume="pv"), volume("pv", node_affinity=on("n2"))]
     lost = claim("lost", volume="gone")
     waiting: Objects = [LOCAL, storage_class(), TRACKED, claim("local", "local"), claim("tracked")]
     both = [

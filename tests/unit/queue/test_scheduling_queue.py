@@ -167,6 +167,7 @@ def test_events_that_a_pod_missed_in_flight_are_looked_at_when_it_comes_back() -
     first, second = bench.pop(), bench.queue.pop()
     bench.node("good")
     for info in (first, second):
+        assert info is not None
         info.unschedulable_plugins = {"P"}
         bench.queue.add_unschedulable_if_not_present(info)
     assert bench.parts == {"backoff": ["a", "b"]}

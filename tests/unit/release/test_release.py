@@ -19,7 +19,7 @@ from kwhatif.configuration.schema import API_VERSION, KIND
 from kwhatif.errors import InputError
 from kwhatif.framework.attempt import attempt
 from kwhatif.framework.events import ActionType, EventResource
-from kwhatif.framework.hints import QueueingHint
+from kwhatif.framework.hints import EnqueueExtensions, QueueingHint
 from kwhatif.framework.plugin import NodeScorer
 from kwhatif.framework.profile import Point
 from kwhatif.framework.status import Code, Status
@@ -28,6 +28,7 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta
 from kwhatif.model.pod import Container, Pod, PodSchedulingGate, ResourceRequirements
 from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
+from kwhatif.model.quantity import QuantityText
 from kwhatif.model.resource_slice import ResourceSlice
 from kwhatif.model.storage import (
     CSIDriver,
@@ -39,6 +40,7 @@ from kwhatif.model.storage import (
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
     StorageClass,
+    StorageRequirements,
 )
 from kwhatif.model.volume import ImageVolume
 from kwhatif.model.workload import Namespace
@@ -222,7 +224,7 @@ def test_what_a_gate_is_for_counts_only_where_it_is_on(gate: str) -> None:
 
 
 COUNTERS = {"c": {"slots": "4"}}
-TAKES_3 = {"uses": {"c": {"slots": "3"}}}
+TAKES_3: dict[str, Any] = {"uses": {"c": {"slots": "3"}}}
 #: What is there, and how many of its devices can be had together: in 1.34, and in 1.36.
 PARTITIONS: dict[str, tuple[list[ResourceSlice], int, int]] = {
     "counters of the slice itself": (
@@ -315,7 +317,7 @@ LIMITS = LimitRangeSpec(limits=(LimitRangeItem(type="Container", default_request
     ids=["before admission plugins", "after them"],
 )
 def test_since_1_37_resources_of_the_pod_are_filled_in_after_admission_plugins(
-    minor: int, requests: dict[str, str]
+    minor: int, requests: dict[str, QuantityText]
 ) -> None:
     cluster = Cluster([LimitRange(metadata=ObjectMeta(name="small", namespace="default"), spec=LIMITS)])
     find_release(minor).follow(cluster)
@@ -326,7 +328,8 @@ def test_since_1_37_resources_of_the_pod_are_filled_in_after_admission_plugins(
 
 
 def test_since_1_37_a_pod_is_limited_as_its_containers_are() -> None:
-    first, second = ({"cpu": "3", "memory": "1Gi"}, {"cpu": "1"})
+    first: dict[str, QuantityText] = {"cpu": "3", "memory": "1Gi"}
+    second: dict[str, QuantityText] = {"cpu": "1"}
     containers = [
         Container(name=name, resources=ResourceRequirements(limits=limits))
         for name, limits in (("a", first), ("b", second))
@@ -391,7 +394,7 @@ def test_until_1_34_devices_of_a_pool_that_is_not_complete_are_taken() -> None:
 def test_which_changes_of_claims_and_nodes_wake_pods_with_claims() -> None:
     def actions(minor: int, resource: EventResource) -> ActionType:
         plugin = find_release(minor).entry("DynamicResources").make(default_gates(34))
-        assert plugin is not None
+        assert isinstance(plugin, EnqueueExtensions)
         return next(each.event.action for each in plugin.events_to_register() if each.event.resource is resource)
 
     node_, claim_ = EventResource.NODE, EventResource.RESOURCE_CLAIM
@@ -481,7 +484,7 @@ def test_from_1_37_on_nodes_with_more_storage_left_score_more(minor: int, points
     waits = PersistentVolumeClaim(
         metadata=AnnotatedMeta(name="data", namespace="default"),
         spec=PersistentVolumeClaimSpec(
-            storage_class_name="fast", resources=ResourceRequirements(requests={"storage": "10Gi"})
+            storage_class_name="fast", resources=StorageRequirements(requests={"storage": "10Gi"})
         ),
     )
     nodes = [node(name).labels({"kubernetes.io/hostname": name}) for name in ("n1", "n2")]

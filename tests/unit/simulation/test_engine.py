@@ -14,10 +14,11 @@ from kwhatif.controllers.contract import Create, DeletePod, Update, Write
 from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Container, Pod, PodMeta, PodTemplateSpec, ResourceRequirements
 from kwhatif.model.policy import ResourceQuota, ResourceQuotaSpec
-from kwhatif.model.workload import ReplicaSet, ReplicaSetSpec
+from kwhatif.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.world import World
 from kwhatif.state.state import State
 from tests.builders import PodBuilder, cluster, node, pod
 from tests.devices import asking, claim, device, device_class, gpus, request, slice_
@@ -47,7 +48,11 @@ def like(builder: PodBuilder) -> Pod:
 
 
 def do(made: Engine, *writes: Write) -> None:
-    made.perform(lambda world: [world.write(write, "user", None) for write in writes] and None)
+    def write_all(world: World) -> None:
+        for write in writes:
+            world.write(write, "user", None)
+
+    made.perform(write_all)
 
 
 def told(made: Engine) -> list[tuple[float, str, str, str | None]]:
@@ -189,7 +194,7 @@ def replica_set(replicas: int, cpu: str = "1", **spec: Any) -> ReplicaSet:
     inner = msgspec.structs.replace(Pod().spec, containers=(container,), **spec)
     template = PodTemplateSpec(metadata=PodMeta(labels={"app": "web"}), spec=inner)
     return ReplicaSet(
-        metadata=ObjectMeta(name="web", namespace="default", uid="web"),
+        metadata=ReplicaSetMeta(name="web", namespace="default", uid="web"),
         spec=ReplicaSetSpec(replicas=replicas, selector=LabelSelector(match_labels={"app": "web"}), template=template),
     )
 
@@ -249,7 +254,7 @@ def test_an_error_that_stays_is_not_tried_for_ever() -> None:
     tried = made.scheduler.attempts
     made.wait(10**6)
     assert made.scheduler.attempts - tried < 5
-    made.perform(lambda world: world.put(slice_("a", device("gpu-1"), name="two", count=2), None) and None)
+    made.perform(lambda world: world.put(slice_("a", device("gpu-1"), name="two", count=2), None))
     made.settle()
     assert ("bound", "Pod default/pod", "a") in [event[1:] for event in told(made)]
 

@@ -13,7 +13,7 @@ from kwhatif.render.comparison import headline
 
 AT = "2026-01-31T12:00:00Z"
 OLD = "2026-01-01T00:00:00Z"
-LIFE = {"name": "PodLifeTime", "args": {"maxPodLifeTimeSeconds": 3600}}
+LIFE: dict[str, Any] = {"name": "PodLifeTime", "args": {"maxPodLifeTimeSeconds": 3600}}
 
 
 def node(name: str, **labels: str) -> dict[str, Any]:

@@ -237,8 +237,8 @@ def test_one_that_was_pending_before_is_not() -> None:
 
 
 def test_evictions_in_turn_are_counted() -> None:
-    low = [each.priority(-10) if isinstance(each, PodBuilder) else each for each in [bare("low", "n2").cpu("4")]]
-    story = drained(node("n1"), node("n2"), *web("n1"), *low)
+    low = bare("low", "n2").cpu("4").priority(-10)
+    story = drained(node("n1"), node("n2"), *web("n1"), low)
     assert story.verdict is not None
     assert story.verdict.preempted == 1
 

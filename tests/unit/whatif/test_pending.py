@@ -416,7 +416,7 @@ def test_a_node_that_goes_wakes_whom_spreading_kept_out() -> None:
 
 
 def test_the_order_of_the_input_changes_nothing() -> None:
-    objects = [
+    objects: list[Object] = [
         node("a").zone("a"),
         node("b").zone("b"),
         *(rejected(f"p{number}").cpu(f"{number + 2}").priority(number % 2) for number in range(5)),

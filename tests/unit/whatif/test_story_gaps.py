@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.model.caveat import Caveat
 
 Object = dict[str, Any]
 _VERSIONS = {
@@ -47,7 +48,7 @@ def owner(kind: str, name: str) -> Object:
     return {"ownerReferences": [{"kind": kind, "name": name, "controller": True, "uid": name}]}
 
 
-def said(cluster: list[Object], *manifests: Object, then: tuple[str, ...] = ()) -> dict[str, kwhatif.Caveat]:
+def said(cluster: list[Object], *manifests: Object, then: tuple[str, ...] = ()) -> dict[str, Caveat]:
     """The caveats, by code, and by what of a story they leave out."""
     report = kwhatif.simulate(kwhatif.load([*cluster, obj("Namespace", "shop")]), *manifests, then=list(then))
     return {getattr(caveat, "what", caveat.code): caveat for caveat in report.caveat_details}
@@ -179,7 +180,7 @@ def test_a_drain_and_an_outage_say_it_too() -> None:
         assert "owners-silent" in {caveat.code for caveat in report.caveat_details}
 
 
-def judged(cluster: list[Object], *manifests: Object) -> dict[str, kwhatif.Caveat]:
+def judged(cluster: list[Object], *manifests: Object) -> dict[str, Caveat]:
     """The caveats of a gate that simulates, by code, and by what they leave out."""
     report = kwhatif.gate(kwhatif.load([*cluster, obj("Namespace", "shop")]), *manifests, validation="ignore")
     return {getattr(caveat, "what", caveat.code): caveat for caveat in report.caveat_details}

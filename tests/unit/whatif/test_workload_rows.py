@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.report import CandidateRow, Decision, Outcome, PreemptionRow, VictimRow
+from kwhatif.report import CandidateRow, Decision, Outcome, PreemptionRow, UpdateKind, VictimRow
 from kwhatif.whatif.workload_rows import sentence
 
 _OUTCOMES: dict[str, Outcome] = {
@@ -64,5 +64,5 @@ def test_sentences(letters: str, expected: str) -> None:
         ("new", 0, "", "makes no pods"),
     ],
 )
-def test_updates(update: str, removed: int, letters: str, expected: str) -> None:
+def test_updates(update: UpdateKind, removed: int, letters: str, expected: str) -> None:
     assert sentence(update, removed, decisions(letters)) == expected

@@ -287,9 +287,9 @@ STORED = gzip.decompress((ROOT / "fixtures" / "templates" / "stored.jsonl.gz").r
 def test_as_the_api_server_stores_them(line: bytes) -> None:
     """Random templates of all fields, and what the API server's own codec (v1.36.2) makes of them."""
     case = json.loads(line)
-    assert compared(case["new"], known(case["stored"], case["applied"])).kind == (
-        "changed" if case["changed"] else "same"
-    )
+    difference = compared(case["new"], known(case["stored"], case["applied"]))
+    assert difference is not None
+    assert difference.kind == ("changed" if case["changed"] else "same")
 
 
 def test_server_side_apply_shows_what_was_applied_in_managed_fields() -> None:

@@ -39,7 +39,7 @@ def test_a_pod_of_a_manifest() -> None:
 
 
 def test_what_a_pod_says_itself_stays() -> None:
-    pod = {
+    pod: dict[str, Any] = {
         "metadata": {"name": "web", "uid": "u", "generation": 7},
         "spec": {
             "containers": [

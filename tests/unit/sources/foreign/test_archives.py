@@ -365,7 +365,7 @@ def test_what_is_piped_in_is_read_once() -> None:
 
 def test_what_is_piped_in_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump, "MAX_TEXT", 1 << 20)
-    endless = io.BufferedReader(_Endless())
+    endless = io.BufferedReader(_Endless())  # type: ignore[type-var] # it has what reading needs
     with pytest.raises(kwhatif.InputError) as failure:
         read_cluster(["-"], stdin=endless)
     assert str(failure.value) == "standard input: is more than 1,048,576 bytes (save it to a file, and name that)"

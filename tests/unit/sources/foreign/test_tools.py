@@ -15,6 +15,7 @@ import kwhatif
 from kwhatif.model.cluster import Cluster
 from kwhatif.sources.decoding.resources import BY_KIND
 from kwhatif.whatif.inventory import Inventory
+from kwhatif.whatif.session import Session
 from tests import dumps
 from tests.dumps import Files
 
@@ -83,7 +84,7 @@ def test_its_decisions_are_those_of_the_cluster(tool: Tool, tmp_path: Path) -> N
     assert decisions(dump, pods) == decisions(same, pods)
 
 
-def decisions(session: kwhatif.api.Session, pods: list[Path]) -> list[dict[str, Any]]:
+def decisions(session: Session, pods: list[Path]) -> list[dict[str, Any]]:
     """Decisions, with the order in which pods began instead of the times."""
     report = kwhatif.preempt(session, *pods).to_json()
     times = sorted(set(re.findall(TIME, report)))
@@ -265,7 +266,7 @@ class TestKwokctl:
         assert "PodDisruptionBudget" not in described(tmp_path / "export.yaml").unread
 
 
-def sessions(folder: Path) -> kwhatif.api.Session:
+def sessions(folder: Path) -> Session:
     return kwhatif.load(folder / "export.yaml")
 
 

@@ -13,7 +13,7 @@ import yaml
 import zstandard
 
 import kwhatif
-from kwhatif.sources.saving import atomic, formats
+from kwhatif.sources.saving import formats
 from tests import dumps
 from tests.cli.running import run
 
@@ -132,7 +132,7 @@ class TestAtomic:
 
         path = tmp_path / "s.json"
         path.write_text("before")
-        monkeypatch.setattr(atomic.os, "fsync", fail)
+        monkeypatch.setattr("os.fsync", fail)
         with pytest.raises((kwhatif.InputError, KeyboardInterrupt)) as told:
             kwhatif.save_snapshot(path, dumps.DEMO)
         assert path.read_text() == "before"

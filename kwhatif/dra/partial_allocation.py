@@ -32,8 +32,8 @@ class Taken(NamedTuple):
     beside: bool
 
 
-class Taking:
-    """Takes devices for claims, and gives them back; a claim is known by its place in the pod."""
+class PartialAllocation:
+    """Devices taken for claims so far: a search takes more, and gives some back. A claim is its place in the pod."""
 
     def __init__(
         self,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.dra.devices import PoolDevice
+from kwhatif.dra.partial_allocation import Candidate, PartialAllocation
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
 from kwhatif.dra.rules import AllocatorRules
-from kwhatif.dra.taking import Candidate, Taking
 from kwhatif.matching.node_selector import SelectedNode
 from kwhatif.matching.tolerations import first_untolerated
 
@@ -23,7 +23,7 @@ MAX_DEVICES = 32
 Place = tuple[int, int]
 
 
-class Outlook:
+class FeasibilityBound:
     """How many devices are left for each request, as long as a search takes them."""
 
     def __init__(
@@ -31,12 +31,12 @@ class Outlook:
         node: SelectedNode,
         candidates: Sequence[Candidate],
         claims: Sequence[ClaimToAllocate],
-        taking: Taking,
+        so_far: PartialAllocation,
         devices_of: Mapping[RequestKey, Sequence[Candidate]],
         rules: AllocatorRules,
     ) -> None:
         """`devices_of` are the devices of the requests for all devices."""
-        self._taking = taking
+        self._so_far = so_far
         self._requests = [
             (place, index, alternatives)
             for place, claim in enumerate(claims)
@@ -52,7 +52,7 @@ class Outlook:
             self._needed[request.key] = len(fixed) if fixed is not None else request.count or 0
             try:
                 self._usable[request.key] = [
-                    device for _, device in candidates if _can_serve(request, device, node, taking)
+                    device for _, device in candidates if _can_serve(request, device, node, so_far)
                 ]
             except AllocationError:
                 self._clear = False
@@ -79,7 +79,7 @@ class Outlook:
         return self._clear and not self._is_possible(claim, request)
 
     def _is_possible(self, claim: int, request: Request) -> bool:
-        needed, usable, in_use = self._needed[request.key], self._usable[request.key], self._taking.in_use
+        needed, usable, in_use = self._needed[request.key], self._usable[request.key], self._so_far.in_use
         if len(usable) < needed or not needed:
             return False
         return sum([not in_use(claim, request, device) for device in usable]) >= needed
@@ -95,10 +95,10 @@ def _is_plain(device: PoolDevice) -> bool:
     return not device.shared and not device.counters
 
 
-def _can_serve(request: Request, device: PoolDevice, node: SelectedNode, taking: Taking) -> bool:
+def _can_serve(request: Request, device: PoolDevice, node: SelectedNode, so_far: PartialAllocation) -> bool:
     return (
         request.selects(device, node)
-        and taking.has_room(request, device)
+        and so_far.has_room(request, device)
         and device.takable
         and first_untolerated(device.taints, request.tolerations) is None
     )

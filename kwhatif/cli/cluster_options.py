@@ -1,0 +1,218 @@
+"""Options that say which cluster is meant: the same for every command, declared once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from kwhatif.cli.cluster import ClusterSource, SchedulerSource
+from kwhatif.cli.edits import Compare, Edits, If
+from kwhatif.cli.stages import Stages
+from kwhatif.cli.usage import CLUSTER, OTHER, SCHEDULER
+
+
+def complete_version(incomplete: str) -> list[str]:
+    """The releases that are modelled."""
+    from kwhatif.release import MINORS
+
+    return [version for version in (f"1.{minor}" for minor in MINORS) if version.startswith(incomplete)]
+
+
+def complete_gate(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The gates of the release that are not locked."""
+    from kwhatif.sources.scheduler.release import completed_gates
+
+    return completed_gates(ctx.params.get("kubernetes_version"), incomplete)
+
+
+From = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from",
+        metavar="PATH",
+        help="Read the cluster from this dump: a file, a directory, an archive, or - for standard input. Repeatable."
+        " Without it, the live cluster is read.",
+        rich_help_panel=CLUSTER,
+    ),
+]
+Kubeconfig = Annotated[
+    str | None,
+    typer.Option("--kubeconfig", metavar="FILE", help="The kubeconfig file to use.", rich_help_panel=CLUSTER),
+]
+Context = Annotated[
+    str | None,
+    typer.Option("--context", metavar="NAME", help="The context of the kubeconfig to use.", rich_help_panel=CLUSTER),
+]
+As = Annotated[
+    str | None,
+    typer.Option("--as", metavar="USER", help="Read the cluster as this user.", rich_help_panel=CLUSTER),
+]
+AsGroup = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--as-group",
+        metavar="GROUP",
+        help="Read it as a member of this group; needs --as. Repeatable.",
+        rich_help_panel=CLUSTER,
+    ),
+]
+RequestTimeout = Annotated[
+    str,
+    typer.Option(
+        "--request-timeout",
+        metavar="TIME",
+        help="How long one request may take, such as 30s. 0: no limit.",
+        rich_help_panel=CLUSTER,
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Fail if information about the cluster is missing; else that is a caveat.",
+        rich_help_panel=CLUSTER,
+    ),
+]
+SchedulerConfig = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler-config",
+        metavar="FILE",
+        help="The KubeSchedulerConfiguration of your scheduler. Without it, kube-scheduler's defaults.",
+        rich_help_panel=SCHEDULER,
+    ),
+]
+CallExtenders = Annotated[
+    bool,
+    typer.Option(
+        "--call-extenders",
+        help="Call the extenders of that configuration. Without it, each of them is a caveat.",
+        rich_help_panel=SCHEDULER,
+    ),
+]
+Plugin = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin",
+        metavar="MODULE:CLASS",
+        help="Add a scheduler plugin of your own, written in Python. Repeatable.",
+        rich_help_panel=SCHEDULER,
+    ),
+]
+KubernetesVersion = Annotated[
+    str | None,
+    typer.Option(
+        "--kubernetes-version",
+        metavar="VERSION",
+        help="The release whose scheduler is asked, such as 1.34; else $KWHATIF_KUBERNETES_VERSION, else what the"
+        " cluster says.",
+        rich_help_panel=SCHEDULER,
+        autocompletion=complete_version,
+    ),
+]
+FeatureGates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--feature-gates",
+        metavar="A=true,B=false",
+        help="Feature gates of kube-scheduler that differ from the release's defaults. Repeatable.",
+        rich_help_panel=SCHEDULER,
+        autocompletion=complete_gate,
+    ),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Print on standard error how long each step took, and how much memory.",
+        rich_help_panel=OTHER,
+    ),
+]
+
+
+def _where(
+    from_: From = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    as_user: As = None,
+    as_group: AsGroup = None,
+    request_timeout: RequestTimeout = "1m",
+    strict: Strict = False,
+    verbose: Verbose = False,
+) -> ClusterSource:
+    stages = Stages(verbose=verbose)
+    where = ClusterSource(from_, kubeconfig, context, as_user, as_group, request_timeout, strict, stages)
+    where.check()
+    return where
+
+
+def _source(
+    where: ClusterSource,
+    scheduler_config: SchedulerConfig = None,
+    call_extenders: CallExtenders = False,
+    plugin: Plugin = None,
+    if_: If = None,
+    edits: Edits = None,
+    compare: Compare = False,
+    kubernetes_version: KubernetesVersion = None,
+    feature_gates: FeatureGates = None,
+) -> SchedulerSource:
+    if call_extenders and scheduler_config is None:
+        raise typer.BadParameter(
+            "it needs the configuration that names the extenders: give --scheduler-config",
+            param_hint="--call-extenders",
+        )
+    if compare and not (if_ or edits):
+        raise typer.BadParameter("it needs edits: give --if or --edits", param_hint="--compare")
+    return SchedulerSource(
+        where, scheduler_config, call_extenders, plugin, if_, edits, compare, kubernetes_version, feature_gates
+    )
+
+
+#: Parameters that stand for several options -> what makes their value of those.
+_GROUPS: dict[str, Callable[..., Any]] = {"cluster": _source, "where": _where}
+
+
+def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with options in the place of its parameter `cluster`, or `where`: see `_GROUPS`."""
+    own = inspect.signature(command, eval_str=True)
+    parameters = list(_spread(own))
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        arguments = _gathered(own, values)
+        where = arguments["where"] if "where" in arguments else arguments["cluster"].where
+        with where.stages:
+            command(**arguments)
+
+    # Keywords only: options with defaults may then stand before those without.
+    keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    run.__signature__ = own.replace(parameters=keywords)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _spread(signature: inspect.Signature) -> Iterator[inspect.Parameter]:
+    """The parameters, with those of its group in the place of each that stands for one."""
+    for parameter in signature.parameters.values():
+        if parameter.name in _GROUPS:
+            yield from _spread(inspect.signature(_GROUPS[parameter.name], eval_str=True))
+        else:
+            yield parameter
+
+
+def _gathered(signature: inspect.Signature, values: dict[str, Any]) -> dict[str, Any]:
+    """The arguments for a function of that signature, groups made of their options."""
+    arguments = {}
+    for name in signature.parameters:
+        if name in _GROUPS:
+            make = _GROUPS[name]
+            arguments[name] = make(**_gathered(inspect.signature(make), values))
+        else:
+            arguments[name] = values[name]
+    return arguments
