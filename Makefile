@@ -36,7 +36,7 @@ $(INSTALLED): pyproject.toml $(VENV)/.python
 demo: $(INSTALLED) ## install kwhatif, without the tools for development, and show what it does on fixtures/demo
 	@./scripts/demo.sh $(BIN)/kwhatif
 
-test: lint ## set everything up, check style, types and layers, run all tests
+test: lint ## set everything up, check style, types and layers, run the tests
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 deep: $(READY) ## try the laws with new random examples for SECONDS=600; SEED=7 TESTS=tests/property/test_x.py repeats a round

@@ -35,21 +35,17 @@ from kwhatif.report import (
     EvictionRefusedRow,
     NodeClassRow,
     NodeUseRow,
-    ReplacementRow,
     Report,
     RoundRow,
     SparedRow,
     StrategyRow,
 )
-from kwhatif.simulation.parameters import HOUR, Parameters
 from kwhatif.state.state import State
-from kwhatif.whatif.played import SettledCluster
-from kwhatif.whatif.replacements import Replacements, fingerprint
+from kwhatif.whatif.replacements import fingerprint
+from kwhatif.whatif.rounds import Round, Rounds
 from kwhatif.whatif.rows import owner_and_workload
 from kwhatif.whatif.session import Session
 
-#: How long after one cycle the next one begins: what the descheduler's manifests say.
-INTERVAL = 5 * 60
 _SHOWN = (CPU, MEMORY, PODS)
 
 
@@ -64,32 +60,6 @@ class DescheduleQuestion(msgspec.Struct, frozen=True, kw_only=True):
     #: How many cycles to run, unless one evicts nothing, or they never end.
     rounds: int = 5
     caveats: Sequence[Caveat] = ()
-
-
-class _Round(msgspec.Struct, frozen=True):
-    """One cycle, with the pods that it evicted and what came in their places."""
-
-    cycle: Cycle
-    evicted: Sequence[Pod]
-    landed: Sequence[ReplacementRow]
-    #: When all have landed.
-    state: State
-    #: Other pods that have no node then, and had one, or were not there.
-    displaced: Sequence[str]
-    caveats: Sequence[Caveat]
-
-    def row(self, number: int) -> RoundRow:
-        landings = [row.landing for row in self.landed]
-        return RoundRow(
-            round=number,
-            evicted=len(self.evicted),
-            refused=len(self.cycle.attempts) - len(self.evicted),
-            same_node=landings.count("SameNode"),
-            elsewhere=landings.count("Elsewhere"),
-            preempting=landings.count("Preempts"),
-            pending=landings.count("Pending"),
-            not_replaced=landings.count("None"),
-        )
 
 
 def moment_of(session: Session, at: str | None, now: str) -> tuple[str, Sequence[Caveat]]:
@@ -167,20 +137,20 @@ def ask_deschedule(session: Session, question: DescheduleQuestion) -> Report:
     return replace(session.report("deschedule", (), dict.fromkeys(said)), deschedule=row)
 
 
-def _run(session: Session, question: DescheduleQuestion) -> tuple[_Round, tuple[RoundRow, ...], Course]:
+def _run(session: Session, question: DescheduleQuestion) -> tuple[Round, tuple[RoundRow, ...], Course]:
     """The first cycle, a row for each, and how they go on.
 
     They never end where a cycle begins as an earlier one has begun, and evicts pods that came in the place of others.
     The first one sees the cluster as it is, later ones what the simulation has made of it.
     """
-    played = _Evictions(session, question)
+    played = Rounds(session, question.policy, question.rounds)
     state, moment, first = session.snapshot, parse_time(question.at), None
     initial = {_identity(pod) for pod in session.snapshot.cluster.all(Pod).values()}
     rows: list[RoundRow] = []
     begun: set[object] = set()
     while True:
         mark = fingerprint(state)
-        found = played.round(state, moment)
+        found = played.play(state, moment)
         first = first or found
         rows.append(found.row(len(rows) + 1))
         if not found.evicted:
@@ -198,48 +168,7 @@ def _identity(pod: Pod) -> str:
     return pod.metadata.uid or key_of(pod)
 
 
-class _Evictions:
-    """Cycles, and the simulation of what follows; there is none as long as nothing is evicted."""
-
-    def __init__(self, session: Session, question: DescheduleQuestion) -> None:
-        self._session = session
-        self._question = question
-        self._played: Replacements | None = None
-
-    def round(self, state: State, moment: int) -> _Round:
-        """One cycle on a state, at a moment, and what follows."""
-        cycle = run_cycle(self._question.policy, World(state, moment))
-        pods = state.cluster.all(Pod)
-        evicted = [pods[attempt.pod] for attempt in cycle.attempts if attempt.by is None]
-        if not evicted:
-            return _Round(cycle, (), (), state, (), ())
-        if self._played is None:
-            parameters = Parameters(horizon=(self._question.rounds + 1) * HOUR)
-            self._played = Replacements(SettledCluster(self._session, parameters, start=moment))
-        played = self._played
-        landed = played.land(evicted)
-        own = {row.pod for row in landed}
-        displaced = tuple(key for key in played.pending if key not in own)
-        return _Round(cycle, evicted, landed, played.state, displaced, played.caveats())
-
-    def go_on(self) -> tuple[State, int]:
-        """The state and the moment at which the next cycle begins."""
-        assert self._played is not None, "nothing was evicted"
-        self._played.wait(INTERVAL)
-        return self._played.state, self._played.engine.clock.nanoseconds
-
-    @property
-    def is_endless(self) -> bool:
-        """Whether what follows the evictions comes to no end by itself."""
-        return self._played is not None and self._played.engine.cycle is not None and not self.is_over
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the simulation has given up, or did not settle before anything was evicted."""
-        return self._played is not None and (self._played.engine.is_over_horizon or self._played.base.was_endless)
-
-
-def _evicted(found: _Round) -> Iterator[EvictedRow]:
+def _evicted(found: Round) -> Iterator[EvictedRow]:
     made = (attempt for attempt in found.cycle.attempts if attempt.by is None)
     for attempt, pod, landed in zip(made, found.evicted, found.landed, strict=True):
         yield EvictedRow(
@@ -272,7 +201,7 @@ def _refused(cycle: Cycle, state: State) -> Iterator[EvictionRefusedRow]:
             )
 
 
-def _uses(before: State, found: _Round) -> Iterator[NodeUseRow]:
+def _uses(before: State, found: Round) -> Iterator[NodeUseRow]:
     """Of all nodes, by name."""
     for name in sorted(before.by_name):
         yield NodeUseRow(node=name, before=_use(before, name), after=_use(found.state, name))
@@ -302,7 +231,7 @@ def _is_measured(policy: Policy) -> bool:
     return any(args.metrics_utilization is not None for args in _low(policy))
 
 
-def _caveats(session: Session, question: DescheduleQuestion, first: _Round) -> Iterator[Caveat]:
+def _caveats(session: Session, question: DescheduleQuestion, first: Round) -> Iterator[Caveat]:
     yield from first.caveats
     policy, cluster = question.policy, session.cluster
     for metrics in (args.metrics_utilization for args in _low(policy)):

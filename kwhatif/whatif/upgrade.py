@@ -7,14 +7,19 @@ its pods, and nobody else's, started anew. Of pods that differ in nothing but th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from kwhatif.batch import ScheduleResult, result_of
 from kwhatif.framework.attempt import Attempt, attempt, fits_somewhere
+from kwhatif.framework.columns import Columns
+from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.reference import is_reference
+from kwhatif.framework.scoring import score_nodes
+from kwhatif.matching.pod_resources import PodResources
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.meta import controller_of
@@ -94,6 +99,8 @@ class _Upgrade:
         self._caveats: dict[Caveat, None] = {}
         self._decisions: list[Decision] = []
         self._most = most_pods(after.cluster)
+        #: By release and profile, and by what a pod requests.
+        self._found: dict[tuple[str, str], dict[PodResources, Columns]] = {}
 
     def report(self) -> Report:
         question = Question(pending_in="", full=True)
@@ -201,10 +208,24 @@ class _Upgrade:
             elif profile is None:
                 yield _Tried(decision_about(pod, "Ignored"))
             else:
-                found = attempt(profile, PodInfo(pod), state)
+                found = attempt(profile, PodInfo(pod), state, columns=self._columns(session, profile, PodInfo(pod)))
                 self._caveats.update(dict.fromkeys(caveats_of(found)))
                 result = result_of(found)
                 yield _Tried(decision_about_result(result), found, result)
+
+    def _columns(self, session: Session, profile: Profile, pod: PodInfo) -> Columns:
+        """What pods of these requests find on the whole cluster; nodes that pods have left are asked anew."""
+        known = self._found.setdefault((session.scheduler.version, profile.scheduler_name), {})
+        columns = known.get(pod.resources)
+        if columns is None:
+            columns = known[pod.resources] = Columns()
+            cycle = Cycle(profile, pod, session.snapshot, columns)
+            # Of a pod that fails, the attempt itself will say so.
+            with suppress(CycleError):
+                if cycle.pre_filter() and not profile.extenders:
+                    cycle.filter_nodes()
+                    score_nodes(cycle)
+        return columns.fork()
 
 
 def started_anew(cluster: Cluster) -> Iterator[_Anew]:

@@ -63,7 +63,7 @@ RARE_EXPRESSIONS = (
     f'int("3") / ({_GPU_ATTRIBUTES}.index - 1) > 0',
     f'{_GPU_ATTRIBUTES}.all(name, name != "numa")',
     f"size({_GPU_ATTRIBUTES}) == 5",
-    f"[1, 2, 3].sum() == 6 && [{_GPU_ATTRIBUTES}.index, 1].max() == 1",
+    f"[1, 2, 3].sum() == 6 && [{_GPU_ATTRIBUTES}.index].max() == 1",
     f'{_GPU_ATTRIBUTES}[?"model"].hasValue()',
     f"{_GPU_ATTRIBUTES}.?model.optMap(name, name.size()).orValue(0) == 4",
     f'{_GPU_ATTRIBUTES}.missing == "x" || device.driver != ""',

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 
 import kwhatif
 from kwhatif.errors import InputError
+from kwhatif.framework.reference import use_reference
 from kwhatif.report import LandingRow, Report, UpgradedRow
 from kwhatif.whatif.fail_on import fails
 
@@ -126,3 +128,30 @@ def replaced(report: Report, row: UpgradedRow) -> Report:
 
     assert report.upgrade is not None
     return replace(report, upgrade=replace(report.upgrade, workloads=(row,)))
+
+
+def test_what_workloads_with_equal_requests_share_changes_no_answer() -> None:
+    """What one leaves is room for the next, and how evenly nodes are used is another thing for each."""
+    dice = Random(5)
+    shapes = [("1", "512Mi"), ("500m", "1Gi"), ("1", "1Gi")]
+    nodes = [node(f"n{index}", "4", f"{dice.randint(3, 12)}Gi") for index in range(8)]
+    pods = [
+        pod(f"{name}-{index}", f"n{dice.randrange(8)}", *shapes[place % 3], owner=f"ReplicaSet/{name}")
+        for place, name in enumerate("abcdefghi")
+        for index in range(2)
+    ]
+
+    def judged() -> tuple[int, list[UpgradedRow], object]:
+        report = kwhatif.upgrade(kwhatif.load([*nodes, *pods], kubernetes_version="1.35"), to="1.36")
+        row = report.upgrade
+        assert row is not None
+        return row.workloads_judged, list(row.workloads), report.caveats
+
+    found = judged()
+    use_reference(on=True)
+    try:
+        assert judged() == found
+    finally:
+        use_reference(on=False)
+    assert found[0] == 9
+    assert found[1]
