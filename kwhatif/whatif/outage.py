@@ -122,16 +122,17 @@ class Lost(Played):
             elif pod is not None and is_there and pod.metadata.deletion_timestamp is None:
                 yield BlockedRow(pod=key, class_="stays", why=_why_it_stays(pod, world))
             elif is_there and owner.kind == "StatefulSet":
-                yield BlockedRow(
-                    pod=key,
-                    class_="waits-for-node",
-                    why="it is being deleted, and until its silent node says that it has ended, no other one is made",
-                )
+                is_silent = lost.spec.node_name in world.state.cluster.all(Node)
+                until = "its silent node says that it has ended" if is_silent else "it is gone"
+                why = f"it is being deleted, and until {until}, no other one is made"
+                yield BlockedRow(pod=key, class_="waits-for-node", why=why)
 
     def _with_remedies(self, rows: Sequence[BlockedRow]) -> tuple[BlockedRow, ...]:
         """Pods that wait for silent nodes, with the taint that says that these are down, if they run again with it."""
         waiting = {row.pod for row in rows if row.class_ == "waits-for-node"}
-        remedies = {key_of(pod): _out_of_service(pod) for pod in self.pods if key_of(pod) in waiting}
+        nodes = self.engine.world.state.cluster.all(Node)  # those that were deleted cannot be tainted
+        lost = (pod for pod in self.pods if pod.spec.node_name in nodes)
+        remedies = {key_of(pod): _out_of_service(pod) for pod in lost if key_of(pod) in waiting}
         if not remedies:
             return tuple(rows)
         engine = self.engine.fork()
@@ -143,7 +144,7 @@ class Lost(Played):
         news = {key: pods[key] for pod in self.pods if _is_new(pod, pods.get(key := key_of(pod))) and key in waiting}
 
         def answered(row: BlockedRow) -> BlockedRow:
-            if row.pod not in news:
+            if row.pod not in news or row.pod not in remedies:
                 return row
             if news[row.pod].spec.node_name:
                 return replace(row, remedy=remedies[row.pod].text)

@@ -67,13 +67,14 @@ def _limited_to(resource: str, most: int) -> Revise:
 
 
 def _share(containers: list[dict[str, Any]], resource: str, room: int) -> None:
-    """Cut down the largest, again and again, until all fit into the room together."""
-    for _ in range(len(containers) + 1):
-        over = sum(_of(each, resource) for each in containers) - room
+    """Cut down the largest, one after another, until all fit into the room together."""
+    over = sum(_of(each, resource) for each in containers) - room
+    for each in sorted(containers, key=lambda each: _of(each, resource), reverse=True):
         if over <= 0:
             return
-        largest = max(containers, key=lambda each: _of(each, resource))
-        _set(largest.setdefault("resources", {}), resource, max(_of(largest, resource) - over, 0))
+        asked = _of(each, resource)
+        _set(each.setdefault("resources", {}), resource, max(asked - over, 0))
+        over -= asked
 
 
 def _of(container: dict[str, Any], resource: str) -> int:

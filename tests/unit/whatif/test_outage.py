@@ -11,8 +11,9 @@ from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.node import NodeCondition
 from kwhatif.model.pod import Container, PodSpec, PodTemplateSpec, ResourceRequirements, Toleration
 from kwhatif.model.workload import StatefulSet, StatefulSetSpec
-from kwhatif.story import Story
-from kwhatif.whatif.outage import outage
+from kwhatif.story import BlockedRow, Story
+from kwhatif.whatif.outage import Lost, outage
+from kwhatif.whatif.played import SettledCluster
 from kwhatif.whatif.session import Session
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod, selector
 from tests.unit.whatif.test_drain import QUICK, READY, bare, web
@@ -102,6 +103,13 @@ def test_the_taint_of_nodes_that_are_down_is_offered_where_it_helps(cpu: str, re
     ).blocked
     assert row.remedy == remedy
     assert row.why.endswith("that one would find no node") is (not remedy)
+
+
+def test_a_node_that_was_deleted_cannot_be_tainted() -> None:
+    """Where a story never settles, it can end before PodGC has removed a pod of such a node."""
+    ended = Lost(SettledCluster(Session(cluster(*THREE, *stateful())), QUICK), ("n1",), deleted=True)
+    row = BlockedRow(pod="shop/db-0", class_="waits-for-node", why="it is being deleted")
+    assert ended._with_remedies([row]) == (row,)
 
 
 def test_pods_of_daemon_sets_and_finished_ones_are_not_missed() -> None:
