@@ -100,7 +100,7 @@ class SweepFile:
 def _digest(player: Player) -> str:
     """Another one for every other cluster, configuration of the scheduler, or set of times."""
     session, digest = player.session, sha256()
-    encoder = msgspec.msgpack.Encoder(enc_hook=repr, order="deterministic")
+    encoder = msgspec.json.Encoder(enc_hook=repr, order="deterministic")
     digest.update(encoder.encode(player.parameters))
     for name, profile in session.profiles.items():
         plugins = [(plugin.name, vars(plugin)) for plugin in profile.plugins]
