@@ -499,8 +499,8 @@ class State:
     def _reorder(self) -> None:
         """Bring the nodes into the tree's order; those that are gone are not in it."""
         names = self._tree.names()
-        nodes, places = self.nodes, self._places
-        self._take_nodes([nodes[places[name]] for name in names])
+        node_at, place_of = self.nodes.__getitem__, self._places.__getitem__
+        self._take_nodes(list(map(node_at, map(place_of, names))))
         self._places = dict(zip(names, range(len(names)), strict=True))
         self._by_name = None
 
