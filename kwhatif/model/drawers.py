@@ -14,12 +14,17 @@ class Drawers(Generic[K, V]):
 
     __slots__ = ("_copy", "_owned", "_values")
 
-    def __init__(self, copy: Callable[[V], V]) -> None:
-        """`copy`: makes a value that can be changed without changing the other."""
+    def __init__(self, copy: Callable[[V], V], shared: dict[K, V] | None = None) -> None:
+        """Set up.
+
+        Args:
+            copy: makes a value that can be changed without changing the other.
+            shared: what is in them; the dictionary is theirs, its values are somebody else's.
+        """
         self._copy = copy
-        self._values: dict[K, V] = {}
+        self._values: dict[K, V] = {} if shared is None else shared
         #: Keys whose values nobody else has; None: all.
-        self._owned: set[K] | None = None
+        self._owned: set[K] | None = None if shared is None else set()
 
     def get(self, key: K) -> V | None:
         """The value, to be looked at; None where there is none."""

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import parse_time
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
+from kwhatif.simulation.survey import survey_of
 
 SECOND = 1_000_000_000
 #: Seconds since the epoch at the end of the year 9999: what comes later has no RFC 3339 time.
@@ -64,24 +64,10 @@ def start_of(cluster: Cluster) -> int:
     """
     if cluster.taken_at:
         return parse_time(cluster.taken_at)
-    plain, odd = "", set[str]()
-    for time in _times(cluster):
-        # As the API server writes them, the latest is the last as a text; parsing all would take its time.
-        if time and (len(time) != len(_SOME_START) or time[-1] != "Z"):
-            odd.add(time)
-        elif time and time > plain:
-            plain = time
-    latest = max(map(parse_time, filter(None, (plain, *odd))), default=None)
+    survey = survey_of(cluster)
+    nodes = {node.metadata.creation_timestamp or "" for node in cluster.all(Node).values()}
+    latest = max(map(parse_time, filter(None, {survey.latest, *survey.odd_times, *nodes})), default=None)
     return parse_time(_SOME_START) if latest is None else latest - latest % SECOND + 60 * SECOND
-
-
-def _times(cluster: Cluster) -> Iterator[str | None]:
-    """The times that nodes and pods show."""
-    for node in cluster.all(Node).values():
-        yield node.metadata.creation_timestamp
-    for pod in cluster.all(Pod).values():
-        yield pod.metadata.creation_timestamp
-        yield pod.status.start_time
 
 
 class Agenda(Generic[T]):

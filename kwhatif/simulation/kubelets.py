@@ -16,6 +16,7 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.simulation.clock import Agenda
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import ended, is_ready, running
+from kwhatif.simulation.survey import survey_of
 from kwhatif.simulation.world import World, held
 
 
@@ -50,7 +51,7 @@ class Kubelets:
         #: What did not happen since the kubelet is silent, by node.
         self._missed: dict[str, list[_Due]] = {}
         world.watchers.append(self._observe)
-        for pod in world.state.cluster.all(Pod).values():
+        for pod in survey_of(world.state.cluster).restless:
             if pod.spec.node_name:
                 self._take_over(pod)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from typing import Any
 
@@ -12,6 +12,7 @@ from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import ReplicaSet
+from kwhatif.simulation.survey import survey_of
 
 #: Kind of the owner, its namespace, its name, and the kind of what it controls.
 _Place = tuple[str, str, str, type]
@@ -26,27 +27,21 @@ class Owned:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         #: By place the keys of the objects, and the UID by which each names its owner.
-        self._keys: Drawers[_Place, dict[str, str]] = Drawers(dict.copy)
+        self._keys: Drawers[_Place, dict[str, str]] = Drawers(dict.copy, _places_of_pods(cluster))
         #: Places whose keys are not in order yet.
         self._unsorted: set[_Place] = set()
         #: By key, those that have gone: their pods, which go after them, were their Deployments'.
         self.gone: dict[str, ReplicaSet] = {}
         for kind in cluster.counts():
-            if kind is not Node:
+            if kind not in (Node, Pod):
                 self._file(cluster.all(kind))
         self._unsorted.update(self._keys.keys())
 
     def _file(self, objects: Mapping[str, KubernetesObject]) -> None:
-        before: _Place | None = None
-        keys: dict[str, str] = {}
         for key, obj in objects.items():
             found = _place(obj)
-            if found is None:
-                continue
-            place, uid = found
-            if place != before:  # replicas stand side by side
-                before, keys = place, self._at(place)
-            keys[key] = uid
+            if found is not None:
+                self._at(found[0])[key] = found[1]
 
     def fork(self, cluster: Cluster) -> Owned:
         """The same of a fork of the cluster."""
@@ -82,15 +77,6 @@ class Owned:
         places = sorted(place[:3] for place in self._pod_places() if place[0])
         return ((place, self._keys.get((*place, Pod)) or {}) for place in places)
 
-    def replicas(self) -> Iterator[list[Pod]]:
-        """All pods: together those that name the same controller, bare ones alone."""
-        for place in self._pod_places():
-            by_uid: dict[str, list[str]] = {}
-            for key, uid in (self._keys.get(place) or {}).items():
-                by_uid.setdefault(uid if place[0] else key, []).append(key)
-            for keys in by_uid.values():
-                yield self._cluster.select(Pod, keys)
-
     def bare_pods(self) -> Iterator[str]:
         """The keys of the pods that nobody controls."""
         for place in self._pod_places():
@@ -109,21 +95,29 @@ class Owned:
             return []
         if place in self._unsorted:
             self._unsorted.discard(place)
-            objects: Mapping[str, Any] = self._cluster.all(kind)
-            keys = self._keys.put(place, {key: keys[key] for key in _in_order(keys, objects)})
+            keys = self._in_order(place, keys)
         # UIDs decide where both sides have one; hand-written objects have none.
         uid = meta.uid
-        theirs = (key for key, named in keys.items() if not uid or not named or named == uid)
-        return self._cluster.select(kind, theirs)
+        if uid and not {uid, ""}.issuperset(keys.values()):
+            return self._cluster.select(kind, (key for key, named in keys.items() if not named or named == uid))
+        return self._cluster.select(kind, keys)
+
+    def _in_order(self, place: _Place, keys: dict[str, str]) -> dict[str, str]:
+        """By time of creation, then by name."""
+        objects: list[KubernetesObject] = self._cluster.select(place[3], keys)
+        times = [each.metadata.creation_timestamp or "" for each in objects]
+        if all(len(time) == _PLAIN and time[-1] == "Z" for time in times):
+            order = [key for _, key in sorted(zip(times, keys, strict=True))]
+        else:  # as texts, fractions of a second would sort before the whole second
+            parsed = [parse_time(time) if time else 0 for time in times]
+            order = [key for _, key in sorted(zip(parsed, keys, strict=True))]
+        in_order = {key: keys[key] for key in order}
+        return keys if list(keys) == list(in_order) else self._keys.put(place, in_order)
 
 
-def _in_order(keys: Iterable[str], objects: Mapping[str, KubernetesObject]) -> list[str]:
-    """By time of creation, then by name."""
-    times = {key: objects[key].metadata.creation_timestamp or "" for key in keys}
-    if all(len(time) == _PLAIN and time[-1] == "Z" for time in times.values()):
-        return sorted(times, key=lambda key: (times[key], key))
-    # As texts, fractions of a second would sort before the whole second.
-    return sorted(times, key=lambda key: (parse_time(times[key]) if times[key] else 0, key))
+def _places_of_pods(cluster: Cluster) -> dict[_Place, dict[str, str]]:
+    controlled = survey_of(cluster).controlled
+    return {(kind, namespace, name, Pod): each.keys for (namespace, kind, name), each in controlled.items()}
 
 
 def _place(obj: KubernetesObject) -> tuple[_Place, str] | None:

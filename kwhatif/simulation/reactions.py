@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from copy import copy
-from functools import partial
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
 from kwhatif.controllers.contract import Controller, Create, Outcome
-from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.simulation.clock import Agenda
+from kwhatif.simulation.survey import survey_of
 from kwhatif.simulation.world import World
 
 #: After so many timers in a row without a write, a key only looks whether there is something to do.
@@ -65,13 +66,11 @@ class Reactions:
         is what the disruption controller has counted, or what was counted when the cluster was read.
         """
         cluster = self._world.state.cluster
-        abandoned = {key_of(pod) for pod in self._world.pods_without_controller()}
-        nodes = self._world.state.by_name
         for kind in list(cluster.counts()):
-            objects: Mapping[str, KubernetesObject] = cluster.all(kind)
-            left_out: Callable[[Any], bool] = partial(_simply_runs, nodes) if kind is Pod else _is_counted
-            looked_at = [obj for key, obj in objects.items() if not left_out(obj) or key in abandoned]
-            for obj in looked_at:
+            objects: Iterable[KubernetesObject] = cluster.all(kind).values()
+            if kind is Pod:
+                objects = chain(survey_of(cluster).restless, self._world.pods_without_controller())
+            for obj in [each for each in objects if not _is_counted(each)]:
                 self._observe(None, obj, None)
 
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
@@ -182,10 +181,6 @@ class Reactions:
                     self._carry_out(number, key, refused(key, write, denied, self._world), because)
                 self._refused[number, key] = self._world.state.generation
                 return
-
-
-def _simply_runs(nodes: Container[str], pod: Pod) -> bool:
-    return pod.status.phase == "Running" and pod.metadata.deletion_timestamp is None and pod.spec.node_name in nodes
 
 
 def _is_counted(obj: KubernetesObject) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
+from itertools import chain
 
 import msgspec
 
@@ -15,6 +15,7 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.pods import is_ready
+from kwhatif.simulation.survey import survey_of
 from kwhatif.simulation.world import World
 
 
@@ -23,7 +24,7 @@ class Standing(msgspec.Struct):
 
     #: The tally that may change it.
     owner: object = None
-    nodes: Counter[str] = msgspec.field(default_factory=Counter)
+    nodes: dict[str, int] = {}
     pending: int = 0
     ready: int = 0
     #: The fewest that were ready at any moment.
@@ -32,8 +33,7 @@ class Standing(msgspec.Struct):
 
     def copy(self, owner: object = None) -> Standing:
         """As it is now."""
-        nodes = Counter(self.nodes)
-        return Standing(owner, nodes, self.pending, self.ready, self.ready_lowest, self.terminating)
+        return Standing(owner, self.nodes.copy(), self.pending, self.ready, self.ready_lowest, self.terminating)
 
 
 class BudgetStanding(msgspec.Struct, frozen=True):
@@ -58,8 +58,7 @@ class Tally:
         self.workloads: dict[str, Standing] = {}
         self.budgets: dict[str, BudgetStanding] = {}
         self._touched: set[str] = set()
-        for pods in world.replicas():
-            self._count_all([pod for pod in pods if not is_terminal(pod)])
+        self._count_all()
         for standing in self.workloads.values():
             standing.ready_lowest = standing.ready
         self.before: Mapping[str, Standing] = self.workloads.copy()
@@ -110,17 +109,24 @@ class Tally:
             found = self._roots[place] = root_of(pod, self._world.state.cluster) or ""
         return found
 
-    def _count_all(self, pods: Sequence[Pod]) -> None:
-        """Pods of one workload are there: what `_count` does, at once."""
-        if not pods:
-            return
-        standing = self._own(self.root(pods[0]))
-        there = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
-        nodes = [pod.spec.node_name for pod in there if pod.spec.node_name]
-        standing.nodes.update(nodes)
-        standing.terminating += len(pods) - len(there)
-        standing.pending += len(there) - len(nodes)
-        standing.ready += sum(map(is_ready, there))
+    def _count_all(self) -> None:
+        """What `_count` does, of all pods at the start."""
+        cluster = self._world.state.cluster
+        survey = survey_of(cluster)
+        for pod in chain(survey.restless, survey.bare):
+            self._count(pod, 1)
+        pods = cluster.all(Pod)
+        for each in survey.controlled.values():
+            if not each.nodes:
+                continue
+            name = self.root(pods[next(iter(each.keys))])
+            if name not in self.workloads:
+                self.workloads[name] = Standing(None, each.nodes, ready=each.ready)
+                continue
+            standing = self._own(name)
+            standing.ready += each.ready
+            for node, count in each.nodes.items():
+                standing.nodes[node] = standing.nodes.get(node, 0) + count
 
     def _count(self, pod: Pod, amount: int) -> None:
         if is_terminal(pod):
@@ -131,10 +137,8 @@ class Tally:
         if pod.metadata.deletion_timestamp is not None:
             standing.terminating += amount
             return
-        if pod.spec.node_name:
-            # Counter's own += takes a call for every new key, and at the start nearly all are.
-            nodes, node = standing.nodes, pod.spec.node_name
-            nodes[node] = nodes.get(node, 0) + amount
+        if node := pod.spec.node_name:
+            standing.nodes[node] = standing.nodes.get(node, 0) + amount
         else:
             standing.pending += amount
         if is_ready(pod):

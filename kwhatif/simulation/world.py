@@ -115,10 +115,6 @@ class World:
         pods = self.state.cluster.all(Pod)
         return (pods[key] for key in self._owned.bare_pods())
 
-    def replicas(self) -> Iterator[list[Pod]]:
-        """All pods: together those that name the same controller, bare ones alone."""
-        return self._owned.replicas()
-
     def pods_without_controller(self) -> Iterator[Pod]:
         """The pods whose controller is not there."""
         pods = self.state.cluster.all(Pod)

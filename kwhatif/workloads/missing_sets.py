@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -10,18 +10,25 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import LabelSelector, OwnerReference, controller_of
 from kwhatif.model.pod import Pod, PodMeta, PodTemplateSpec, is_terminal
 from kwhatif.model.workload import Deployment, ReplicaSet
-from kwhatif.workloads.owners import is_named_after, reference_to
+from kwhatif.workloads.owners import ControllerKey, is_named_after, reference_to
 from kwhatif.workloads.replicas import HASH_LABEL
 
 
-def missing_replica_sets(cluster: Cluster) -> Iterator[ReplicaSet]:
+def missing_replica_sets(cluster: Cluster, controlled: Mapping[ControllerKey, Iterable[str]]) -> Iterator[ReplicaSet]:
     """A ReplicaSet for every owner of pods that is none, and can only belong to a Deployment that is there.
 
     Of several that a Deployment would have, the one with the most pods is taken to be of its template as it is.
+
+    Args:
+        cluster: the objects.
+        controlled: the keys of all pods, by the controller that they name.
     """
     by_deployment: dict[str, list[tuple[OwnerReference, list[Pod]]]] = {}
-    for (namespace, name), pods in _ownerless(cluster).items():
-        owner = controller_of(pods[0].metadata)
+    for (namespace, kind, name), keys in controlled.items():
+        if kind != "ReplicaSet" or cluster.get(ReplicaSet, f"{namespace}/{name}") is not None:
+            continue
+        pods = [pod for pod in cluster.select(Pod, keys) if not is_terminal(pod)]
+        owner = controller_of(pods[0].metadata) if pods else None
         prefix = name.rpartition("-")[0]
         deployment = cluster.get(Deployment, f"{namespace}/{prefix}")
         if owner is not None and deployment is not None and is_named_after(deployment, name, pods[0]):
@@ -31,22 +38,6 @@ def missing_replica_sets(cluster: Cluster) -> Iterator[ReplicaSet]:
         found.sort(key=lambda each: (-len(each[1]), each[0].name))
         for place, (owner, pods) in enumerate(found):
             yield _made(deployment, owner, pods, cluster, is_current=place == 0)
-
-
-def _ownerless(cluster: Cluster) -> Mapping[tuple[str, str], list[Pod]]:
-    found: dict[tuple[str, str], list[Pod]] = {}
-    sets = cluster.all(ReplicaSet)
-    before, is_there = ("", ""), False
-    for pod in cluster.all(Pod).values():
-        owner = controller_of(pod.metadata)
-        if owner is None or owner.kind != "ReplicaSet":
-            continue
-        place = pod.metadata.namespace, owner.name
-        if place != before:  # replicas stand side by side
-            before, is_there = place, f"{pod.metadata.namespace}/{owner.name}" in sets
-        if not is_there and not is_terminal(pod):
-            found.setdefault(place, []).append(pod)
-    return found
 
 
 def _made(

@@ -1,0 +1,97 @@
+"""`Survey`: what everybody wants to know of all pods at the start of a simulation, found out in one go.
+
+A hundred thousand pods are all over the memory: to look at each again for every question would cost several times that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+from kwhatif.workloads.owners import ControllerKey
+
+#: How long a time is as the API server writes it: these sort as texts.
+_PLAIN = len("2026-01-31T12:00:00Z")
+
+
+class Controlled:
+    """The pods that name the same controller; of a namespace, those that name none."""
+
+    __slots__ = ("keys", "nodes", "ready")
+
+    def __init__(self) -> None:
+        #: The keys of all of them, each with the UID that it names.
+        self.keys: dict[str, str] = {}
+        #: How many of those that are not restless are on which node, and how many of them are ready; not of bare pods.
+        self.nodes: dict[str, int] = {}
+        self.ready = 0
+
+
+class Survey:
+    """See the module. It belongs to many: to change something of it, make a copy."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.controlled: dict[ControllerKey, Controlled] = {}
+        #: All pods but those that run on a node that is there, and will do so until somebody acts.
+        self.restless: list[Pod] = []
+        #: The others that name no controller.
+        self.bare: list[Pod] = []
+        #: Of the times that the pods show, the last one as the API server writes it, and those written otherwise.
+        self.latest = ""
+        self.odd_times: set[str] = set()
+        self._look_at(cluster.all(Pod), dict.fromkeys(cluster.all(Node)))
+
+    @property
+    def keys(self) -> Mapping[ControllerKey, Mapping[str, str]]:
+        """By controller the keys of its pods, each with the UID that it names."""
+        return {place: each.keys for place, each in self.controlled.items()}
+
+    def _look_at(self, pods: Mapping[str, Pod], nodes: Mapping[str, None]) -> None:  # noqa: C901 - calls cost too much
+        controlled, restless, bare = self.controlled, self.restless, self.bare
+        before: ControllerKey | None = None
+        group, latest = Controlled(), ""
+        for key, pod in pods.items():
+            meta, status, node = pod.metadata, pod.status, pod.spec.node_name
+            # As `controller_of`, without a call for each of a hundred thousand pods.
+            for owner in meta.owner_references:
+                if owner.controller:
+                    place, uid = (meta.namespace, owner.kind, owner.name), owner.uid
+                    break
+            else:
+                place, uid = (meta.namespace, "", ""), ""
+            if place != before:  # replicas stand side by side
+                before, group = place, controlled.setdefault(place, Controlled())
+            group.keys[key] = uid
+            for time in (meta.creation_timestamp, status.start_time):
+                if time and (time > latest or len(time) != _PLAIN):
+                    latest = self._later(latest, time)
+            if (
+                status.phase != "Running"
+                or meta.deletion_timestamp is not None
+                or node not in nodes
+                or meta.annotations.run_seconds
+            ):
+                restless.append(pod)
+                continue
+            if not place[1]:
+                bare.append(pod)
+                continue
+            group.nodes[node] = group.nodes.get(node, 0) + 1
+            for condition in status.conditions:
+                if condition.type == "Ready":
+                    group.ready += condition.status == "True"
+                    break
+        self.latest = latest
+
+    def _later(self, latest: str, time: str) -> str:
+        if len(time) == _PLAIN and time[-1] == "Z":
+            return time
+        self.odd_times.add(time)
+        return latest
+
+
+def survey_of(cluster: Cluster) -> Survey:
+    """That of the cluster as it is."""
+    return cluster.derived(Survey, Pod, Node)
