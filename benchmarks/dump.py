@@ -20,6 +20,8 @@ _PLAIN = re.compile(r"[A-Za-z/][-\w./]*(:[-\w./]+)*")
 #: ... unless it is one of these.
 _WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
 TIME = "2026-11-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}Z"
+#: When the kubelets reported last: after everything else.
+HEARTBEAT = TIME.format(day=29, hour=12, minute=0, second=0)
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,16 @@ class Generator:
             "status": {
                 "allocatable": resources,
                 "capacity": resources,
-                "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+                "conditions": [
+                    {
+                        "type": "Ready",
+                        "status": "True",
+                        "reason": "KubeletReady",
+                        "lastHeartbeatTime": HEARTBEAT,
+                        "lastTransitionTime": TIME.format(day=1, hour=8, minute=0, second=0),
+                    }
+                ],
+                "nodeInfo": {"kubeletVersion": "v1.36.2", "operatingSystem": "linux", "architecture": "amd64"},
                 "images": images,
             },
         }

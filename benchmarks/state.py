@@ -90,6 +90,6 @@ def rows(context: Context) -> Iterator[Row]:
         return lambda: attempt(profile, question(), one)
 
     attempt(profile, question(), state)
-    rounds = [(_seconds(1, lambda: cycle_on(state)), _seconds(1, lambda: cycle_on(state.fork()))) for _ in range(15)]
+    rounds = [(_seconds(1, lambda: cycle_on(state)), _seconds(1, lambda: cycle_on(state.fork()))) for _ in range(40)]
     base, forked = (min(each) for each in zip(*rounds, strict=True))
     yield Row("filter and score on a fork", forked * 1e3, "ms", "on its base", base * 1e3, times(CYCLE))

@@ -29,7 +29,6 @@ from kwhatif.model.meta import parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.render.caveats import sentences, worded
-from kwhatif.render.story import with_words
 from kwhatif.report import Report
 from kwhatif.sources.decoding.strict import Validation, parse_validation
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
@@ -38,7 +37,6 @@ from kwhatif.sources.manifests.applied import Asked, as_row, parse_template_path
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs, text
 from kwhatif.sources.manifests.named import require_namespace
 from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release
-from kwhatif.whatif.aftermath import aftermath as aftermath_of
 from kwhatif.whatif.compare import compare
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session
@@ -343,6 +341,7 @@ def schedule(
     alone: bool = False,
     admission: bool = True,
     aftermath: bool = False,
+    reprieves: bool = True,
     **options: Unpack[Manifests],
 ) -> Report:
     """If this is applied, where do its pods land; if nowhere, whom do they evict, and why?
@@ -354,13 +353,15 @@ def schedule(
         admission: False takes pods as the API server has stored them, and judges each alone: what the scheduler
             itself would do with them.
         aftermath: also play it forward until nothing happens any more: the report's `story`.
+        reprieves: False leaves out how the victims of each candidate were found, `CandidateRow.reprieves`: in a large
+            cluster that is most of the report.
         options: how the manifests are read, see `Manifests`.
 
     Raises:
         InputError: with every problem of the manifests.
         ValueError: a template path is malformed, or `validation` is none of those words.
     """
-    how = _How(alone=alone, admission=admission, aftermath=aftermath)
+    how = _How(alone=alone, admission=admission, aftermath=aftermath, reprieves=reprieves)
     return _answer(session, "schedule", manifests, options, how)
 
 
@@ -407,6 +408,7 @@ def preempt(
     alone: bool = False,
     admission: bool = True,
     aftermath: bool = False,
+    reprieves: bool = True,
     **options: Unpack[Manifests],
 ) -> Report:
     """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order.
@@ -417,14 +419,14 @@ def preempt(
         InputError: with every problem of the manifests; without them, if there is no such namespace.
         ValueError: a template path is malformed, or `validation` is none of those words.
     """
-    how = _How(alone=alone, admission=admission, aftermath=aftermath)
+    how = _How(alone=alone, admission=admission, aftermath=aftermath, reprieves=reprieves)
     if manifests:
         return _answer(session, "preempt", manifests, options, how)
     _check(session, manifests, "preempt")
     namespace = options.get("namespace") or ""
     require_namespace(namespace, session.cluster)
     with rare_garbage_collection():
-        question = Question(pending_in=namespace, alone=alone, admission=admission, full=True)
+        question = Question(pending_in=namespace, alone=alone, admission=admission, full=True, reprieves=reprieves)
         return _judged(session, "preempt", question, how)
 
 
@@ -502,6 +504,7 @@ class _How(NamedTuple):
     alone: bool
     admission: bool
     aftermath: bool
+    reprieves: bool
 
 
 def _answer(
@@ -521,6 +524,7 @@ def _answer(
         alone=how.alone,
         admission=how.admission,
         full=True,
+        reprieves=how.reprieves,
         caveats=asked.caveats,
     )
     with rare_garbage_collection():
@@ -531,10 +535,14 @@ def _answer(
 
 def _judged(session: Session, command: str, question: Question, how: _How) -> Report:
     answer = judge(session, question)
-    story, caveats = aftermath_of(session, question.applied) if how.aftermath else (None, ())
+    if not how.aftermath:
+        return worded(answer.report(session, command))
+    from kwhatif.render.story import with_words
+    from kwhatif.whatif.aftermath import aftermath as aftermath_of
+
+    story, caveats = aftermath_of(session, question.applied)
     answer.caveats.update(dict.fromkeys(caveats))
-    report = replace(answer.report(session, command), story=story)
-    return worded(with_words(report))
+    return worded(with_words(replace(answer.report(session, command), story=story)))
 
 
 def find_policy(folder: PathLike | None = None) -> str | None:
@@ -604,4 +612,6 @@ def gate(
             fragile, caveats = survival(session, objects, book.policy.survives, play)
             question = replace(question, caveats=(*question.caveats, *caveats))
         report = judge_by_policy(session, question, book, today=today, strict=strict, fixes=fixes, fragile=fragile)
+    from kwhatif.render.story import with_words
+
     return worded(with_words(report))

@@ -56,6 +56,11 @@ class Output(Enum):
     YAML = "yaml"
     MARKDOWN = "markdown"
 
+    @property
+    def holds_everything(self) -> bool:
+        """Whether all of the report is printed, not what people look at first."""
+        return self in (Output.JSON, Output.YAML)
+
 
 class Color(Enum):
     """When to colour."""

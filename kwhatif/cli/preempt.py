@@ -75,6 +75,7 @@ def preempt(
                 alone=alone,
                 admission=not no_admission,
                 aftermath=aftermath,
+                reprieves=explain or output.holds_everything,
                 namespace=namespace,
                 template_paths=pod_template_path or (),
                 validation=validate,  # type: ignore[arg-type] # checked by the option

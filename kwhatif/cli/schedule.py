@@ -71,6 +71,7 @@ def schedule(
                 alone=alone,
                 admission=not no_admission,
                 aftermath=aftermath,
+                reprieves=output.holds_everything,
                 namespace=namespace,
                 template_paths=pod_template_path or (),
                 validation=validate,  # type: ignore[arg-type] # checked by the option

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from calendar import timegm
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Annotated, dataclass_transform
 
 import msgspec
@@ -110,11 +110,22 @@ def parse_time(text: str) -> int:
     Raises:
         ValueError: when the text is not such a time.
     """
-    if len(text) != len("2026-01-31T12:00:00Z") or (text[7], text[10], text[19]) != ("-", "T", "Z"):
+    minute, second = _MINUTES.get(text[11:17]), _SECONDS.get(text[17:])
+    if minute is None or second is None:
         return _parse_any_time(text)
-    # As the API server writes them, of which there are a hundred thousand different ones in a cluster.
-    since = datetime.fromisoformat(text) - _EPOCH
-    return (since.days * 86_400 + since.seconds) * 1_000_000_000
+    return _day(text[:11]) + minute + second
+
+
+#: Of a hundred thousand times in a cluster hardly any two are the same, but their parts are: "12:34:" and "56Z", as the
+#: API server writes them, in nanoseconds.
+_MINUTES = {f"{minute // 60:02}:{minute % 60:02}:": minute * 60_000_000_000 for minute in range(24 * 60)}
+_SECONDS = {f"{second:02}Z": second * 1_000_000_000 for second in range(60)}
+
+
+@lru_cache(maxsize=4096)
+def _day(text: str) -> int:
+    """When a day such as "2026-01-31T" begins."""
+    return _parse_any_time(f"{text}00:00:00Z")
 
 
 def _parse_any_time(text: str) -> int:
@@ -125,5 +136,6 @@ def _parse_any_time(text: str) -> int:
     year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
     nanos = int((match[7] or "").ljust(9, "0"))
     offset = (int(match[9]) * 60 + int(match[10])) * 60 if match[8] else 0
-    seconds = timegm((year, month, day, hour, minute, second))
+    since = datetime(year, month, day, hour, minute, second, tzinfo=UTC) - _EPOCH
+    seconds = since.days * 86_400 + since.seconds
     return (seconds - (offset if match[8] == "+" else -offset)) * 1_000_000_000 + nanos

@@ -28,7 +28,6 @@ from kwhatif.render.queue import queue
 from kwhatif.render.rejections import may_evict
 from kwhatif.render.release import release_line
 from kwhatif.render.scenarios import scenarios_table
-from kwhatif.render.story import story_tables
 from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
 from kwhatif.render.upgrade import upgrade
 from kwhatif.render.verdict import verdict, workload_verdict
@@ -59,6 +58,8 @@ def _answer(report: Report, detail: Detail) -> Iterator[RenderableType]:
     if report.scenarios:
         return scenarios_table(report, detail)
     if report.story is not None and not report.is_judged:
+        from kwhatif.render.story import story_tables
+
         return story_tables(report.story, detail, story_qualifier(report))
     if report.queue is not None:
         return queue(report, report.queue, detail)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -89,15 +89,20 @@ class NodeInfo:
 
     def add_pod(self, pod: PodInfo) -> None:
         """Append the pod and count it."""
-        self.pods.append(pod)
-        if pod.affinity is not None:
-            if pod.has_affinity:
-                self.with_affinity.append(pod)
-            if pod.has_required_anti_affinity:
-                self.with_required_anti_affinity.append(pod)
+        self.add_pods((pod,))
+
+    def add_pods(self, pods: Sequence[PodInfo]) -> None:
+        """Append the pods, in this order, and count them."""
+        self.pods += pods
+        for pod in pods:
+            if pod.affinity is not None:
+                if pod.has_affinity:
+                    self.with_affinity.append(pod)
+                if pod.has_required_anti_affinity:
+                    self.with_required_anti_affinity.append(pod)
         if self._used_ports is not None:
-            self._used_ports.update(pod.ports)
-        self._count(pod, 1)
+            self._used_ports.update(*[pod.ports for pod in pods])
+        self._count(pods, 1)
 
     def remove_pod(self, pod: PodInfo) -> None:
         """Remove the pod of the same UID; the last pod takes its place, as upstream's slices do.
@@ -116,7 +121,7 @@ class NodeInfo:
         if present.ports:
             # QUIRK: (types.go, HostPortInfo) a port that two pods hold is free as soon as one of them goes.
             self.used_ports().difference_update(present.ports)
-        self._count(present, -1)
+        self._count((present,), -1)
 
     def exchange(self, pod: PodInfo, other: PodInfo) -> bool:
         """Put the other one, which requests and asks for the same, in the pod's place; False: that has to be counted.
@@ -130,16 +135,23 @@ class NodeInfo:
                 pods[pods.index(pod)] = other
         return True
 
-    def _count(self, pod: PodInfo, sign: int) -> None:
+    def _count(self, pods: Sequence[PodInfo], sign: int) -> None:
         self.memos = None
-        (cpu, memory, ephemeral, scalars), nonzero_cpu, nonzero_memory = pod.resources
+        cpu = memory = ephemeral = nonzero_cpu = nonzero_memory = 0
+        for pod in pods:  # a hundred thousand of them when a cluster is loaded
+            requested, least_cpu, least_memory = pod.resources
+            cpu += requested[0]
+            memory += requested[1]
+            ephemeral += requested[2]
+            nonzero_cpu += least_cpu
+            nonzero_memory += least_memory
+            for name, amount in requested[3]:
+                self.scalars[name] = self.scalars.get(name, 0) + sign * amount
         self.cpu += sign * cpu
         self.memory += sign * memory
         self.ephemeral += sign * ephemeral
         self.nonzero_cpu += sign * nonzero_cpu
         self.nonzero_memory += sign * nonzero_memory
-        for name, amount in scalars:
-            self.scalars[name] = self.scalars.get(name, 0) + sign * amount
 
     def used_ports(self) -> set[HostPort]:
         """Host ports in use; a set, so equal ports of two pods are one entry, as upstream."""
@@ -177,11 +189,10 @@ class NodeInfo:
         self._cut_from = other._cut_from
         return self
 
-    def with_pods(self, pods: Iterable[PodInfo]) -> NodeInfo:
+    def with_pods(self, pods: Sequence[PodInfo]) -> NodeInfo:
         """The node with these pods, as if no other had ever been there."""
         other = self._bare()
-        for pod in pods:
-            other.add_pod(pod)
+        other.add_pods(pods)
         return other
 
     def clone_without(self, pods: Sequence[PodInfo]) -> NodeInfo:
@@ -189,9 +200,7 @@ class NodeInfo:
         other = self._bare()
         if len(pods) < len(self.pods):
             gone = set(pods)
-            for pod in self.pods:
-                if pod not in gone:
-                    other.add_pod(pod)
+            other.add_pods([pod for pod in self.pods if pod not in gone])
         other._cut_from = self, pods
         return other
 

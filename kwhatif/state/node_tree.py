@@ -62,7 +62,7 @@ class NodeTree:
     def names(self) -> list[str]:
         """The first node of every zone, then the second of every zone, and so on."""
         rounds = zip_longest(*self._zones.values())
-        return [name for name in chain.from_iterable(rounds) if name is not None]
+        return list(filter(None, chain.from_iterable(rounds)))
 
     def copy(self) -> NodeTree:
         """An independent tree."""

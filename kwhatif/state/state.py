@@ -78,21 +78,27 @@ class State:
         return info
 
     def _load(self) -> None:
-        pods, pending, places, nodes = {}, {}, self._places, self.nodes
+        pods, pending, resizes = {}, {}, self.cluster.resizes
+        assigned: dict[str, list[PodInfo]] = {}
         for pod in self.cluster.all(Pod).values():
             if is_terminal(pod):
                 continue
-            info = PodInfo(pod, self.cluster.resizes)
+            info = PodInfo(pod, resizes)
             pods[info.key] = info
             node_name = pod.spec.node_name
             if not node_name:
                 pending[info.key] = info
                 if pod.status.nominated_node_name:
                     self._nominate(info, pod.status.nominated_node_name)
-            elif node_name in places:
-                nodes[places[node_name]].add_pod(info)
+            elif node_name in assigned:
+                assigned[node_name].append(info)
             else:
-                self._strays.put(node_name, (*self._strays.get(node_name, ()), info))
+                assigned[node_name] = [info]
+        for name, infos in assigned.items():
+            if name in self._places:
+                self.nodes[self._places[name]].add_pods(infos)
+            else:
+                self._strays.put(name, tuple(infos))
         self._pods, self._pending = Overlay(pods), Overlay(pending)
 
     # --- reading -------------------------------------------------------------------------------------
@@ -493,8 +499,8 @@ class State:
     def _reorder(self) -> None:
         """Bring the nodes into the tree's order; those that are gone are not in it."""
         names = self._tree.names()
-        nodes, places = self.nodes, self._places
-        self._take_nodes([nodes[places[name]] for name in names])
+        node_at, place_of = self.nodes.__getitem__, self._places.__getitem__
+        self._take_nodes(list(map(node_at, map(place_of, names))))
         self._places = dict(zip(names, range(len(names)), strict=True))
         self._by_name = None
 

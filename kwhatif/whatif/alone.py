@@ -23,6 +23,8 @@ def judge_alone(
     profiles: Mapping[str, Profile],
     snapshot: State,
     caveats: dict[Caveat, None],
+    *,
+    reprieves: bool,
 ) -> Iterator[Decision]:
     """The decisions about the object's pods; of equal ones the first is judged, and `caveats` say so.
 
@@ -34,7 +36,8 @@ def judge_alone(
         yield refusal(applied, update.denied.message, snapshot.cluster)
         return
     for group in update.added.groups:
-        decision = decide_alone(planner.admit_one(applied, group), profiles, snapshot, caveats)
+        candidate = planner.admit_one(applied, group)
+        decision = decide_alone(candidate, profiles, snapshot, caveats, reprieves=reprieves)
         yield replace(decision, source=applied.source)
         if len(group.names) > 1:
             count = len(group.names) + (update.added.left_out if len(update.added.groups) == 1 else 0)
@@ -45,7 +48,12 @@ def judge_alone(
 
 
 def decide_alone(
-    candidate: Candidate, profiles: Mapping[str, Profile], snapshot: State, caveats: dict[Caveat, None]
+    candidate: Candidate,
+    profiles: Mapping[str, Profile],
+    snapshot: State,
+    caveats: dict[Caveat, None],
+    *,
+    reprieves: bool,
 ) -> Decision:
     """The decision about a pod as if it were the next in the queue; what it leaves out is added to `caveats`."""
     if candidate.refusal:
@@ -55,6 +63,6 @@ def decide_alone(
     profile = profiles.get(name)
     if profile is None:
         return ignored(pod.pod)
-    decision, result = decide(profile, pod, snapshot)
+    decision, result = decide(profile, pod, snapshot, reprieves=reprieves)
     caveats.update(dict.fromkeys(caveats_of(result)))
     return replace(decision, changes=candidate.changes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -33,7 +34,6 @@ from kwhatif.whatif.queue import Explain, Planned, Queue, in_queue_order
 from kwhatif.whatif.rows import owner_of, queued_row
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.short import in_full
-from kwhatif.whatif.simulated import Simulated
 from kwhatif.whatif.sleeping import asleep
 from kwhatif.whatif.workload_rows import workload_row
 from kwhatif.workloads.custom import TemplatePathError
@@ -57,6 +57,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     alone: bool = False
     #: Whether decisions that say why show all nodes, and pods that were pending already count with their workloads.
     full: bool = False
+    #: Whether they show as well how the victims of each candidate for eviction were found.
+    reprieves: bool = True
     #: Ask about the cluster's pending pods: those of this namespace, or of all for "".
     pending_in: str | None = None
     #: What is known to be wrong with the manifests, and left out of them.
@@ -153,6 +155,7 @@ class _Judging:
 
     def _each_alone(self) -> _Found:
         profiles, planner, caveats = self._session.profiles, self._planner, self._caveats
+        reprieves = self._question.reprieves
         decisions = [
             refusal(applied, denied.message, self._cluster)
             for applied, denied in apply_claims(self._cluster, self._question.applied, planner.claims)
@@ -160,9 +163,12 @@ class _Judging:
         for applied in self._question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
-                    decisions.extend(judge_alone(applied, planner, profiles, self._snapshot, caveats))
+                    decisions.extend(
+                        judge_alone(applied, planner, profiles, self._snapshot, caveats, reprieves=reprieves)
+                    )
         decisions += [
-            decide_alone(Candidate(info.pod), profiles, self._snapshot, caveats) for info in self._asked_pending()
+            decide_alone(Candidate(info.pod), profiles, self._snapshot, caveats, reprieves=reprieves)
+            for info in self._asked_pending()
         ]
         return [], decisions, []
 
@@ -204,6 +210,8 @@ class _Judging:
 
     def _simulated(self, planned: Sequence[Planned], state: State) -> _Found:
         """By a simulation: rollouts go on to their end, and everybody reacts."""
+        from kwhatif.whatif.simulated import Simulated  # most answers do without, and it is a third of all modules
+
         workloads = self._workloads_of_pending(planned, state)
         asleep = self._sleeping(planned, workloads, state)
         simulated = Simulated(self._session, state, planned, self._explain, asleep)
@@ -214,7 +222,9 @@ class _Judging:
 
     @property
     def _explain(self) -> Explain:
-        return self._question.explain or (_explain_all if self._question.full else _explain_few)
+        question = self._question
+        in_full = partial(_explain_all, partial(decision_of, reprieves=question.reprieves))
+        return question.explain or (in_full if question.full else _explain_few)
 
     def _placed(self, planned: Sequence[Planned]) -> tuple[_Found, int]:
         """At one moment, each pod on its node before the next one's turn; and how many pods evict others."""
@@ -333,9 +343,9 @@ def _explain_few(result: ScheduleResult, explained: Collection[Outcome]) -> Desc
     return None if result.outcome in ("Placed", *explained) else in_full
 
 
-def _explain_all(result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
+def _explain_all(describe: Describe, result: ScheduleResult, explained: Collection[Outcome]) -> Describe | None:
     """The first of each outcome, with all nodes."""
-    return None if result.outcome in explained else decision_of
+    return None if result.outcome in explained else describe
 
 
 def _refused(applied: Applied, message: str, cluster: Cluster) -> Planned:

@@ -12,14 +12,17 @@ from kwhatif.report import BudgetRow, CandidateRow, PreemptionRow, RejectedRow, 
 from kwhatif.whatif.rows import owner_and_workload, rejected_rows
 
 
-def preemption_row(preemption: Preemption) -> PreemptionRow:
-    """The outcome as a row of the report; the candidates keep their order, best first."""
+def preemption_row(preemption: Preemption, *, reprieves: bool = True) -> PreemptionRow:
+    """The outcome as a row of the report; the candidates keep their order, best first.
+
+    Without `reprieves` nobody finds out why each victim cannot stay: of thousands of candidates that takes its time.
+    """
     return PreemptionRow(
         eligible=preemption.eligible,
         message=preemption.message,
         node=preemption.node,
         ties=preemption.ties,
-        candidates=_candidate_rows(preemption),
+        candidates=_candidate_rows(preemption, reprieves=reprieves),
         rejected=_tried_rows(preemption.rejected),
         cleared_nominations=tuple(pod.key for pod in preemption.cleared_nominations),
     )
@@ -31,15 +34,17 @@ def _tried_rows(verdicts: Mapping[str, Verdict]) -> tuple[RejectedRow, ...]:
     return tuple([replace(row, objections=()) for row in rows])
 
 
-def _candidate_rows(preemption: Preemption) -> tuple[CandidateRow, ...]:
+def _candidate_rows(preemption: Preemption, *, reprieves: bool) -> tuple[CandidateRow, ...]:
     before: Sequence[Candidate | None] = [None, *preemption.candidates]
     return tuple(
-        _candidate_row(preemption, better, candidate)
+        _candidate_row(preemption, better, candidate, reprieves=reprieves)
         for better, candidate in zip(before, preemption.candidates, strict=False)
     )
 
 
-def _candidate_row(preemption: Preemption, better: Candidate | None, candidate: Candidate) -> CandidateRow:
+def _candidate_row(
+    preemption: Preemption, better: Candidate | None, candidate: Candidate, *, reprieves: bool
+) -> CandidateRow:
     ladder: dict[str, int | str | None] = dict(zip(preemption.rungs, candidate.rank, strict=True))
     if "prioritySum" in ladder:  # the rank raises every priority by 2^31; people know the plain sum
         ladder["prioritySum"] = sum(pod.priority for pod in candidate.pods)
@@ -52,7 +57,7 @@ def _candidate_row(preemption: Preemption, better: Candidate | None, candidate: 
         ladder=ladder,
         loses_by=preemption.deciding_rung(better, candidate) if better else "",
         budgets=tuple(BudgetRow(budget=use.name, before=use.before, after=use.after) for use in candidate.budgets),
-        reprieves=tuple(map(_reprieve_row, candidate.reprieves)),
+        reprieves=tuple(map(_reprieve_row, candidate.reprieves)) if reprieves else (),
     )
 
 

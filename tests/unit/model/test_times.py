@@ -27,8 +27,19 @@ def test_nanoseconds_since_the_epoch(text: str, nanoseconds: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "yesterday", "2026-01-01", "2026-W01-1T00:00:00Z", "2026-02-31T00:00:00Z", "2026-01-01 00:00:00Z"],
+    [
+        "",
+        "yesterday",
+        "2026-01-01",
+        "2026-W01-1T00:00:00Z",
+        "2026-02-31T00:00:00Z",
+        "2026-01-01 00:00:00Z",
+        "2026-02-31T00:00:00.5Z",
+        "2026-01-01T24:00:00Z",
+        "2026-01-01T00:00:60Z",
+        "2026-01-01T00:00:00.5+24:00Z",
+    ],
 )
 def test_no_time(text: str) -> None:
-    with pytest.raises(ValueError, match="time|day"):
+    with pytest.raises(ValueError, match="time|day|hour|second"):
         parse_time(text)
