@@ -33,23 +33,18 @@ class _NamespaceBudgets:
         #: By a label that all pods have which they select; None: those without such a label.
         self._by_pair: dict[tuple[str, str] | None, list[_Budget]] = {}
         self._known: dict[tuple[tuple[str, str], ...], tuple[str, ...]] = {}
-        #: What was asked last, and the answer.
-        self._last: tuple[Labels, tuple[str, ...]] | None = None
 
     def add(self, budget: _Budget) -> None:
         self._by_pair.setdefault(budget.selector.pair, []).append(budget)
 
     def of(self, labels: Labels) -> tuple[str, ...]:
         """The keys of those that select the labels, in order."""
-        if self._last is not None and labels == self._last[0]:  # replicas stand side by side
-            return self._last[1]
         pairs = tuple(labels.items())
         known = self._known.get(pairs)
         if known is None:
             near = [budget for pair in (None, *pairs) for budget in self._by_pair.get(pair, ())]
             known = tuple(sorted(budget.key for budget in near if budget.selector.matches(labels)))
             self._known[pairs] = known
-        self._last = labels, known
         return known
 
 
@@ -59,9 +54,15 @@ class BudgetPods:
     def __init__(self, cluster: Cluster) -> None:
         self._namespaces: Mapping[str, _NamespaceBudgets] = _by_namespace(cluster.all(PodDisruptionBudget).values())
         members: dict[str, dict[str, bool]] = {}
+        before: tuple[str, Labels] | None = None
+        selecting: list[dict[str, bool]] = []
         for key, pod in cluster.all(Pod).items() if self._namespaces else ():
-            for budget in self.budgets_of(pod):
-                members.setdefault(budget, {})[key] = True
+            meta = pod.metadata
+            if before is None or meta.labels != before[1] or meta.namespace != before[0]:  # replicas stand side by side
+                before = meta.namespace, meta.labels
+                selecting = [members.setdefault(budget, {}) for budget in self.budgets_of(pod)]
+            for pods in selecting:
+                pods[key] = True
         self._members: Overlay[str, _Pods] = Overlay({budget: Overlay(pods) for budget, pods in members.items()})
 
     def budgets_of(self, pod: Pod) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from kwhatif.framework.plugin import NodeFilter, NodeScorer
 from kwhatif.framework.reference import is_reference
 from kwhatif.framework.status import Code, Verdict
 from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.node_row import NodeRow
 from kwhatif.state.state import State
 
 #: So many columns are kept; those asked for longest ago go first.
@@ -44,8 +45,6 @@ class Columns:
         #: By plugin and signature.
         self._columns: dict[tuple[str, Hashable], _Column] = {}
         self._objections: dict[tuple[str, Hashable], _Objections] = {}
-        #: Nodes, the state's generation, and where they are.
-        self._asked: tuple[Sequence[NodeInfo], int, Sequence[int]] | None = None
 
     def fork(self) -> Columns:
         """An independent copy, for a fork of the state."""
@@ -93,20 +92,11 @@ class Columns:
         self._columns[key] = _Column(self._mark, state.generation, scores)
         while len(self._columns) > _KEPT:
             del self._columns[next(iter(self._columns))]
-        places = self._places_of(nodes, state)
-        found = [scores[place] for place in places]
+        places = nodes.places if isinstance(nodes, NodeRow) else [state.places[node.name] for node in nodes]
+        found = list(map(scores.__getitem__, places))
         if None in found:
             for node, place in zip(nodes, places, strict=True):
                 if scores[place] is None:
                     scores[place] = scorer.score(node)
-            found = [scores[place] for place in places]
+            found = list(map(scores.__getitem__, places))
         return cast("list[int]", found)
-
-    def _places_of(self, nodes: Sequence[NodeInfo], state: State) -> Sequence[int]:
-        """Where the nodes are in the state's order; several scorers ask about the same nodes."""
-        if len(nodes) == len(state.nodes):
-            return range(len(nodes))
-        if self._asked is None or self._asked[0] is not nodes or self._asked[1] != state.generation:
-            places = state.places
-            self._asked = nodes, state.generation, [places[node.name] for node in nodes]
-        return self._asked[2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from itertools import chain
 
@@ -11,12 +11,14 @@ from kwhatif.framework.diagnosis import fit_error, reasons_histogram
 from kwhatif.framework.extender import ExtenderError
 from kwhatif.framework.extender_calls import ExtenderCalls
 from kwhatif.framework.filters import ByShape, Known, NamedFilter, Refusal, run_filters
+from kwhatif.framework.incremental import suspects_of
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.reference import is_reference
 from kwhatif.framework.status import Code, SkipUntil, Status, Verdict, unresolvable
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
@@ -54,7 +56,7 @@ class Cycle:
         self.verdicts: dict[str, Verdict] = {}
         #: What a node without a verdict of its own is recorded with.
         self.absent: Verdict | None = None
-        self.feasible: list[NodeInfo] = []
+        self.feasible: Sequence[NodeInfo] = ()
         #: The text of a PreFilter that stopped the cycle; then no filter ran.
         self.pre_filter_message = ""
         #: Plugins that rejected anything (upstream's `Diagnosis.UnschedulablePlugins`).
@@ -195,27 +197,38 @@ class Cycle:
         by_shape = [named for named in filters if isinstance(named[1], ByShape)]
         others = [self._known(*named) for named in filters if not isinstance(named[1], ByShape)]
         known, rest = _split(others)
+        suspects = suspects_of([plugin for _, plugin in rest], self.snapshot)
         passing: dict[int, bool] = {}
-        nominated = self.snapshot.nominated
-        for name, shape, node in zip(*self.snapshot.names_and_shapes, self.snapshot.nodes, strict=True):
-            if node_set is not None and name not in node_set:
-                continue
+        feasible: list[int] = []
+        nominated, nodes = self.snapshot.nominated, self.snapshot.nodes
+        for place, name, shape in self._places(node_set):
             if shape not in passing:
-                passing[shape] = run_filters(by_shape, node) is None
+                passing[shape] = run_filters(by_shape, nodes[place]) is None
             if nominated and name in nominated:
-                objection = self.check(node, filters)
+                objection = self.check(nodes[place], filters)
             elif passing[shape]:
-                objection = known.get(name) or (run_filters(rest, node) if rest else None)
+                objection = known.get(name)
+                if objection is None and rest and (suspects is None or name in suspects):
+                    objection = run_filters(rest, nodes[place])
             else:
-                objection = run_filters(filters, node)
+                objection = run_filters(filters, nodes[place])
             if objection is None:
-                self.feasible.append(node)
+                feasible.append(place)
             else:
-                self._record(node, objection)
-        passed = self._filter_by_extenders(self.feasible)
-        if len(passed) != len(self.feasible):
+                self._record(nodes[place], objection)
+        row = NodeRow.at(self.snapshot, feasible)
+        self.feasible = self._filter_by_extenders(row)
+        if len(self.feasible) != len(row):
             self.unschedulable_plugins.add(EXTENDER)
-        self.feasible = passed
+
+    def _places(self, node_set: Collection[str] | None) -> Iterable[tuple[int, str, int]]:
+        """The places of the nodes that PreFilter left, in their order, each with the node's name and shape."""
+        names, shapes = self.snapshot.names_and_shapes
+        if node_set is None:
+            return zip(range(len(names)), names, shapes, strict=True)
+        places = self.snapshot.places
+        left = sorted(place for name in node_set if (place := places.get(name)) is not None)
+        return ((place, names[place], shapes[place]) for place in left)
 
     def _known(self, name: str, filter_: NodeFilter) -> NamedFilter:
         """The filter, or one that has its answers from attempts before this one."""
@@ -244,7 +257,7 @@ class Cycle:
         self.verdicts[node.name] = objection
         self.unschedulable_plugins.add(objection.plugin)
 
-    def _filter_by_extenders(self, nodes: list[NodeInfo]) -> list[NodeInfo]:
+    def _filter_by_extenders(self, nodes: Sequence[NodeInfo]) -> Sequence[NodeInfo]:
         try:
             return self.extenders.filter(nodes, self.verdicts)
         except ExtenderError as failure:

@@ -43,7 +43,7 @@ class ExtenderCalls:
         oddity = Oddity.IGNORED_FAILURE if ignored else Oddity.FAILURE
         self.remarks.append(Remark(oddity, extender.name, verb, error=str(failure)))
 
-    def filter(self, nodes: list[NodeInfo], verdicts: MutableMapping[str, Verdict]) -> list[NodeInfo]:
+    def filter(self, nodes: Sequence[NodeInfo], verdicts: MutableMapping[str, Verdict]) -> Sequence[NodeInfo]:
         """The nodes that every extender leaves, each asked about what the one before left; the others get verdicts.
 
         Raises:

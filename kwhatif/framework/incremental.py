@@ -18,6 +18,7 @@ from kwhatif.framework.reference import is_reference
 from kwhatif.framework.status import SUCCESS, Status
 from kwhatif.model.node import Node
 from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.pod_row import PodRow
 from kwhatif.state.state import State
@@ -58,6 +59,14 @@ class Reprieved(NamedTuple):
     refused: Sequence[PodInfo]
     #: For which other filters of the type the same comes of it, see `Reprieving.has_same_answer`.
     scope: object
+
+
+class Sparing(NodeFilter):
+    """A filter that passes nearly all nodes, and knows the others without looking at each."""
+
+    def suspects(self, state: State) -> AbstractSet[str] | None:
+        """The names of the nodes that it may object to; None: any."""
+        raise NotImplementedError
 
 
 class Signed(NodeFilter):
@@ -223,6 +232,17 @@ def is_affected(plugin: NodeFilter, node: NodeInfo, pods: Iterable[PodInfo]) -> 
     return plugin.affected_on(node) and any(map(plugin.affected_by, pods))
 
 
+def suspects_of(plugins: Iterable[NodeFilter], state: State) -> AbstractSet[str] | None:
+    """The names of the nodes that any of the filters may object to; None: any node."""
+    found = set[str]()
+    for plugin in plugins:
+        suspects = plugin.suspects(state) if isinstance(plugin, Sparing) and not is_reference() else None
+        if suspects is None:
+            return None
+        found |= suspects
+    return found
+
+
 def tracks_pods(plugin: NodeFilter) -> bool:
     """Whether the filter keeps count of pods that come and go: only these are forked for every candidate node."""
     kind = type(plugin)
@@ -265,38 +285,29 @@ class Alike(Generic[T]):
 
     def __init__(self, nodes: Sequence[NodeInfo]) -> None:
         self._nodes = nodes
-        #: Shapes in the order of the nodes, and the nodes' places: looked up once, as nodes are all over the memory.
-        self._known: tuple[list[int], dict[str, int]] | None = None
 
     def ask(self, scorer: NodeScorer, ask: Callable[[NodeInfo], T]) -> list[T]:
         """What `ask` says of each node: its score or its class."""
         nodes = self._nodes
-        if len(nodes) < 2 or not scores_by_shape(scorer):
-            return [ask(node) for node in nodes]
-        if self._known is None:
-            self._known = [node.shape for node in nodes], {node.name: place for place, node in enumerate(nodes)}
-        shapes, places = self._known
-        if len(places) < len(nodes):  # an extender may name a node twice
+        if not isinstance(nodes, NodeRow) or not scores_by_shape(scorer):
             return [ask(node) for node in nodes]
         alone = scorer.exceptions(nodes) if isinstance(scorer, ScoresByShapeBut) else _NOBODY
-        exceptions = [place for place in map(places.get, alone) if place is not None]
-        samples = self._samples(shapes, exceptions)
-        answers = {shape: ask(node) for shape, node in samples.items()}
+        exceptions = [place for place in map(nodes.place_of, alone) if place is not None]
+        answers = {shape: ask(node) for shape, node in _samples(nodes, exceptions).items()}
         if not exceptions:
-            return [answers[shape] for shape in shapes]
-        found = list(map(answers.get, shapes))
+            return list(map(answers.__getitem__, nodes.shapes))
+        found = list(map(answers.get, nodes.shapes))
         for place in exceptions:
             found[place] = ask(nodes[place])
         return cast("list[T]", found)
 
-    def _samples(self, shapes: Sequence[int], exceptions: Sequence[int]) -> Mapping[int, NodeInfo]:
-        """A node of each shape that has others than exceptions."""
-        nodes = self._nodes
-        samples = dict(zip(shapes, nodes, strict=True))
-        if exceptions:
-            wrong = {id(nodes[place]) for place in exceptions}
-            for shape in [shape for shape, node in samples.items() if id(node) in wrong]:
-                del samples[shape]
-                pairs = zip(shapes, nodes, strict=True)
-                samples.update(islice((each for each in pairs if each[0] == shape and id(each[1]) not in wrong), 1))
-        return samples
+
+def _samples(nodes: NodeRow, exceptions: Sequence[int]) -> Mapping[int, NodeInfo]:
+    """A node of each shape that has others than exceptions."""
+    wrong = {id(nodes[place]) for place in exceptions}
+    samples = dict(nodes.samples)
+    for shape in [shape for shape, node in samples.items() if id(node) in wrong]:
+        del samples[shape]
+        pairs = zip(nodes.shapes, nodes, strict=True)
+        samples.update(islice((each for each in pairs if each[0] == shape and id(each[1]) not in wrong), 1))
+    return samples

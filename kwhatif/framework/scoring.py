@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 
 import msgspec
@@ -48,8 +48,10 @@ def default_normalize(scores: Sequence[int], *, reverse: bool = False) -> list[i
     largest = max(scores, default=0)
     if largest <= 0:
         return [MAX_NODE_SCORE] * len(scores) if reverse else list(scores)
-    scaled = [MAX_NODE_SCORE * score // largest for score in scores]
-    return [MAX_NODE_SCORE - score for score in scaled] if reverse else scaled
+    points = {score: MAX_NODE_SCORE * score // largest for score in set(scores)}
+    if reverse:
+        points = {score: MAX_NODE_SCORE - scaled for score, scaled in points.items()}
+    return [points[score] for score in scores]
 
 
 def score_nodes(cycle: Cycle) -> Scores:
@@ -58,7 +60,7 @@ def score_nodes(cycle: Cycle) -> Scores:
     Raises:
         CycleError: a plugin failed, or its normalised score is not between 0 and 100.
     """
-    nodes = tuple(cycle.feasible)
+    nodes = cycle.feasible if isinstance(cycle.feasible, tuple) else tuple(cycle.feasible)
     profile = cycle.profile
     scorers: dict[str, NodeScorer] = {}
     has_pre_score = {plugin.name for plugin in profile.pre_score}
@@ -75,18 +77,24 @@ def score_nodes(cycle: Cycle) -> Scores:
     scorers = {plugin.name: scorers[plugin.name] for plugin in profile.score if plugin.name in scorers}
     # Extenders may bring NodeInfos of their own, with other pods on them.
     columns = None if cycle.extenders.interested else cycle.columns
-    alike = Alike[int](cycle.feasible)
-    raw = {name: _raw(name, scorer, cycle, columns, alike) for name, scorer in scorers.items()}
+    alike = Alike[int](nodes)
+    raw = {name: _raw(name, scorer, cycle, nodes, columns, alike) for name, scorer in scorers.items()}
     by_plugin = _by_plugin(scorers, raw, nodes, profile.weights)
-    if not profile.score and not profile.extenders:
-        total = [1] * len(nodes)
-    else:
-        total = [0] * len(nodes)
-        for column in by_plugin.values():
-            total = list(map(add, total, column))
+    is_scored = profile.score or profile.extenders
+    total = _sum(by_plugin.values(), len(nodes)) if is_scored else [1] * len(nodes)
     if len(nodes) > 1:  # the scheduler takes a single feasible node without scoring it
         cycle.extenders.prioritize(nodes, total)
     return Scores(nodes, by_plugin, total, scorers, raw)
+
+
+def _sum(columns: Iterable[list[int]], size: int) -> list[int]:
+    everywhere, total = 0, [0] * size
+    for column in columns:
+        if column.count(column[0]) == size:  # many plugins say the same of all nodes
+            everywhere += column[0]
+        else:
+            total = list(map(add, total, column))
+    return [each + everywhere for each in total] if everywhere else total
 
 
 def _by_plugin(
@@ -149,8 +157,15 @@ def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[Node
     return scores if weight == 1 else [score * weight for score in scores]
 
 
-def _raw(name: str, scorer: NodeScorer, cycle: Cycle, columns: Columns | None, alike: Alike[int]) -> list[int]:
-    known = None if columns is None else columns.raw(name, scorer, cycle.feasible, cycle.snapshot)
+def _raw(
+    name: str,
+    scorer: NodeScorer,
+    cycle: Cycle,
+    nodes: Sequence[NodeInfo],
+    columns: Columns | None,
+    alike: Alike[int],
+) -> list[int]:
+    known = None if columns is None else columns.raw(name, scorer, nodes, cycle.snapshot)
     if known is not None:
         return known
     return alike.ask(scorer, scorer.score)

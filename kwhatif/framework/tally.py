@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 
 class Tally:
@@ -22,6 +22,11 @@ class Tally:
     def count(self, value: str) -> int:
         """The count of a value; 0 for an unknown one."""
         return self._base.get(value, 0) + self._delta.get(value, 0)
+
+    @property
+    def values(self) -> Iterator[str]:
+        """The values with a count above 0."""
+        return (value for value in self._base.keys() | self._delta.keys() if self.count(value) > 0)
 
     def add(self, value: str, amount: int) -> int:
         """Change a count, and return it."""

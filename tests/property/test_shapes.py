@@ -23,6 +23,7 @@ from kwhatif.plugins.node_name import NodeName
 from kwhatif.plugins.node_unschedulable import NodeUnschedulable
 from kwhatif.plugins.taint_toleration import TaintToleration
 from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from tests.builders import HOSTNAME, NodeBuilder, PodBuilder, node, on_name, pod, requirement, snapshot, term
@@ -136,7 +137,7 @@ def test_filters(plugin: FilterPlugin, asking: PodInfo, found: State) -> None:
 @given(st.one_of(st.just(TaintToleration()), st.just(NodeAffinity())), pods, clusters)
 def test_scores(plugin: ScorePlugin, asking: PodInfo, found: State) -> None:
     cycle = Cycle(Profile(pre_score=(plugin,), score=(plugin,)), asking, found)
-    cycle.feasible = list(found.nodes)
+    cycle.feasible = NodeRow.at(found, range(len(found.nodes)))
     scores = score_nodes(cycle).by_plugin
     compiled = plugin.pre_score(asking, found, found.nodes)
     if isinstance(compiled, NodeScorer):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
+from kwhatif.framework.incremental import Alike, suspects_of
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, NodeScorer
 from kwhatif.framework.status import SKIP, Code, Status
 from kwhatif.model.meta import LabelSelector
@@ -15,6 +17,8 @@ from kwhatif.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread
 from kwhatif.state.change import Bind, Delete, Evict
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from tests.builders import (
@@ -168,6 +172,13 @@ def worlds(draw: st.DrawFn) -> World:
     return World(objects, candidate)
 
 
+def rows(snap: State) -> st.SearchStrategy[Sequence[NodeInfo]]:
+    """Some of the nodes: in the state's order, or in any."""
+    places = st.lists(st.integers(0, len(snap.nodes) - 1), min_size=1, unique=True)
+    in_order = places.map(lambda each: NodeRow.at(snap, sorted(each)))
+    return in_order | st.lists(st.sampled_from(snap.nodes), min_size=1, unique=True)
+
+
 # --- the plain version --------------------------------------------------------------------------------
 
 
@@ -204,14 +215,14 @@ def test_spread_filters_as_the_plain_version(world: World) -> None:
 @settings(max_examples=examples(150))
 def test_spread_scores_as_the_plain_version(world: World, data: st.DataObject) -> None:
     snap, candidate = world.snapshot(), world.candidate.info()
-    feasible = data.draw(st.lists(st.sampled_from(snap.nodes), min_size=1, unique=True))
+    feasible = data.draw(rows(snap))
     soft = plain_spread.rules(candidate.pod, snap, "ScheduleAnyway")
     compiled = PodTopologySpread().pre_score(candidate, snap, feasible)
     assert (compiled is SKIP) == (not soft)
     assume(compiled is not SKIP)
     assert isinstance(compiled, NodeScorer)
     require_all = bool(candidate.pod.spec.topology_spread_constraints)
-    raw = [compiled.score(node) for node in feasible]
+    raw = Alike[int](feasible).ask(compiled, compiled.score)
     expected = plain_spread.scores(candidate.pod, snap, feasible, soft, require_all=require_all)
     assert (raw, compiled.normalize(raw, feasible)) == expected
 
@@ -226,20 +237,22 @@ def test_affinity_filters_as_the_plain_version(world: World) -> None:
     for objection in set(expected.values()):
         event(objection or "fits")
     assert verdicts(compiled, snap) == {name: OBJECTIONS[kind] for name, kind in expected.items()}
+    suspects = suspects_of([compiled] if isinstance(compiled, NodeFilter) else [], snap)
+    assert suspects is None or suspects == {name for name, kind in expected.items() if kind}
 
 
 @given(worlds(), st.sampled_from([0, 1, 50]), st.booleans(), st.data())
 @settings(max_examples=examples(150))
 def test_affinity_scores_as_the_plain_version(world: World, weight: int, ignore: bool, data: st.DataObject) -> None:
     snap, candidate = world.snapshot(), world.candidate.info()
-    feasible = data.draw(st.lists(st.sampled_from(snap.nodes), min_size=1, unique=True))
+    feasible = data.draw(rows(snap))
     args = InterPodAffinityArgs(hard_pod_affinity_weight=weight, ignore_preferred_terms_of_existing_pods=ignore)
     preferences = plain_affinity.preferences(candidate.pod, snap, weight, ignore_others=ignore)
     compiled = InterPodAffinity(args).pre_score(candidate, snap, feasible)
     assert (isinstance(compiled, Status) and compiled.code is Code.SKIP) == (not preferences)
     assume(preferences)
     assert isinstance(compiled, NodeScorer)
-    raw = [compiled.score(node) for node in feasible]
+    raw = Alike[int](feasible).ask(compiled, compiled.score)
     assert (raw, compiled.normalize(raw, feasible)) == plain_affinity.scores(preferences, feasible)
 
 

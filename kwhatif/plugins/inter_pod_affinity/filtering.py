@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Self
 
 from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
-from kwhatif.framework.incremental import Incremental, Selective, TopologyDomains
+from kwhatif.framework.incremental import Incremental, Selective, Sparing, TopologyDomains
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, SkipUntil, Status, unresolvable, unschedulable
 from kwhatif.framework.tally import Tally
@@ -15,6 +16,7 @@ from kwhatif.model.node import Node
 from kwhatif.plugins.inter_pod_affinity.incoming import AcceptsNamespace, Incoming
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.shapes import nodes_by_label
 from kwhatif.state.state import State
 
 AFFINITY = "node(s) didn't match pod affinity rules"
@@ -24,7 +26,7 @@ EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rul
 Counts = dict[str, int]
 
 
-class AffinityFilter(Selective, Incremental, NodeFilter):
+class AffinityFilter(Selective, Sparing, Incremental, NodeFilter):
     """The required terms between one pod and all others, as counts per topology domain.
 
     Upstream keeps three maps from (key, value) to a count; here a count of 0 stands for an entry that it deletes.
@@ -73,6 +75,14 @@ class AffinityFilter(Selective, Incremental, NodeFilter):
             if value is not None and (count := tally.count(value)) > 0:
                 return unschedulable(EXISTING_ANTI_AFFINITY, ExistingAntiAffinity(key, value, count))
         return SUCCESS
+
+    def suspects(self, state: State) -> AbstractSet[str] | None:
+        """See `Sparing`: with anti-affinity alone, the nodes of the domains with pods that count."""
+        if self._wanted:
+            return None
+        nodes = nodes_by_label(state.cluster)
+        domains = ((nodes.of(key), tally) for key, tally in self._tallies())
+        return {name for names, tally in domains for value in tally.values for name in names.get(value, ())}
 
     def _may_be_first(self, labels: Labels) -> bool:
         """No pod anywhere matches the terms, the pod itself does, and the node has all keys."""

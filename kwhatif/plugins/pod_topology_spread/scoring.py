@@ -14,6 +14,7 @@ from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.model.node import Node
 from kwhatif.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Eligibility, Matches, has_all
 from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.shapes import nodes_by_label
 from kwhatif.state.state import State
@@ -255,8 +256,11 @@ def _domains(key: str, nodes: Sequence[NodeInfo], unfixed: frozenset[str]) -> Co
     if key in unfixed:
         return Counter([node.labels.get(key, "") for node in nodes])
     found = Counter[str]()
-    sizes = Counter([node.shape for node in nodes])
-    for shape, node in {node.shape: node for node in nodes}.items():
+    if isinstance(nodes, NodeRow):
+        sizes, samples = nodes.sizes, nodes.samples
+    else:
+        sizes, samples = Counter([node.shape for node in nodes]), {node.shape: node for node in nodes}
+    for shape, node in samples.items():
         found[node.labels.get(key, "")] += sizes[shape]
     return found
 
@@ -288,7 +292,7 @@ def _by_host(
     index: int, on_node: dict[str, int], matches: Matches, snapshot: State, scored: Sequence[NodeInfo]
 ) -> dict[str, int]:
     """Matching pods per node, eligible or not. An extender may bring NodeInfos of its own, with other pods on them."""
-    if scored is snapshot.nodes:
+    if scored is snapshot.nodes or isinstance(scored, NodeRow):
         return on_node
     by_name = snapshot.by_name
     for node in scored:

@@ -1,0 +1,55 @@
+"""`NodeRow`: nodes of a state in its order, with what one plugin after another asks of all of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Self, TypeVar
+
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.state import State
+
+T = TypeVar("T")
+
+
+class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
+    """See the module. Nodes are all over the memory, so what is known of each by its place is not looked up there."""
+
+    #: Where the nodes are in the state's `nodes`; ascending.
+    places: Sequence[int]
+    #: Their shapes, one a node.
+    shapes: Sequence[int]
+    _places_by_name: Mapping[str, int]
+
+    @classmethod
+    def at(cls, state: State, places: Sequence[int]) -> Self:
+        """The nodes of the state at these places."""
+        nodes = state.nodes
+        row = cls(nodes if len(places) == len(nodes) else map(nodes.__getitem__, places))
+        row.places, row._places_by_name = places, state.places
+        row.shapes = row.pick(state.names_and_shapes[1])
+        return row
+
+    def pick(self, column: Sequence[T]) -> list[T]:
+        """Of a column with a value for each of the state's nodes, those for these."""
+        return list(column) if len(self) == len(column) else list(map(column.__getitem__, self.places))
+
+    def place_of(self, name: str) -> int | None:
+        """Where in this row the node of that name is; None: it is not in it."""
+        place = self._places_by_name.get(name)
+        if place is None:
+            return None
+        found = bisect_left(self.places, place)
+        return found if found < len(self) and self.places[found] == place else None
+
+    @cached_property
+    def sizes(self) -> Mapping[int, int]:
+        """How many of the nodes have each shape."""
+        return Counter(self.shapes)
+
+    @cached_property
+    def samples(self) -> Mapping[int, NodeInfo]:
+        """A node of each shape, the last one."""
+        return dict(zip(self.shapes, self, strict=True))
