@@ -505,7 +505,7 @@ def test_ages_count_by_their_magnitude_where_the_moment_is_known() -> None:
 @pytest.mark.parametrize("word", ["*", "[ab]*", "disk=ssd"])
 def test_nodes_of_a_pattern_are_taken_by_name(word: str) -> None:
     session = load()
-    nodes = dict(reversed(session.cluster.all(Node).items()))
+    nodes = dict(reversed([*session.cluster.all(Node).items()]))
     assert list(nodes) != sorted(nodes)
     turned = Session(Cluster([*nodes.values()]))
     assert named_nodes(turned, [word]) == named_nodes(session, [word]) == tuple(sorted(nodes))
