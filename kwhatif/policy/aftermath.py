@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kwhatif.policy.schema import AftermathRule, Level
 from kwhatif.policy.words import few
-from kwhatif.story import Story
+from kwhatif.report.story import Story
 
 PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "aftermath/budgetOverrun")
 

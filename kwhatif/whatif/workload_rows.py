@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from kwhatif.policy.words import after, hang, victims_by_owner
-from kwhatif.report import Decision, Outcome, RolloutRow, SourceRow, UpdateKind, WorkloadRow
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.inputs import SourceRow
+from kwhatif.report.workload import RolloutRow, UpdateKind, WorkloadRow
 
 _MOST_RUNS = 3
 #: Pods that are counted without a decision of their own: how many, by what becomes of them.
