@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 #: An answer, too, is made of many objects that stay: so many new ones before it is worthwhile to look for garbage.
-MANY = 200_000
+MANY = 500_000
 
 
 @contextmanager

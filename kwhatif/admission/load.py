@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,21 +20,32 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus, PriorityClass
 
 
-def admit(cluster: Cluster) -> list[Caveat]:
+def is_stored(pod: Pod) -> bool:
+    """Whether `admit` has nothing to fill in, as with nearly all pods that the API server has stored."""
+    spec = pod.spec
+    is_admitted = spec.priority is not None and spec.preemption_policy
+    return bool(is_admitted) and says_everything(pod) and merge_label_keys(pod) is pod
+
+
+def admit(cluster: Cluster, pods: Iterable[str] | None = None) -> list[Caveat]:
     """Fill in, in place, whatever the objects do not say: defaults, priorities, budgets without status.
 
-    Returns the caveats: what had to be assumed.
+    Args:
+        cluster: as it was read.
+        pods: the keys of all that are not `is_stored`; None: any may be.
+
+    Returns:
+        The caveats: what had to be assumed.
     """
     for kind in RESOURCES.keys() - {Pod}:
-        _update(cluster, kind, default_object)
+        _update(cluster, kind, cluster.all(kind), default_object)
     classes = PriorityClasses(cluster.all(PriorityClass).values())
     unknown: dict[str, str] = {}
     gates = cluster.gates
 
     def stored(pod: Pod) -> Pod:
         pod = without_disabled(pod, gates)
-        if not says_everything(pod):
-            pod = complete_pod_level(without_pod_level(pod, gates, default_object), gates)
+        pod = complete_pod_level(without_pod_level(pod, gates, default_object), gates)
         pod = merge_label_keys(pod)
         if pod.spec.priority is not None and pod.spec.preemption_policy:
             return pod
@@ -42,13 +53,16 @@ def admit(cluster: Cluster) -> list[Caveat]:
             unknown[key_of(pod)] = pod.spec.priority_class_name
         return resolve_priority(pod, classes)
 
-    _update(cluster, Pod, stored)  # all at once: every walk over a hundred thousand pods takes its time
+    if pods is None:
+        pods = [key for key, pod in cluster.all(Pod).items() if not is_stored(pod)]
+    _update(cluster, Pod, pods, stored)
     cluster.sort()
     return [*_unknown_classes(cluster, unknown), *fill_budgets(cluster)]
 
 
-def _update(cluster: Cluster, kind: type[Any], change: Callable[[Any], Any]) -> None:
-    for key, obj in list(cluster.all(kind).items()):
+def _update(cluster: Cluster, kind: type[Any], keys: Iterable[str], change: Callable[[Any], Any]) -> None:
+    objects = cluster.all(kind)
+    for key, obj in [(key, objects[key]) for key in keys]:
         changed = change(obj)
         if changed is obj:
             continue

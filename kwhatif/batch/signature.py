@@ -32,7 +32,8 @@ _NOTHING: frozenset[str] = frozenset()
 _OWNERS: Mapping[str, type[ReplicaSet | StatefulSet | ReplicationController]] = {
     kind.__name__: kind for kind in (ReplicaSet, StatefulSet, ReplicationController)
 }
-_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+#: JSON, as MessagePack ends at 64 bits, and a quantity may be an integer of any length.
+_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Signature(NamedTuple):

@@ -33,7 +33,7 @@ class Lookup:
         self.mistakes: list[Wrong] = []
 
     def nodes(self, words: Sequence[str]) -> list[Node]:
-        """The nodes of these words, each once, in their order."""
+        """The nodes of these words, each once, in their order; those of a glob or selector by name."""
         nodes = self.cluster.all(Node)
         found: dict[str, Node] = {}
         for word in words:
@@ -62,7 +62,7 @@ class Lookup:
         return Wrong(f'nodes "{word}" not found', self._unread("Node", "nodes") or _near(word, nodes))
 
     def objects(self, references: Sequence[Reference]) -> list[Any]:
-        """The objects of these references, each once, in their order."""
+        """The objects of these references, each once, in their order; those of a glob by name."""
         found: dict[tuple[type, str], Any] = {}
         for reference in references:
             some = dict(self._objects_of(reference))
@@ -88,7 +88,7 @@ class Lookup:
             if prefix + name in objects:
                 yield prefix + name, objects[prefix + name]
             return
-        yield from ((key, obj) for key, obj in objects.items() if _is_like(key, prefix + name))
+        yield from ((key, objects[key]) for key in sorted(objects) if _is_like(key, prefix + name))
 
     def _namespace_of(self, reference: Reference) -> str:
         return self.namespace if reference.namespace is None else reference.namespace
@@ -151,10 +151,10 @@ def _is_selector(word: str) -> bool:
 
 def _nodes_of(word: str, nodes: Mapping[str, Node]) -> Iterator[str]:
     if not _is_selector(word):
-        yield from ([word] if word in nodes else (name for name in nodes if is_like(name, word)))
+        yield from ([word] if word in nodes else (name for name in sorted(nodes) if is_like(name, word)))
         return
     selector = selector_of(word)
-    yield from (name for name, node in nodes.items() if selector.matches(node.metadata.labels))
+    yield from (name for name in sorted(nodes) if selector.matches(nodes[name].metadata.labels))
 
 
 def selector_of(text: str) -> Selector:

@@ -90,7 +90,7 @@ def score_nodes(cycle: Cycle) -> Scores:
 def _sum(columns: Iterable[list[int]], size: int) -> list[int]:
     everywhere, total = 0, [0] * size
     for column in columns:
-        if column.count(column[0]) == size:  # many plugins say the same of all nodes
+        if size and column.count(column[0]) == size:  # many plugins say the same of all nodes
             everywhere += column[0]
         else:
             total = list(map(add, total, column))

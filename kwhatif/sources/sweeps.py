@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -100,14 +101,27 @@ class SweepFile:
 def _digest(player: Player) -> str:
     """Another one for every other cluster, configuration of the scheduler, or set of times."""
     session, digest = player.session, sha256()
-    encoder = msgspec.msgpack.Encoder(enc_hook=repr, order="deterministic")
+    encoder = msgspec.json.Encoder(enc_hook=repr, order="deterministic")
     digest.update(encoder.encode(player.parameters))
     for name, profile in session.profiles.items():
         plugins = [(plugin.name, vars(plugin)) for plugin in profile.plugins]
-        digest.update(_ADDRESS.sub("", repr((name, plugins, profile.weights))).encode())
+        digest.update(_text((name, plugins, profile.weights)).encode())
     cluster = session.cluster
     for kind in sorted(cluster.counts(), key=lambda kind: kind.__name__):
         objects: Mapping[str, KubernetesObject] = cluster.all(kind)
         for key, obj in objects.items():
             digest.update(encoder.encode((kind.__name__, key, obj)))
     return digest.hexdigest()
+
+
+def _text(value: object) -> str:
+    """Its `repr`, but the same in every process: there, sets are in another order each time, and addresses change."""
+    if isinstance(value, msgspec.Struct):
+        return f"{type(value).__name__}{_text(msgspec.structs.asdict(value))}"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(sorted(f'{_text(key)}: {_text(inner)}' for key, inner in value.items()))}}}"
+    if isinstance(value, AbstractSet):
+        return f"{{{', '.join(sorted(map(_text, value)))}}}"
+    if isinstance(value, list | tuple):
+        return f"({', '.join(map(_text, value))})"
+    return _ADDRESS.sub("", repr(value))

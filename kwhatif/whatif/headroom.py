@@ -25,7 +25,8 @@ from kwhatif.whatif.session import Session
 #: So many kinds are counted, those with most pods.
 MOST_SHAPES = 10
 
-_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+#: JSON, as MessagePack ends at 64 bits, and a quantity may be an integer of any length.
+_encode = msgspec.json.Encoder(order="deterministic").encode
 _BY_KIND: Mapping[str, type[KubernetesObject]] = {each.kind: each.type for each in RESOURCES.values()}  # type: ignore[misc]
 
 

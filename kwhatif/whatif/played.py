@@ -162,7 +162,8 @@ def named_nodes(session: Session, words: Sequence[str], selector: Selector | Non
         InputError: a word, or the selector, means none.
     """
     if selector is not None and not words:
-        found = [name for name, node in session.cluster.all(Node).items() if selector.matches(node.metadata.labels)]
+        nodes_by_name = session.cluster.all(Node).items()
+        found = sorted(name for name, node in nodes_by_name if selector.matches(node.metadata.labels))
         if not found:
             raise InputError([Problem("--selector", "no node has these labels")])
         return tuple(found)

@@ -45,6 +45,8 @@ class Collected(msgspec.Struct):
     #: The newest time in objects that are not read; "" if there is none.
     last_seen: str = ""
     live: bool = False
+    #: The keys of the pods in which something may have to be filled in; None: nobody has looked yet.
+    unfinished: list[str] | None = None
 
     def fork(self) -> Collected:
         """The same, to be admitted without a trace here."""
@@ -56,7 +58,7 @@ class Collected(msgspec.Struct):
             *self.caveats,
             *unread_caveats(self.cluster.unread),
             *_no_nodes(self.cluster),
-            *admit(self.cluster),
+            *admit(self.cluster, self.unfinished),
             *not_read(self.skipped),
             *devices_not_modelled(self.cluster, self.skipped),
         ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kwhatif.admission.load import admit
+import pytest
+
+from kwhatif.admission.load import admit, is_stored
 from kwhatif.model.caveat import BudgetComputed, BudgetNotComputed, UnknownPriorityClass
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
@@ -99,3 +101,42 @@ def test_admitting_twice_changes_nothing() -> None:
     once = {kind: dict(cluster.all(kind)) for kind in kinds}
     assert admit(cluster) == []
     assert {kind: dict(cluster.all(kind)) for kind in kinds} == once
+
+
+def stored(name: str = "p") -> PodBuilder:
+    """As the API server has it."""
+    return pod(name).spec(
+        scheduler_name="default-scheduler",
+        restart_policy="Always",
+        priority=0,
+        preemption_policy="PreemptLowerPriority",
+    )
+
+
+KEYED = affinity_term("zone", selector(app="x"), match_label_keys=("rev",))
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (stored(), True),
+        (stored().labels(rev="7").pod_affinity(affinity_term("zone", selector(app="x"))), True),
+        (stored().labels(rev="7").pod_affinity(KEYED), False),
+        (stored().spec(priority=None), False),
+        (stored().spec(preemption_policy=""), False),
+        (stored().spec(scheduler_name=""), False),
+    ],
+    ids=["all there", "affinity", "label keys", "no priority", "no preemption policy", "no scheduler"],
+)
+def test_pods_that_the_api_server_has_stored_are_found_at_once(made: PodBuilder, expected: bool) -> None:
+    found = made.build()
+    assert is_stored(found) is expected
+    cluster = Cluster([found])
+    admit(cluster)
+    assert not expected or cluster.all(Pod)["default/p"] is found
+
+
+def test_only_the_pods_that_are_named_are_looked_at() -> None:
+    cluster = Cluster([stored("a").spec(priority=None).build(), stored("b").spec(priority=None).build()])
+    admit(cluster, ["default/b"])
+    assert [found.spec.priority for found in cluster.all(Pod).values()] == [None, 0]

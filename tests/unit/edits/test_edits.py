@@ -11,11 +11,15 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.edits.selection import selector_of
+from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
 from kwhatif.model.storage import CSINode
 from kwhatif.model.workload import Deployment, ReplicaSet
+from kwhatif.whatif.played import named_nodes
+from kwhatif.whatif.session import Session
 from tests.edit_cases import OBJECTS, load
 
 Said = str | Mapping[str, Any]
@@ -496,3 +500,14 @@ def test_ages_count_by_their_magnitude_where_the_moment_is_known() -> None:
     gone = [each.object for each in kwhatif.edited(session, "scale deploy/shop/web=2").changes[0].touched]
     assert gone == ["Deployment shop/web", "Pod shop/web-1-2"]
     assert touched("scale deploy/shop/web=2")[1] == "Pod shop/web-1-1 deleted"
+
+
+@pytest.mark.parametrize("word", ["*", "[ab]*", "disk=ssd"])
+def test_nodes_of_a_pattern_are_taken_by_name(word: str) -> None:
+    session = load()
+    nodes = dict(reversed([*session.cluster.all(Node).items()]))
+    assert list(nodes) != sorted(nodes)
+    turned = Session(Cluster([*nodes.values()]))
+    assert named_nodes(turned, [word]) == named_nodes(session, [word]) == tuple(sorted(nodes))
+    assert named_nodes(turned, ["b1", word])[0] == "b1"
+    assert named_nodes(turned, [], selector_of("kubernetes.io/hostname")) == tuple(sorted(nodes))

@@ -6,6 +6,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -210,6 +212,20 @@ def test_a_file_of_another_question(demo: Session, tmp_path: Path, other: Any, m
     kwhatif.outage(demo, each="topology.kubernetes.io/zone", resume=file)
     with pytest.raises(InputError, match=message):
         kwhatif.outage(demo, each="topology.kubernetes.io/zone", resume=file, **other)
+
+
+def test_another_process_goes_on(tmp_path: Path) -> None:
+    ask = ["outage", "--each", HOSTNAME, "--resume", str(tmp_path / "sweep.jsonl"), "--from", str(DEMO)]
+    answers = []
+    for seed in "12":  # sets are in another order
+        environment = os.environ | {"PYTHONHASHSEED": seed, "SOURCE_DATE_EPOCH": "1795245600"}
+        done = subprocess.run(
+            [sys.executable, "-m", "kwhatif", *ask], capture_output=True, text=True, check=False, env=environment
+        )
+        answers.append((done.returncode, done.stdout, done.stderr))
+    assert answers[0][0] == 1, answers[0]
+    assert answers[1] == answers[0]
+    assert len((tmp_path / "sweep.jsonl").read_bytes().splitlines()) == 1 + 12
 
 
 def test_a_file_of_another_cluster(demo: Session, tmp_path: Path) -> None:
