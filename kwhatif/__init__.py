@@ -20,24 +20,15 @@ from typing import TYPE_CHECKING
 from kwhatif._version import __version__
 
 if TYPE_CHECKING:
-    from kwhatif.api import (
-        SchedulerOptions,
-        Source,
-        advise,
-        compare,
-        deschedule,
-        edited,
-        find_policy,
-        gate,
-        load,
-        load_live,
-        pending,
-        preempt,
-        schedule,
-        text,
-    )
+    from kwhatif.api.capacity import capacity
+    from kwhatif.api.deschedule import deschedule
+    from kwhatif.api.gate import find_policy, gate
+    from kwhatif.api.maintenance import drain, outage, upgrade
+    from kwhatif.api.questions import advise, pending, preempt, schedule
+    from kwhatif.api.sessions import SchedulerOptions, edited, load, load_live
+    from kwhatif.api.simulate import simulate
+    from kwhatif.api.snapshots import describe, save_snapshot
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
-    from kwhatif.maintenance import drain, outage, upgrade
     from kwhatif.report import Report
     from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, AdviseRow, LeftRow, PatchRow
     from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
@@ -69,10 +60,8 @@ if TYPE_CHECKING:
     from kwhatif.report.queue import QueuedPodRow, QueueRow, WakeUpRow
     from kwhatif.report.upgrade import LandingRow, UpgradedRow, UpgradeRow, UpgradeRuleRow
     from kwhatif.report.workload import QueuedRow, RolloutRow, WorkloadRow
-    from kwhatif.sharing import describe, save_snapshot
-    from kwhatif.sizing import capacity
-    from kwhatif.stories import simulate
-    from kwhatif.whatif.compare import Comparison, DifferenceRow, EndDifferenceRow, FateRow, PodDifferenceRow
+    from kwhatif.sources.manifests.given import Source, text
+    from kwhatif.whatif.compare import Comparison, DifferenceRow, EndDifferenceRow, FateRow, PodDifferenceRow, compare
     from kwhatif.whatif.inventory import Inventory
     from kwhatif.whatif.session import Session
 
@@ -166,10 +155,15 @@ __all__ = [
     "upgrade",
 ]
 
-#: Where names live that are not in `kwhatif.api`.
+#: Where the names live.
 _HOMES = {
+    "kwhatif.api.deschedule": ("deschedule",),
+    "kwhatif.api.gate": ("find_policy", "gate"),
+    "kwhatif.api.questions": ("advise", "pending", "preempt", "schedule"),
+    "kwhatif.api.sessions": ("SchedulerOptions", "edited", "load", "load_live"),
+    "kwhatif.sources.manifests.given": ("Source", "text"),
     "kwhatif.errors": ("ClusterUnreadable", "ExitCode", "InputError", "KwhatifError", "PluginFailed", "Problem"),
-    "kwhatif.maintenance": ("drain", "outage", "upgrade"),
+    "kwhatif.api.maintenance": ("drain", "outage", "upgrade"),
     "kwhatif.report": ("Report",),
     "kwhatif.report.advise": ("AdviceRow", "AdviseRow", "AdvisedChangeRow", "AdvisedRow", "LeftRow", "PatchRow"),
     "kwhatif.report.decision": ("Decision", "Outcome", "PreEnqueueRow"),
@@ -209,10 +203,17 @@ _HOMES = {
     "kwhatif.report.queue": ("QueueRow", "QueuedPodRow", "WakeUpRow"),
     "kwhatif.report.upgrade": ("LandingRow", "UpgradeRow", "UpgradeRuleRow", "UpgradedRow"),
     "kwhatif.report.workload": ("QueuedRow", "RolloutRow", "WorkloadRow"),
-    "kwhatif.sharing": ("describe", "save_snapshot"),
-    "kwhatif.sizing": ("capacity",),
-    "kwhatif.stories": ("simulate",),
-    "kwhatif.whatif.compare": ("Comparison", "DifferenceRow", "EndDifferenceRow", "FateRow", "PodDifferenceRow"),
+    "kwhatif.api.snapshots": ("describe", "save_snapshot"),
+    "kwhatif.api.capacity": ("capacity",),
+    "kwhatif.api.simulate": ("simulate",),
+    "kwhatif.whatif.compare": (
+        "compare",
+        "Comparison",
+        "DifferenceRow",
+        "EndDifferenceRow",
+        "FateRow",
+        "PodDifferenceRow",
+    ),
     "kwhatif.whatif.inventory": ("Inventory",),
     "kwhatif.whatif.session": ("Session",),
 }
@@ -221,7 +222,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'kwhatif' has no attribute {name!r}")
-    home = next((module for module, names in _HOMES.items() if name in names), "kwhatif.api")
+    home = next(module for module, names in _HOMES.items() if name in names)
     return getattr(import_module(home), name)
 
 
