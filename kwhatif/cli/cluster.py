@@ -17,7 +17,7 @@ from kwhatif.cli.usage import check_not_swapped
 from kwhatif.garbage import MANY, no_garbage_collection
 
 if TYPE_CHECKING:
-    from kwhatif.api import SchedulerOptions
+    from kwhatif.api.sessions import SchedulerOptions
     from kwhatif.report import Report
     from kwhatif.sources.dumps.progress import Progress
     from kwhatif.sources.live.options import LiveArguments
@@ -120,7 +120,7 @@ class SchedulerSource(NamedTuple):
             _keep(session)
         if not (self.if_ or self.edits):
             return session
-        from kwhatif.api import edited_by
+        from kwhatif.api.sessions import edited_by
 
         return edited_by(session, self.if_ or (), files=self.edits or (), namespace=namespace, option="--if")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from itertools import chain
 
@@ -197,38 +197,56 @@ class Cycle:
         by_shape = [named for named in filters if isinstance(named[1], ByShape)]
         others = [self._known(*named) for named in filters if not isinstance(named[1], ByShape)]
         known, rest = _split(others)
-        suspects = suspects_of([plugin for _, plugin in rest], self.snapshot)
+        left = self._places_left()
         passing: dict[int, bool] = {}
-        feasible: list[int] = []
+        objecting: set[int] = set()
         nominated, nodes = self.snapshot.nominated, self.snapshot.nodes
-        for place, name, shape in self._places(node_set):
+        names, shapes = self.snapshot.names_and_shapes
+        for place in self._doubtful(left, by_shape, known, rest):
+            name, shape, node = names[place], shapes[place], nodes[place]
             if shape not in passing:
-                passing[shape] = run_filters(by_shape, nodes[place]) is None
+                passing[shape] = run_filters(by_shape, node) is None
             if nominated and name in nominated:
-                objection = self.check(nodes[place], filters)
+                objection = self.check(node, filters)
             elif passing[shape]:
-                objection = known.get(name)
-                if objection is None and rest and (suspects is None or name in suspects):
-                    objection = run_filters(rest, nodes[place])
+                objection = known.get(name) or (run_filters(rest, node) if rest else None)
             else:
-                objection = run_filters(filters, nodes[place])
-            if objection is None:
-                feasible.append(place)
-            else:
-                self._record(nodes[place], objection)
+                objection = run_filters(filters, node)
+            if objection is not None:
+                objecting.add(place)
+                self._record(node, objection)
+        feasible = [place for place in left if place not in objecting] if objecting else left
         row = NodeRow.at(self.snapshot, feasible)
         self.feasible = self._filter_by_extenders(row)
         if len(self.feasible) != len(row):
             self.unschedulable_plugins.add(EXTENDER)
 
-    def _places(self, node_set: Collection[str] | None) -> Iterable[tuple[int, str, int]]:
-        """The places of the nodes that PreFilter left, in their order, each with the node's name and shape."""
-        names, shapes = self.snapshot.names_and_shapes
+    def _places_left(self) -> Sequence[int]:
+        """The places of the nodes that PreFilter left, ascending."""
+        places, node_set = self.snapshot.places, self.node_set
         if node_set is None:
-            return zip(range(len(names)), names, shapes, strict=True)
-        places = self.snapshot.places
-        left = sorted(place for name in node_set if (place := places.get(name)) is not None)
-        return ((place, names[place], shapes[place]) for place in left)
+            return range(len(places))
+        return sorted(place for name in node_set if (place := places.get(name)) is not None)
+
+    def _doubtful(
+        self,
+        left: Sequence[int],
+        by_shape: Sequence[NamedFilter],
+        known: Mapping[str, Verdict],
+        rest: Sequence[NamedFilter],
+    ) -> Sequence[int]:
+        """The places of all nodes that a filter may object to, ascending: often that is clear without asking each."""
+        suspects = suspects_of([plugin for _, plugin in rest], self.snapshot)
+        if self.node_set is not None or suspects is None or is_reference():
+            return left
+        of_shape, places = self.snapshot.of_shape, self.snapshot.places
+        names = {*known, *suspects, *self.snapshot.nominated}
+        doubtful = {place for name in names if (place := places.get(name)) is not None}
+        failing = {shape for shape, node in of_shape.items() if run_filters(by_shape, node) is not None}
+        if failing:
+            shapes = self.snapshot.names_and_shapes[1]
+            doubtful.update([place for place, shape in enumerate(shapes) if shape in failing])
+        return sorted(doubtful)
 
     def _known(self, name: str, filter_: NodeFilter) -> NamedFilter:
         """The filter, or one that has its answers from attempts before this one."""

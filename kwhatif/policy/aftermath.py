@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kwhatif.policy.schema import AftermathRule, Level
 from kwhatif.policy.words import few
-from kwhatif.story import PendingRow, Story
+from kwhatif.report.story import PendingRow, Story
 
 PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "aftermath/budgetOverrun")
 

@@ -8,7 +8,8 @@ from msgspec import inspect
 
 from kwhatif.cel import Program
 from kwhatif.policy.names import did_you_mean
-from kwhatif.report import Decision, WorkloadRow
+from kwhatif.report.decision import Decision
+from kwhatif.report.workload import WorkloadRow
 
 _TYPES = {"decision": Decision, "workload": WorkloadRow}
 _NODE = ("labels", "name")

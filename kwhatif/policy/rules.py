@@ -13,7 +13,8 @@ from kwhatif.matching.labels import Selector
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
 from kwhatif.policy.words import after, few, hang, subject, victims_by_owner
-from kwhatif.report import Decision, Outcome, VictimRow
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.preemption import VictimRow
 
 Labels = Mapping[str, str]
 

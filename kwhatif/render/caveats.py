@@ -93,7 +93,8 @@ from kwhatif.model.caveat import (
 )
 from kwhatif.policy.words import listed
 from kwhatif.render.amounts import duration, plural, some
-from kwhatif.report import FindingRow, Report
+from kwhatif.report import Report
+from kwhatif.report.policy import FindingRow
 from kwhatif.sources.decoding.resources import by_group
 from kwhatif.sources.text.unbuilt import BUILD
 from kwhatif.whatif.inventory import Inventory

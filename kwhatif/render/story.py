@@ -16,7 +16,7 @@ from kwhatif.render.runs import runs_of
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
 from kwhatif.render.timeline import seconds, timeline, tree
 from kwhatif.report import Report
-from kwhatif.story import CycleRow, GoneRow, PendingRow, Story, StoryNodeRow, StoryWorkloadRow
+from kwhatif.report.story import CycleRow, GoneRow, PendingRow, Story, StoryNodeRow, StoryWorkloadRow
 
 #: How a pod went, in words.
 HOW = {

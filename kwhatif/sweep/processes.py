@@ -1,4 +1,8 @@
-"""Players side by side: processes that share the cluster's memory where there is `fork`, or else load it once each."""
+"""Players side by side: processes that share the cluster's memory where there is `fork`, or else load it once each.
+
+To count references is to write, so a process that plays has a copy of nearly all it shares before long. This process
+has one anyway: so it plays, too, and hires one process less.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ def play(player: Player, scenarios: Sequence[Scenario], jobs: int = 0) -> Iterat
 
 
 def play_in_processes(player: Player, scenarios: Sequence[Scenario], jobs: int, method: str = "") -> Iterator[Outcome]:
-    """Play them in so many processes; the outcomes come as they are found.
+    """Play them in so many processes, this one included; the outcomes come as they are found.
 
     Whoever stops asking for more, or is interrupted, leaves no process behind.
 
@@ -70,7 +74,7 @@ def play_in_processes(player: Player, scenarios: Sequence[Scenario], jobs: int, 
         gc.freeze()  # nobody looks for garbage in what is shared: that would copy it
     team = _Team(context, player, [list(block) for block in blocks(scenarios, jobs)])
     try:
-        for _ in range(min(jobs, len(team.left))):
+        for _ in range(min(jobs, len(team.left)) - 1):
             team.hire()
         yield from team.outcomes()
     finally:
@@ -96,13 +100,16 @@ class _Team:
         process = self._context.Process(target=_work, args=(theirs, self._player, os.getpid()), daemon=True)  # type: ignore[attr-defined]
         process.start()
         theirs.close()
-        self._give(ours, process)
+        self._give(ours, process, [])
 
-    def _give(self, worker: Connection, process: BaseProcess) -> None:
-        block = self.left.pop() if self.left else []
+    def _give(self, worker: Connection, process: BaseProcess, block: list[Scenario]) -> None:
+        """Add a block to what the worker is at; without any left, one that is at nothing may go."""
+        more = self.left.pop() if self.left else []
+        block += more
         self._working[worker] = process, block
-        with suppress(OSError):  # it has ended: `outcomes` will see that
-            worker.send([(scenario.name, scenario.nodes) for scenario in block])
+        if more or not block:
+            with suppress(OSError):  # it has ended: `outcomes` will see that
+                worker.send([(scenario.name, scenario.nodes) for scenario in more])
         if not block:
             del self._working[worker]
             process.join()
@@ -110,8 +117,23 @@ class _Team:
 
     def outcomes(self) -> Iterator[Outcome]:
         """Until all blocks are done; those of a worker that has ended are done by another."""
-        while self._working:
-            for worker in wait(list(self._working)):
+        own: list[Scenario] = []
+        while self._working or own or self.left:
+            if not own:
+                own = self._take()
+            yield from self._received(0.0 if own else None)
+            if own:
+                yield self._player.play(own.pop(0))
+
+    def _take(self) -> list[Scenario]:
+        """A block for this process: none that a worker has not survived."""
+        return self.left.pop() if self.left and self.left[-1][0].name not in self._lost else []
+
+    def _received(self, timeout: float | None) -> Iterator[Outcome]:
+        """What workers have found out; `timeout`: seconds to wait for some if there is nothing yet."""
+        while self._working and (ready := wait(list(self._working), timeout)):
+            timeout = 0.0
+            for worker in ready:
                 assert isinstance(worker, Connection)
                 process, block = self._working[worker]
                 try:
@@ -123,8 +145,8 @@ class _Team:
                     raise outcome
                 yield outcome
                 block.pop(0)
-                if not block:
-                    self._give(worker, process)
+                if len(block) <= 1:  # so that it need not wait while this process plays
+                    self._give(worker, process, block)
 
     def _replace(self, worker: Connection, process: BaseProcess, block: list[Scenario]) -> None:
         del self._working[worker]

@@ -21,7 +21,7 @@ from kwhatif.model.meta import LabelSelector, controller_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import Deployment, PodSource, ReplicaSet, ReplicaSetMeta
-from kwhatif.report import ChangeRow
+from kwhatif.report.inputs import ChangeRow
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.claims import NewClaims
 from kwhatif.workloads.custom import pods_from_template_path

@@ -23,7 +23,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
-from kwhatif.report import ChangeRow, EditRow, SourceRow, TouchedRow
+from kwhatif.report.inputs import ChangeRow, EditRow, SourceRow, TouchedRow
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied

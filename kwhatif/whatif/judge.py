@@ -21,7 +21,9 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
 from kwhatif.policy.judged import JudgedWorkload
-from kwhatif.report import Decision, Outcome, ProblemRow, Report, SourceRow
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

@@ -29,7 +29,10 @@ from kwhatif.model.custom import CustomResource
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.workload import CronJob, DaemonSet, Deployment, ReplicaSet, StatefulSet
-from kwhatif.report import ChangeRow, Decision, RolloutRow, VictimRow
+from kwhatif.report.decision import Decision
+from kwhatif.report.inputs import ChangeRow
+from kwhatif.report.preemption import VictimRow
+from kwhatif.report.workload import RolloutRow
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters

@@ -9,12 +9,7 @@ from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
-from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.history import Event, Gone
-from kwhatif.simulation.loops import Cycle
-from kwhatif.simulation.parameters import Parameters
-from kwhatif.simulation.tally import Standing
-from kwhatif.story import (
+from kwhatif.report.story import (
     CommandRow,
     CycleRow,
     EventRow,
@@ -27,6 +22,11 @@ from kwhatif.story import (
     StoryNodeRow,
     StoryWorkloadRow,
 )
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.history import Event, Gone
+from kwhatif.simulation.loops import Cycle
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.tally import Standing
 from kwhatif.whatif.workload_rows import room_for_pods
 from kwhatif.workloads.many import wanted
 from kwhatif.workloads.removal import active

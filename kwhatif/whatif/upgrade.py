@@ -28,16 +28,10 @@ from kwhatif.model.workload import (
     WORKLOADS,
 )
 from kwhatif.release.changes import Change, changes
-from kwhatif.report import (
-    Decision,
-    LandingRow,
-    Report,
-    SourceRow,
-    UpgradeDifference,
-    UpgradedRow,
-    UpgradeRow,
-    UpgradeRuleRow,
-)
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.inputs import SourceRow
+from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow, UpgradeRuleRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

@@ -10,7 +10,9 @@ from kwhatif.framework.profile import Profile
 from kwhatif.model.cluster import Cluster
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.policy.words import after, hang, victims_by_owner
-from kwhatif.report import Decision, Outcome, RolloutRow, SourceRow, UpdateKind, WorkloadRow
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.inputs import SourceRow
+from kwhatif.report.workload import RolloutRow, UpdateKind, WorkloadRow
 from kwhatif.workloads.many import places
 
 _MOST_RUNS = 3

@@ -91,7 +91,8 @@ from kwhatif.model.caveat import (
     merged,
 )
 from kwhatif.render.caveats import sentence, sentences, worded
-from kwhatif.report import FindingRow, PolicyRow, Report
+from kwhatif.report import Report
+from kwhatif.report.policy import FindingRow, PolicyRow
 
 URL = "http://bandwidth/v1"
 PODS = ("shop/web",)

@@ -73,17 +73,24 @@ def test_a_player_is_the_same_elsewhere(demo: Session) -> None:
 
 
 class Mortal(Player):
-    """Its process is killed at a scenario, as where memory runs out: the first time, or whenever."""
+    """The process of a worker is killed at a scenario, as where memory runs out: the first time, or whenever."""
 
     def __init__(self, session: Session, mark: Path, *, always: bool = False) -> None:
         super().__init__(session, Parameters(), Outages())
         self._mark, self._always = mark, always
+        self._parent = os.getpid()
 
     def play(self, scenario: Scenario) -> Outcome:
-        if scenario.name == "batch-b1" and (self._always or not self._mark.exists()):
+        dies = scenario.name == "batch-b1" and (self._always or not self._mark.exists())
+        if dies and os.getpid() != self._parent:
             self._mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return super().play(scenario)
+
+
+def deadly_first(session: Session) -> list[Scenario]:
+    """A worker gets the first block."""
+    return sorted(scenarios(session), key=lambda scenario: scenario.name != "batch-b1")
 
 
 def left() -> list[Any]:
@@ -98,7 +105,7 @@ needs_fork = pytest.mark.skipif("fork" not in multiprocessing.get_all_start_meth
 
 @needs_fork
 def test_what_a_lost_process_was_at_another_does(demo: Session, tmp_path: Path) -> None:
-    asked = scenarios(demo)
+    asked = deadly_first(demo)
     found = list(play_in_processes(Mortal(demo, tmp_path / "killed"), asked, 2))
     assert sorted(found, key=name) == sorted(play_here(player(demo), asked), key=name)
     assert (tmp_path / "killed").exists()
@@ -108,7 +115,17 @@ def test_what_a_lost_process_was_at_another_does(demo: Session, tmp_path: Path) 
 @needs_fork
 def test_processes_that_are_lost_again_and_again(demo: Session, tmp_path: Path) -> None:
     with pytest.raises(WorkersLost, match="batch-b1"):
-        list(play_in_processes(Mortal(demo, tmp_path / "killed", always=True), scenarios(demo), 2))
+        list(play_in_processes(Mortal(demo, tmp_path / "killed", always=True), deadly_first(demo), 2))
+    assert left() == []
+
+
+@needs_fork
+def test_this_process_plays_too(demo: Session) -> None:
+    outcomes = play_in_processes(player(demo), scenarios(demo), 3)
+    first = next(outcomes)
+    assert len(multiprocessing.active_children()) == 2
+    found = [name(outcome) for outcome in (first, *outcomes)]
+    assert sorted(found) == sorted(scenario.name for scenario in scenarios(demo))
     assert left() == []
 
 

@@ -13,7 +13,7 @@ import kwhatif
 from kwhatif.model.caveat import TooManyPods
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
-from kwhatif.report import WorkloadRow
+from kwhatif.report.workload import WorkloadRow
 from kwhatif.whatif.session import Session
 from kwhatif.workloads import many
 from kwhatif.workloads.custom import pods_from_template_path
