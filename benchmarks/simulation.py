@@ -17,8 +17,8 @@ from benchmarks.dump import Generator, Shape
 from benchmarks.process import KWHATIF, costs_of
 from benchmarks.rows import Row, at_most, times
 from kwhatif.report import Report
+from kwhatif.report.story import Story
 from kwhatif.sources.dumps.dump import read_cluster
-from kwhatif.story import Story
 from kwhatif.whatif.session import Session
 
 Json = dict[str, Any]

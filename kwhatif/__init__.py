@@ -20,82 +20,48 @@ from typing import TYPE_CHECKING
 from kwhatif._version import __version__
 
 if TYPE_CHECKING:
-    from kwhatif.api import (
-        SchedulerOptions,
-        Source,
-        advise,
-        compare,
-        deschedule,
-        edited,
-        find_policy,
-        gate,
-        load,
-        load_live,
-        pending,
-        preempt,
-        schedule,
-        text,
-    )
+    from kwhatif.api.capacity import capacity
+    from kwhatif.api.deschedule import deschedule
+    from kwhatif.api.gate import find_policy, gate
+    from kwhatif.api.maintenance import drain, outage, upgrade
+    from kwhatif.api.questions import advise, pending, preempt, schedule
+    from kwhatif.api.sessions import SchedulerOptions, edited, load, load_live
+    from kwhatif.api.simulate import simulate
+    from kwhatif.api.snapshots import describe, save_snapshot
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
-    from kwhatif.maintenance import drain, outage, upgrade
-    from kwhatif.report import (
-        AdviceRow,
-        AdvisedChangeRow,
-        AdvisedRow,
-        AdviseRow,
-        BudgetRow,
-        CandidateRow,
-        ChangeRow,
-        Decision,
+    from kwhatif.report import Report
+    from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, AdviseRow, LeftRow, PatchRow
+    from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
+    from kwhatif.report.deschedule import (
         DescheduleRow,
-        EditRow,
         EvictedRow,
         EvictionRefusedRow,
+        NodeClassRow,
+        NodeUseRow,
+        ReplacementRow,
+        RoundRow,
+        SparedRow,
+        StrategyRow,
+    )
+    from kwhatif.report.inputs import ChangeRow, EditRow, ProblemRow, SchedulerInfo, SnapshotInfo, SourceRow, TouchedRow
+    from kwhatif.report.nodes import (
         FeasibleRow,
-        FindingRow,
-        LandingRow,
-        LeftRow,
         MissRow,
         NearNameRow,
         NearRow,
-        NodeClassRow,
-        NodeUseRow,
         ObjectionRow,
         ObstacleRow,
-        Outcome,
-        PatchRow,
-        PolicyRow,
-        PreemptionRow,
-        PreEnqueueRow,
-        ProblemRow,
-        QueuedPodRow,
-        QueuedRow,
-        QueueRow,
         RejectedRow,
-        ReplacementRow,
-        Report,
-        ReprieveRow,
-        RolloutRow,
-        RoundRow,
-        SchedulerInfo,
-        SnapshotInfo,
-        SourceRow,
-        SparedRow,
-        StrategyRow,
         TooLargeRow,
-        TouchedRow,
         UnknownNameRow,
-        UpgradedRow,
-        UpgradeRow,
-        UpgradeRuleRow,
-        VictimRow,
-        WakeUpRow,
-        WorkloadRow,
     )
-    from kwhatif.sharing import describe, save_snapshot
-    from kwhatif.sizing import capacity
-    from kwhatif.stories import simulate
-    from kwhatif.whatif.compare import Comparison, DifferenceRow, EndDifferenceRow, FateRow, PodDifferenceRow
+    from kwhatif.report.policy import FindingRow, PolicyRow
+    from kwhatif.report.preemption import BudgetRow, CandidateRow, PreemptionRow, ReprieveRow, VictimRow
+    from kwhatif.report.queue import QueuedPodRow, QueueRow, WakeUpRow
+    from kwhatif.report.upgrade import LandingRow, UpgradedRow, UpgradeRow, UpgradeRuleRow
+    from kwhatif.report.workload import QueuedRow, RolloutRow, WorkloadRow
+    from kwhatif.sources.manifests.given import Source, text
+    from kwhatif.whatif.compare import Comparison, DifferenceRow, EndDifferenceRow, FateRow, PodDifferenceRow, compare
     from kwhatif.whatif.inventory import Inventory
     from kwhatif.whatif.session import Session
 
@@ -189,68 +155,65 @@ __all__ = [
     "upgrade",
 ]
 
-#: Where names live that are not in `kwhatif.api`.
+#: Where the names live.
 _HOMES = {
+    "kwhatif.api.deschedule": ("deschedule",),
+    "kwhatif.api.gate": ("find_policy", "gate"),
+    "kwhatif.api.questions": ("advise", "pending", "preempt", "schedule"),
+    "kwhatif.api.sessions": ("SchedulerOptions", "edited", "load", "load_live"),
+    "kwhatif.sources.manifests.given": ("Source", "text"),
     "kwhatif.errors": ("ClusterUnreadable", "ExitCode", "InputError", "KwhatifError", "PluginFailed", "Problem"),
-    "kwhatif.maintenance": ("drain", "outage", "upgrade"),
-    "kwhatif.report": (
-        "AdviceRow",
-        "AdviseRow",
-        "AdvisedChangeRow",
-        "AdvisedRow",
-        "LeftRow",
-        "PatchRow",
-        "BudgetRow",
-        "CandidateRow",
-        "ChangeRow",
-        "Decision",
+    "kwhatif.api.maintenance": ("drain", "outage", "upgrade"),
+    "kwhatif.report": ("Report",),
+    "kwhatif.report.advise": ("AdviceRow", "AdviseRow", "AdvisedChangeRow", "AdvisedRow", "LeftRow", "PatchRow"),
+    "kwhatif.report.decision": ("Decision", "Outcome", "PreEnqueueRow"),
+    "kwhatif.report.deschedule": (
         "DescheduleRow",
-        "EditRow",
         "EvictedRow",
         "EvictionRefusedRow",
-        "FeasibleRow",
-        "FindingRow",
-        "LandingRow",
-        "MissRow",
-        "NearNameRow",
-        "NearRow",
         "NodeClassRow",
         "NodeUseRow",
-        "ObjectionRow",
-        "ObstacleRow",
-        "Outcome",
-        "PolicyRow",
-        "PreEnqueueRow",
-        "PreemptionRow",
-        "ProblemRow",
-        "QueueRow",
-        "QueuedPodRow",
-        "QueuedRow",
-        "RejectedRow",
         "ReplacementRow",
-        "Report",
-        "ReprieveRow",
-        "RolloutRow",
         "RoundRow",
+        "SparedRow",
+        "StrategyRow",
+    ),
+    "kwhatif.report.inputs": (
+        "ChangeRow",
+        "EditRow",
+        "ProblemRow",
         "SchedulerInfo",
         "SnapshotInfo",
         "SourceRow",
-        "SparedRow",
-        "StrategyRow",
-        "TooLargeRow",
         "TouchedRow",
-        "UnknownNameRow",
-        "UpgradeRow",
-        "UpgradeRuleRow",
-        "UpgradedRow",
-        "VictimRow",
-        "WakeUpRow",
-        "WorkloadRow",
     ),
-    "kwhatif.sharing": ("describe", "save_snapshot"),
-    "kwhatif.sizing": ("capacity",),
-    "kwhatif.stories": ("simulate",),
-    "kwhatif.whatif.compare": ("Comparison", "DifferenceRow", "EndDifferenceRow", "FateRow", "PodDifferenceRow"),
+    "kwhatif.report.nodes": (
+        "FeasibleRow",
+        "MissRow",
+        "NearNameRow",
+        "NearRow",
+        "ObjectionRow",
+        "ObstacleRow",
+        "RejectedRow",
+        "TooLargeRow",
+        "UnknownNameRow",
+    ),
+    "kwhatif.report.policy": ("FindingRow", "PolicyRow"),
+    "kwhatif.report.preemption": ("BudgetRow", "CandidateRow", "PreemptionRow", "ReprieveRow", "VictimRow"),
+    "kwhatif.report.queue": ("QueueRow", "QueuedPodRow", "WakeUpRow"),
+    "kwhatif.report.upgrade": ("LandingRow", "UpgradeRow", "UpgradeRuleRow", "UpgradedRow"),
+    "kwhatif.report.workload": ("QueuedRow", "RolloutRow", "WorkloadRow"),
+    "kwhatif.api.snapshots": ("describe", "save_snapshot"),
+    "kwhatif.api.capacity": ("capacity",),
+    "kwhatif.api.simulate": ("simulate",),
+    "kwhatif.whatif.compare": (
+        "compare",
+        "Comparison",
+        "DifferenceRow",
+        "EndDifferenceRow",
+        "FateRow",
+        "PodDifferenceRow",
+    ),
     "kwhatif.whatif.inventory": ("Inventory",),
     "kwhatif.whatif.session": ("Session",),
 }
@@ -259,7 +222,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'kwhatif' has no attribute {name!r}")
-    home = next((module for module, names in _HOMES.items() if name in names), "kwhatif.api")
+    home = next(module for module, names in _HOMES.items() if name in names)
     return getattr(import_module(home), name)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.pod import Pod
-from kwhatif.report import Report, SourceRow
+from kwhatif.report import Report
+from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.manifests.applied import read_applied
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.judge import Question, judge

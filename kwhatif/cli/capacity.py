@@ -105,7 +105,7 @@ def capacity(
       kwhatif capacity --from cluster.yaml
     """
     import kwhatif
-    from kwhatif.sizing import MOST_WITH_NODES
+    from kwhatif.api.capacity import MOST_WITH_NODES
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
     given = _named(manifests, filename)

@@ -30,7 +30,8 @@ from kwhatif.errors import ExitCode, InputError, Problem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kwhatif.report import ProblemRow, Report
+    from kwhatif.report import Report
+    from kwhatif.report.inputs import ProblemRow
     from kwhatif.whatif.session import Session
 
 

@@ -23,8 +23,9 @@ from kwhatif.policy.suppression import (
     has_expired,
     wants_excuse,
 )
-from kwhatif.report import FindingLevel, FindingRow, PolicyRow, PolicyVerdict, SourceRow
-from kwhatif.story import Story
+from kwhatif.report.inputs import SourceRow
+from kwhatif.report.policy import FindingLevel, FindingRow, PolicyRow, PolicyVerdict
+from kwhatif.report.story import Story
 
 
 class Known(msgspec.Struct, frozen=True):

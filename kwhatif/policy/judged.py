@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kwhatif.report import Decision, WorkloadRow
+from kwhatif.report.decision import Decision
+from kwhatif.report.workload import WorkloadRow
 
 #: What an object itself says of the policy.
 ANNOTATION = "kwhatif.dev/ignore"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from kwhatif.report import Decision, Outcome, RolloutRow, VictimRow, WorkloadRow
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.preemption import VictimRow
+from kwhatif.report.workload import RolloutRow, WorkloadRow
 
 #: So many owners of victims are named.
 _MOST_OWNERS = 3

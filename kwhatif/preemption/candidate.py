@@ -37,7 +37,7 @@ class PutBack(NamedTuple):
     #: Those beside which the preemptor has no room.
     refused: Sequence[PodInfo]
     #: Finds out what it ran into beside each of these.
-    tell: Callable[[], Mapping[PodInfo, Verdict]]
+    find_objections: Callable[[], Mapping[PodInfo, Verdict]]
 
 
 #: For victims that somebody else chose.
@@ -76,7 +76,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
     @property
     def reprieves(self) -> tuple[Reprieve, ...]:
         """The same, pod by pod."""
-        refused = self.put_back.tell()
+        refused = self.put_back.find_objections()
         return tuple([Reprieve(pod, refused.get(pod)) for pod in self.put_back.tried])
 
     @property

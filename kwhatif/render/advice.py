@@ -11,7 +11,8 @@ from kwhatif.render.amounts import plural, some
 from kwhatif.render.outcomes import verb
 from kwhatif.render.sentences import sentence
 from kwhatif.render.verdict import sentence_about
-from kwhatif.report import AdviceRow, AdvisedChangeRow, AdvisedRow, GoingRow, LeftRow, PatchRow, Report
+from kwhatif.report import Report
+from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, GoingRow, LeftRow, PatchRow
 
 _PLAIN = {
     "drop-node-name": "take out spec.nodeName ({before})",

@@ -21,7 +21,8 @@ from kwhatif.render.amounts import plural
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import SIGNS
 from kwhatif.render.text import FAINT, STRONG, indented, table, text, whole
-from kwhatif.report import AdvisedRow, AdviseRow, Report
+from kwhatif.report import Report
+from kwhatif.report.advise import AdvisedRow, AdviseRow
 
 
 def advise(report: Report, row: AdviseRow, detail: Detail) -> Iterator[RenderableType]:

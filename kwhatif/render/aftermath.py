@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kwhatif.render.amounts import plural, some
 from kwhatif.render.story import first_line, gone_rows, pending_rows
-from kwhatif.story import Story
+from kwhatif.report.story import Story
 
 
 def aftermath_lines(story: Story) -> tuple[str, str, str]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.capacity_rows import CapacityRow, FitRow, ShapeRow, StopRow
 from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.capacity_words import (
     amounts,
@@ -25,6 +24,7 @@ from kwhatif.render.detail import Detail
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
 from kwhatif.report import Report
+from kwhatif.report.capacity import CapacityRow, FitRow, ShapeRow, StopRow
 
 #: So many nodes are shown, unless it is wide.
 _MOST_NODES = 20

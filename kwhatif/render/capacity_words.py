@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from kwhatif.capacity_rows import AddedNodesRow, CapacityRow, CountedRow, FitRow, ReasonRow, StopRow, TightestRow
 from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.render.amounts import amount, plural, some
 from kwhatif.render.sentences import free_on, sentence
 from kwhatif.render.why import did_you_mean, why
-from kwhatif.report import Decision, Report
+from kwhatif.report import Report
+from kwhatif.report.capacity import AddedNodesRow, CapacityRow, CountedRow, FitRow, ReasonRow, StopRow, TightestRow
+from kwhatif.report.decision import Decision
 
 Quality = Literal["good", "doubtful", "bad"]
 

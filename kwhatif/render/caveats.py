@@ -93,7 +93,8 @@ from kwhatif.model.caveat import (
 )
 from kwhatif.policy.words import listed
 from kwhatif.render.amounts import duration, plural, some
-from kwhatif.report import FindingRow, Report
+from kwhatif.report import Report
+from kwhatif.report.policy import FindingRow
 from kwhatif.sources.decoding.resources import by_group
 from kwhatif.sources.text.unbuilt import BUILD
 from kwhatif.whatif.inventory import Inventory
@@ -317,7 +318,7 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case TooManyPods(workload=workload, count=count, judged=judged):
             return (
                 f"{workload} asks for {count:,} pods, of which {judged:,} were judged: the others count like the last"
-                " of these, or as not judged if it finds a node"
+                " of these; if it finds a node, as pending beyond what all nodes can take, and else as not judged"
             )
         case WorkloadNotInDump(workload=workload, count=count):
             return (

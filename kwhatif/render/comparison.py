@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.capacity_rows import CapacityRow
 from kwhatif.render.amounts import plural, some
 from kwhatif.render.capacity_words import headline as capacity_headline
 from kwhatif.render.data import to_json, to_yaml
@@ -16,7 +15,8 @@ from kwhatif.render.edits import edit_lines
 from kwhatif.render.markdown_text import cell, limited, prose, rows_of
 from kwhatif.render.outcomes import SIGNS, verb
 from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, table, text
-from kwhatif.report import FindingRow
+from kwhatif.report.capacity import CapacityRow
+from kwhatif.report.policy import FindingRow
 from kwhatif.whatif.compare import Comparison, Difference, FateRow, fit_number
 
 #: So many rows are shown.

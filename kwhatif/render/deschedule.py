@@ -20,7 +20,7 @@ from kwhatif.render.descheduling import (
 )
 from kwhatif.render.detail import Detail
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
-from kwhatif.report import DescheduleRow, EvictedRow, EvictionRefusedRow, Landing, NodeUseRow, StrategyRow
+from kwhatif.report.deschedule import DescheduleRow, EvictedRow, EvictionRefusedRow, Landing, NodeUseRow, StrategyRow
 
 #: So many rows are shown of each table, unless it is wide.
 _MOST_ROWS = 20

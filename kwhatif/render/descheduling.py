@@ -20,7 +20,7 @@ from kwhatif.descheduler.attempt import (
     Why,
 )
 from kwhatif.render.amounts import but, duration, plural, some
-from kwhatif.report import DescheduleRow, ReplacementRow, StrategyRow
+from kwhatif.report.deschedule import DescheduleRow, ReplacementRow, StrategyRow
 
 Quality = Literal["good", "doubtful", "bad"]
 

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.text import BAD, GOOD, WARN, table, text
-from kwhatif.story import Story, VerdictRow
+from kwhatif.report.story import Story, VerdictRow
 
 #: More pods of a wave are counted, not named.
 _MOST_NAMED = 4

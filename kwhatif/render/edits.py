@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kwhatif.render.amounts import plural, some
-from kwhatif.report import ChangeRow, EditRow, Report, TouchedRow
+from kwhatif.report import Report
+from kwhatif.report.inputs import ChangeRow, EditRow, TouchedRow
 
 _INDEX = re.compile(r"\[\d+\]")
 #: So many fields of one object are shown.

@@ -15,7 +15,9 @@ from kwhatif.render.issues import MANIFEST, Issue, grouped, issues
 from kwhatif.render.outcomes import SIGNS, sign_of, workload_groups
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.text import BAD, FAINT, GOOD, WARN, table, text
-from kwhatif.report import PolicyVerdict, Report, WorkloadRow
+from kwhatif.report import Report
+from kwhatif.report.policy import PolicyVerdict
+from kwhatif.report.workload import WorkloadRow
 
 _VERDICTS: dict[PolicyVerdict, tuple[str, str, str]] = {
     "pass": ("✔", "passes", GOOD),

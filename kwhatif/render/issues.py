@@ -10,7 +10,10 @@ from urllib.parse import quote
 
 from kwhatif.render.safe import safe
 from kwhatif.render.why import did_you_mean, why
-from kwhatif.report import Decision, FindingRow, ProblemRow, Report, SourceRow
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.inputs import ProblemRow, SourceRow
+from kwhatif.report.policy import FindingRow
 
 #: The rule under which manifests are reported that could not be read.
 MANIFEST = "manifest"

@@ -27,7 +27,9 @@ from kwhatif.render.scenario_files import scenarios_parts
 from kwhatif.render.upgrade import upgrade_parts
 from kwhatif.render.verdict import sentence_about, workload_sentence
 from kwhatif.render.victims import VictimGroup, victim_groups
-from kwhatif.report import Decision, Report, WorkloadRow
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.workload import WorkloadRow
 
 #: So many subjects of equal findings are named, and so many characters are left for evidence.
 _MAX_SUBJECTS = 5

@@ -18,7 +18,8 @@ from kwhatif.render.advice import (
 )
 from kwhatif.render.amounts import plural
 from kwhatif.render.markdown_text import SIGNS, code, prose, rows_of
-from kwhatif.report import AdvisedRow, AdviseRow, Report
+from kwhatif.report import Report
+from kwhatif.report.advise import AdvisedRow, AdviseRow
 
 
 def advise_parts(row: AdviseRow, report: Report) -> Iterator[str]:

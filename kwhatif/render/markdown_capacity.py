@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.capacity_rows import CapacityRow, FitRow, ShapeRow, StopRow
 from kwhatif.render.amounts import but, some
 from kwhatif.render.capacity_words import (
     Quality,
@@ -22,6 +21,7 @@ from kwhatif.render.capacity_words import (
 from kwhatif.render.markdown_text import cell, prose, rows_of
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.report import Report
+from kwhatif.report.capacity import CapacityRow, FitRow, ShapeRow, StopRow
 
 _SIGNS: dict[Quality, str] = {"good": "✅", "doubtful": "⚠️", "bad": "❌"}
 

@@ -14,7 +14,7 @@ from kwhatif.render.descheduling import (
     why,
 )
 from kwhatif.render.markdown_text import cell, prose, rows_of
-from kwhatif.report import DescheduleRow
+from kwhatif.report.deschedule import DescheduleRow
 
 _SIGNS: dict[Quality, str] = {"good": "✅", "doubtful": "⚠️", "bad": "❌"}
 

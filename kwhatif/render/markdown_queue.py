@@ -17,7 +17,7 @@ from kwhatif.render.queue import (
     worth_saying,
 )
 from kwhatif.render.wakeups import wake_up_sentence
-from kwhatif.report import AfterEditsRow, QueuedPodRow, QueueRow
+from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueRow
 
 
 def queue_parts(row: QueueRow) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kwhatif.render.markdown_text import cell, prose, rows_of
 from kwhatif.render.runs import fact_rows, runs_title
 from kwhatif.render.story import first_line, gone_rows, is_different, nodes_in_words, pending_rows
-from kwhatif.story import Story
+from kwhatif.report.story import Story
 
 _MARKS = {"✔": "✅", "!": "⚠️", "✘": "❌"}
 

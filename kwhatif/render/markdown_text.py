@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from kwhatif.render.safe import safe
-from kwhatif.report import Outcome
+from kwhatif.report.decision import Outcome
 
 #: A comment may hold 65,536 characters; what is left out is counted.
 MAX_ROWS = 100

@@ -9,8 +9,9 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.report import Decision, Report
-from kwhatif.story import ScenarioRow, Story
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.story import ScenarioRow, Story
 
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 

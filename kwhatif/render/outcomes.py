@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.render.text import BAD, FAINT, GOOD, WARN
-from kwhatif.report import Decision, Outcome, Report, SourceRow, WorkloadRow
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.inputs import SourceRow
+from kwhatif.report.workload import WorkloadRow
 
 #: A workload with the decisions about its pods; a pod that belongs to none, or was applied itself, has no row.
 Part = tuple[WorkloadRow | None, list[Decision]]

@@ -14,7 +14,8 @@ from kwhatif.render.detail import Detail
 from kwhatif.render.nodes import rejected_table
 from kwhatif.render.sentences import sentence
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
-from kwhatif.report import CandidateRow, Decision, PreemptionRow, ReprieveRow
+from kwhatif.report.decision import Decision
+from kwhatif.report.preemption import CandidateRow, PreemptionRow, ReprieveRow
 
 #: How many candidates are shown unless all are asked for.
 BEST = 10

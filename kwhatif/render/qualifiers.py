@@ -48,7 +48,9 @@ from kwhatif.model.caveat import (
 )
 from kwhatif.render.amounts import duration, plural, some
 from kwhatif.render.outcomes import Part
-from kwhatif.report import Decision, Report, WorkloadRow
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.workload import WorkloadRow
 
 #: So many things are named; what is beyond them is counted.
 _MOST = 2

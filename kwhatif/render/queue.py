@@ -15,7 +15,9 @@ from kwhatif.render.outcomes import SIGNS
 from kwhatif.render.text import FAINT, STRONG, indented, table, text
 from kwhatif.render.verdict import verdict
 from kwhatif.render.wakeups import wake_up_sentence
-from kwhatif.report import AfterEditsRow, Decision, QueuedPodRow, QueueRow, QueueState, Report, WakeUpRow
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueRow, QueueState, WakeUpRow
 
 #: So many rows of a queue are shown, unless it is wide.
 _MOST_ROWS = 100

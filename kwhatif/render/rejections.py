@@ -9,7 +9,8 @@ from kwhatif.framework.evidence import CordonedNode, InsufficientResource, Untol
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT
 from kwhatif.render.amounts import some
 from kwhatif.render.sentences import summary
-from kwhatif.report import Decision, ObjectionRow, RejectedRow
+from kwhatif.report.decision import Decision
+from kwhatif.report.nodes import ObjectionRow, RejectedRow
 
 
 class Objection(NamedTuple):

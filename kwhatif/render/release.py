@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kwhatif.report import SchedulerInfo, VersionSource
+from kwhatif.report.inputs import SchedulerInfo, VersionSource
 
 _SOURCES: Mapping[VersionSource, str] = {
     "asked": "as asked",

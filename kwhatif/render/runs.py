@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from kwhatif.render.amounts import plural
 from kwhatif.render.text import STRONG, table, text
 from kwhatif.render.timeline import seconds
-from kwhatif.story import RunsRow, Story, What
+from kwhatif.report.story import RunsRow, Story, What
 
 _WORDS: dict[What, str] = {
     "settled": "it ends {}",

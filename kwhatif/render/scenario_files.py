@@ -14,7 +14,7 @@ from kwhatif.render.safe import safe
 from kwhatif.render.scenarios import is_harmless, scenario_cells, summary
 from kwhatif.render.xml import clean, document
 from kwhatif.report import Report
-from kwhatif.story import ScenarioRow
+from kwhatif.report.story import ScenarioRow
 
 
 def scenarios_junit(report: Report) -> str:

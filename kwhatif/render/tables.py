@@ -32,7 +32,8 @@ from kwhatif.render.text import FAINT, STRONG, WARN, indented, text
 from kwhatif.render.upgrade import upgrade
 from kwhatif.render.verdict import verdict, workload_verdict
 from kwhatif.render.victims import victims_table
-from kwhatif.report import Decision, Report
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
 
 
 def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:

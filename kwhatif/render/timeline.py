@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from kwhatif.render.amounts import plural, some
 from kwhatif.render.detail import Detail
 from kwhatif.render.text import FAINT, indented, table, text
-from kwhatif.story import EventRow, Story
+from kwhatif.report.story import EventRow, Story
 
 _MOST_LINES = 60
 _REFUSED = "was refused"

@@ -13,7 +13,7 @@ from kwhatif.render.detail import Detail
 from kwhatif.render.markdown_text import cell, prose, rows_of
 from kwhatif.render.outcomes import SIGNS, verb
 from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, table, text
-from kwhatif.report import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow
+from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow
 
 #: So many rows are shown, unless it is wide.
 _MOST_ROWS = 100

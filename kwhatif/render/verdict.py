@@ -14,7 +14,10 @@ from kwhatif.render.outcomes import SIGNS, sign_of
 from kwhatif.render.qualifiers import about_pod, about_workload, qualifier
 from kwhatif.render.text import GOOD, STRONG, text
 from kwhatif.render.why import did_you_mean, why
-from kwhatif.report import CandidateRow, Decision, Report, WorkloadRow
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.preemption import CandidateRow
+from kwhatif.report.workload import WorkloadRow
 
 
 def verdict(

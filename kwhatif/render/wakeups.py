@@ -30,7 +30,7 @@ from kwhatif.queue.wakeup import (
     VolumeUsable,
 )
 from kwhatif.render.amounts import plural, quantity, some
-from kwhatif.report import WakeUpRow
+from kwhatif.report.queue import WakeUpRow
 
 
 def wake_up_sentence(row: WakeUpRow) -> str:

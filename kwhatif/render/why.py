@@ -17,7 +17,8 @@ from kwhatif.framework.evidence import (
 )
 from kwhatif.render.amounts import amount, plural, some
 from kwhatif.render.sentences import free_on, sentence, taint_text
-from kwhatif.report import Decision, MissRow, NameKind, NearRow, ObstacleRow, UnknownNameRow
+from kwhatif.report.decision import Decision
+from kwhatif.report.nodes import MissRow, NameKind, NearRow, ObstacleRow, UnknownNameRow
 
 _KINDS: dict[NameKind, str] = {
     "persistentVolumeClaim": "PersistentVolumeClaim",

@@ -11,8 +11,8 @@ from kwhatif.model.caveat import Caveat, OwnersSilent
 from kwhatif.model.nearest import nearest
 from kwhatif.model.node import Node
 from kwhatif.report import Report
+from kwhatif.report.story import ScenarioRow
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.story import ScenarioRow
 from kwhatif.sweep.scenario import Drains, Outages, Outcome, Player, Question, Scenario, together
 from kwhatif.whatif.drain import Drained, with_remedies
 from kwhatif.whatif.session import Session

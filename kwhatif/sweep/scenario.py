@@ -15,9 +15,9 @@ from kwhatif.matching.labels import EVERYTHING
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.meta import controller_of
+from kwhatif.report.story import ScenarioRow
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.story import ScenarioRow
 from kwhatif.whatif.drain import Drained
 from kwhatif.whatif.edited import Given
 from kwhatif.whatif.outage import Lost

@@ -8,8 +8,8 @@ from kwhatif.errors import InputError
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.policy.rules import Fragile
+from kwhatif.report.story import VerdictRow
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.story import VerdictRow
 from kwhatif.sweep.report import Runner, groups_of, trouble
 from kwhatif.sweep.scenario import Outages, Player, Scenario, together
 from kwhatif.whatif.session import Session

@@ -11,8 +11,8 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import Namespace
+from kwhatif.report.story import Story
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.story import Story
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.edited import Given
 from kwhatif.whatif.session import Session

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.caveat import Caveat, OneOfEqualPods, TooManyPods
-from kwhatif.report import Decision
+from kwhatif.report.decision import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied

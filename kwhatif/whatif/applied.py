@@ -16,7 +16,7 @@ from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import POD_SOURCES, Namespace
-from kwhatif.report import SourceRow
+from kwhatif.report.inputs import SourceRow
 from kwhatif.whatif.claims import NewClaims
 
 

@@ -13,8 +13,8 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kwhatif.report.story import BlockedRow
 from kwhatif.simulation.engine import Engine
-from kwhatif.story import BlockedRow
 
 
 def blocked_pods(drain: Drain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:

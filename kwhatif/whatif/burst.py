@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from kwhatif.preemption.candidate import Victim
 from kwhatif.preemption.disruption import counted
-from kwhatif.report import CandidateRow, Decision
+from kwhatif.report.decision import Decision
+from kwhatif.report.preemption import CandidateRow
 
 
 class Burst:

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.capacity_rows import AddedNodesRow, CapacityRow, FitRow, PreemptingRow, TargetRow
 from kwhatif.edits.edit import AddNodes
 from kwhatif.model.caveat import Caveat
-from kwhatif.report import Decision, Report
+from kwhatif.report import Report
+from kwhatif.report.capacity import AddedNodesRow, CapacityRow, FitRow, PreemptingRow, TargetRow
+from kwhatif.report.decision import Decision
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.daemons import changes_with_daemons, with_daemons
 from kwhatif.whatif.edited import Given, edit_session

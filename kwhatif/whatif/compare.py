@@ -8,18 +8,12 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from kwhatif.capacity_rows import CapacityRow, FitRow
 from kwhatif.model.meta import FrozenMeta
-from kwhatif.report import (
-    API_VERSION,
-    Course,
-    Decision,
-    DescheduleRow,
-    FindingRow,
-    Outcome,
-    ReplacementRow,
-    Report,
-)
+from kwhatif.report import API_VERSION, Report
+from kwhatif.report.capacity import CapacityRow, FitRow
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.deschedule import Course, DescheduleRow, ReplacementRow
+from kwhatif.report.policy import FindingRow
 
 T = TypeVar("T")
 Difference = Literal["flipped", "victims", "moved", "new", "gone"]

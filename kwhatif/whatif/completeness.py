@@ -28,7 +28,7 @@ from kwhatif.model.policy import PodDisruptionBudget, PriorityClass
 from kwhatif.model.resource import ResourceClaim
 from kwhatif.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.model.workload import Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
-from kwhatif.report import Decision
+from kwhatif.report.decision import Decision
 
 _CONTROLLERS: Mapping[str, type[Model]] = {
     "ReplicaSet": ReplicaSet,

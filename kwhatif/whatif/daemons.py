@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kwhatif.edits.nodes import WITHOUT_DAEMON_SETS
 from kwhatif.model.workload import DaemonSet
-from kwhatif.report import EditRow, SourceRow
+from kwhatif.report.inputs import EditRow, SourceRow
 from kwhatif.state.change import Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

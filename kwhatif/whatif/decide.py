@@ -18,7 +18,9 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.policy import EvictsByPolicy
-from kwhatif.report import Decision, FeasibleRow, NearRow, PreemptionRow
+from kwhatif.report.decision import Decision
+from kwhatif.report.nodes import FeasibleRow, NearRow
+from kwhatif.report.preemption import PreemptionRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

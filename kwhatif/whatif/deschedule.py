@@ -28,14 +28,14 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.usage import NodeMetrics
-from kwhatif.report import (
+from kwhatif.report import Report
+from kwhatif.report.deschedule import (
     Course,
     DescheduleRow,
     EvictedRow,
     EvictionRefusedRow,
     NodeClassRow,
     NodeUseRow,
-    Report,
     RoundRow,
     SparedRow,
     StrategyRow,

@@ -12,8 +12,8 @@ from kwhatif.controllers.drain import Drain
 from kwhatif.controllers.drain_filters import DrainOptions, joined
 from kwhatif.errors import InputError
 from kwhatif.report import Report
+from kwhatif.report.story import BlockedRow, CommandRow, Story, VerdictRow, WaveRow
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.story import BlockedRow, CommandRow, Story, VerdictRow, WaveRow
 from kwhatif.whatif.blocked import blocked_pods
 from kwhatif.whatif.edited import Given, edit_session
 from kwhatif.whatif.order import least_harmful_order

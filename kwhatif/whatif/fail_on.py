@@ -6,7 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 
 from kwhatif.model.caveat import CODES
 from kwhatif.policy.names import CAVEATS, did_you_mean
-from kwhatif.report import Decision, Landing, Outcome, QueuedPodRow, Report, WorkloadRow
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.deschedule import Landing
+from kwhatif.report.queue import QueuedPodRow
+from kwhatif.report.workload import WorkloadRow
 
 
 def _stays_pending(decision: Decision) -> bool:

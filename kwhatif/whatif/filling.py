@@ -14,11 +14,11 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.batch import ScheduleResult
-from kwhatif.capacity_rows import CountedRow, FitRow, StopOutcome, StopRow
 from kwhatif.framework.attempt import Attempt
 from kwhatif.matching.requests import Resources
 from kwhatif.model.caveat import Caveat
-from kwhatif.report import Decision
+from kwhatif.report.capacity import CountedRow, FitRow, StopOutcome, StopRow
+from kwhatif.report.decision import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.candidates import Candidate, Planner

@@ -7,13 +7,15 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
 
-from kwhatif.capacity_rows import CapacityRow, ShapeRow
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.report import Decision, Report, SourceRow
+from kwhatif.report import Report
+from kwhatif.report.capacity import CapacityRow, ShapeRow
+from kwhatif.report.decision import Decision
+from kwhatif.report.inputs import SourceRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied

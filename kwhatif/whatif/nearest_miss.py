@@ -21,7 +21,7 @@ from kwhatif.framework.evidence import (
 from kwhatif.framework.status import Code, Verdict
 from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
 from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
-from kwhatif.report import MissRow, NearRow, ObstacleRow, TooLargeRow
+from kwhatif.report.nodes import MissRow, NearRow, ObstacleRow, TooLargeRow
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.whatif.unknown_names import unknown_names
 

@@ -15,9 +15,9 @@ from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.report import Report
+from kwhatif.report.story import BlockedRow, Story, VerdictRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
-from kwhatif.story import BlockedRow, Story, VerdictRow
 from kwhatif.whatif.edited import Given
 from kwhatif.whatif.played import Played, SettledCluster, pending_words
 from kwhatif.whatif.remedies import Remedy

@@ -16,7 +16,7 @@ from kwhatif.model.caveat import Batching, Caveat, EvictedByTaint
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.disruption import disrupt
-from kwhatif.report import Decision
+from kwhatif.report.decision import Decision
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

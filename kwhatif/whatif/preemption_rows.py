@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from kwhatif.framework.status import Verdict
 from kwhatif.preemption.candidate import Candidate, Preemption, Reprieve, Victim
-from kwhatif.report import BudgetRow, CandidateRow, PreemptionRow, RejectedRow, ReprieveRow, VictimRow
+from kwhatif.report.nodes import RejectedRow
+from kwhatif.report.preemption import BudgetRow, CandidateRow, PreemptionRow, ReprieveRow, VictimRow
 from kwhatif.whatif.rows import owner_and_workload, rejected_rows
 
 

@@ -15,7 +15,8 @@ from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.cluster import key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.scheduling_events import SchedulingEvents
-from kwhatif.report import Decision, Outcome, RolloutRow, UpdateKind
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.workload import RolloutRow, UpdateKind
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Candidate, Planner

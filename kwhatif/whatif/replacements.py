@@ -11,7 +11,7 @@ from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import OwnerReference, controller_of
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import POD_CONTROLLERS, ReplicaSet, ReplicationController
-from kwhatif.report import ReplacementRow
+from kwhatif.report.deschedule import ReplacementRow
 from kwhatif.simulation.world import World
 from kwhatif.state.state import State
 from kwhatif.whatif.played import Played, SettledCluster

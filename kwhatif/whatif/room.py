@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kwhatif.capacity_rows import ReasonRow, TightestRow
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.evidence import Evidence, InsufficientResource
 from kwhatif.framework.status import Verdict
 from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, Resources
+from kwhatif.report.capacity import ReasonRow, TightestRow
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 

@@ -12,7 +12,7 @@ from kwhatif.descheduler.policy import Policy
 from kwhatif.descheduler.world import World
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.pod import Pod
-from kwhatif.report import ReplacementRow, RoundRow
+from kwhatif.report.deschedule import ReplacementRow, RoundRow
 from kwhatif.simulation.parameters import HOUR, Parameters
 from kwhatif.state.state import State
 from kwhatif.whatif.played import SettledCluster

@@ -12,7 +12,9 @@ from kwhatif.framework.status import Verdict
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.report import Decision, ObjectionRow, Outcome, PreEnqueueRow, QueuedRow, RejectedRow
+from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
+from kwhatif.report.nodes import ObjectionRow, RejectedRow
+from kwhatif.report.workload import QueuedRow
 
 
 def owner_of(pod: Pod) -> str | None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kwhatif.story import FactRow, RunsRow, Story, What
+from kwhatif.report.story import FactRow, RunsRow, Story, What
 
 
 class Runs(NamedTuple):

@@ -16,7 +16,9 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.originals import SessionOriginals
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.release import Release
-from kwhatif.report import Decision, EditRow, Report, SchedulerInfo, SnapshotInfo
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.inputs import EditRow, SchedulerInfo, SnapshotInfo
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 from kwhatif.whatif.completeness import lacking_for

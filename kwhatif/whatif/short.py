@@ -14,7 +14,8 @@ from kwhatif.framework.evidence import Evidence, InsufficientResource, Untolerat
 from kwhatif.framework.scoring import Scores
 from kwhatif.framework.status import Verdict
 from kwhatif.preemption.candidate import Preemption
-from kwhatif.report import Decision, FeasibleRow
+from kwhatif.report.decision import Decision
+from kwhatif.report.nodes import FeasibleRow
 from kwhatif.whatif.decide import decision_of
 from kwhatif.whatif.preemption_rows import preemption_row
 from kwhatif.whatif.rows import decision_about_result

@@ -23,12 +23,12 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.report import Report
+from kwhatif.report.story import CommandRow, Story
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 from kwhatif.state.change import Change, Delete, Upsert
-from kwhatif.story import CommandRow, Story
 from kwhatif.whatif.edited import Given
 from kwhatif.whatif.played import begin
 from kwhatif.whatif.runs import Runs, compared

@@ -19,7 +19,7 @@ from kwhatif.model.policy import PriorityClass, RuntimeClass
 from kwhatif.model.resource import ResourceClaim
 from kwhatif.model.storage import PersistentVolumeClaim, StorageClass
 from kwhatif.model.workload import Namespace
-from kwhatif.report import NameKind, NearNameRow, UnknownNameRow
+from kwhatif.report.nodes import NameKind, NearNameRow, UnknownNameRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 

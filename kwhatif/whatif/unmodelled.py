@@ -9,7 +9,7 @@ from kwhatif.model.caveat import Caveat, HugeAmounts, PodSecurityNotChecked, Unk
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.quantity import LARGEST_EXACT
-from kwhatif.report import Decision
+from kwhatif.report.decision import Decision
 from kwhatif.state.node_info import NodeInfo
 
 #: A namespace's label (`k8s.io/pod-security-admission/api/constants.go`); `privileged` lets everything pass.

@@ -67,7 +67,7 @@ def test_a_bug_is_told_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> N
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("kwhatif.api.schedule", broken)
+    monkeypatch.setattr("kwhatif.api.questions.schedule", broken)
     ran = run(f"kwhatif schedule {PODS}/small.yaml {FROM}")
     assert ran.code == 70
     assert "ZeroDivisionError: oh" in ran.stderr

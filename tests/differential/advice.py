@@ -19,7 +19,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from kwhatif import api
+import kwhatif
 from kwhatif.errors import InputError
 from tests.advising import patched
 from tests.differential import files, oracle
@@ -130,8 +130,8 @@ class Checker:
 def _advised(folder: Path) -> Mapping[str, Any] | None:
     config = folder / "config.yaml"
     try:
-        session = api.load(folder / "cluster.yaml", scheduler_config=config if config.exists() else None)
-        report = api.advise(session, folder / "pod.yaml", validation="ignore", most=10).to_dict()
+        session = kwhatif.load(folder / "cluster.yaml", scheduler_config=config if config.exists() else None)
+        report = kwhatif.advise(session, folder / "pod.yaml", validation="ignore", most=10).to_dict()
     except InputError:
         return None
     rows: list[Mapping[str, Any]] = report["advise"]["workloads"]

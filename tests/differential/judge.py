@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kwhatif import api
+import kwhatif
 from kwhatif.errors import ExitCode, InputError
 from tests.cli.running import run
 from tests.conformance.compare import Difference, differences
@@ -36,13 +36,13 @@ def decide(directory: Path, release: str = DEFAULT_RELEASE) -> Json:
     """kwhatif's decision; `{"refused": …}` when it does not accept the input."""
     config = directory / "config.yaml"
     try:
-        session = api.load(
+        session = kwhatif.load(
             directory / "cluster.yaml",
             scheduler_config=config if config.exists() else None,
             kubernetes_version=release,
         )
         # The oracle decodes as dumps are read: fields that there are not do not matter.
-        report = api.schedule(session, directory / "pod.yaml", validation="ignore", admission=False)
+        report = kwhatif.schedule(session, directory / "pod.yaml", validation="ignore", admission=False)
     except InputError as refused:
         return {"refused": str(refused)}
     (decision,) = json.loads(report.to_json())["decisions"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.report import Decision
+from kwhatif.report.decision import Decision
 from tests.http.fake_extender import FakeExtender, recorded
 
 FORMS = {"full": False, "cached": True}

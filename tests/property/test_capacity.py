@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kwhatif
-from kwhatif.capacity_rows import FitRow
 from kwhatif.framework.reference import use_reference
-from kwhatif.report import Decision
+from kwhatif.report.capacity import FitRow
+from kwhatif.report.decision import Decision
 from kwhatif.whatif.capacity import fewest
 from tests.differential.dice import Dice
 from tests.differential.files import write

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kwhatif import api
+import kwhatif
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.objections import Objections
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
@@ -50,7 +50,7 @@ def test_what_objects_next_is_what_objects_without_the_first(family: str, tmp_pa
         case = generate(family, SEED, index)
         folder = write(case, tmp_path)
         config = folder / "config.yaml"
-        session = api.load(folder / "cluster.yaml", scheduler_config=config if case.config else None)
+        session = kwhatif.load(folder / "cluster.yaml", scheduler_config=config if case.config else None)
         (candidate,) = stored_pods(session, folder / "pod.yaml")
         profile = session.profiles.get(candidate.spec.scheduler_name or DEFAULT_SCHEDULER)
         cycle = None if profile is None else judged(profile, PodInfo(candidate), session.snapshot)

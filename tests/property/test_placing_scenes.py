@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kwhatif import api
+import kwhatif
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.pod import Pod
 from kwhatif.state.pod_info import PodInfo
@@ -59,7 +59,7 @@ def test_the_fast_way_equals_the_plain_one(family: str, tmp_path: Path) -> None:
         case = generate(family, SEED, index)
         folder = write(case, tmp_path)
         config = folder / "config.yaml"
-        session = api.load(folder / "cluster.yaml", scheduler_config=config if case.config else None)
+        session = kwhatif.load(folder / "cluster.yaml", scheduler_config=config if case.config else None)
         (candidate,) = stored_pods(session, folder / "pod.yaml")
         profile = session.profiles.get(candidate.spec.scheduler_name or DEFAULT_SCHEDULER)
         if profile is None:

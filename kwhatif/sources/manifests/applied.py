@@ -12,7 +12,7 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.originals import Originals
 from kwhatif.policy.judged import ANNOTATION
-from kwhatif.report import ProblemRow, SourceRow
+from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.sources.decoding.kinds import KINDS
 from kwhatif.sources.decoding.strict import Validation
 from kwhatif.sources.manifests.named import find_named, parse_reference, unknown_kind

@@ -13,7 +13,7 @@ from kwhatif.model.kinds import BY_WORD, RESOURCES, Resource
 from kwhatif.model.nearest import nearest
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import POD_SOURCES, Namespace
-from kwhatif.report import SourceRow
+from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.text.files import SUFFIXES, Given
 from kwhatif.whatif.applied import Applied
 

@@ -16,7 +16,7 @@ from kwhatif.model.caveat import AssumedVersion, Caveat, GateNotModelled, OtherV
 from kwhatif.model.nearest import nearest
 from kwhatif.model.node import Node
 from kwhatif.release import NEWEST, Release, find_release, nearest_minor
-from kwhatif.report import SchedulerInfo, VersionSource
+from kwhatif.report.inputs import SchedulerInfo, VersionSource
 
 #: Says the version where no option does.
 VARIABLE = "KWHATIF_KUBERNETES_VERSION"

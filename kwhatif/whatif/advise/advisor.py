@@ -12,7 +12,8 @@ from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.model.nearest import nearest
 from kwhatif.model.policy import PriorityClass
 from kwhatif.policy.judged import JudgedWorkload
-from kwhatif.report import AdvisedRow, Decision, GoingRow, Outcome
+from kwhatif.report.advise import AdvisedRow, GoingRow
+from kwhatif.report.decision import Decision, Outcome
 from kwhatif.whatif.advise.by_hand import going
 from kwhatif.whatif.advise.change import Advice, Change
 from kwhatif.whatif.advise.manifest import may_preempt, ungated, with_priority_class, with_scheduler

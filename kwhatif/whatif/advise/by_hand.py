@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from kwhatif.preemption.budgets import Budgets
-from kwhatif.report import Decision, GoingRow
+from kwhatif.report.advise import GoingRow
+from kwhatif.report.decision import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.advise.blocking import delete_pods
 from kwhatif.whatif.advise.change import Change

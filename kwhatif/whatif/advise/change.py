@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kwhatif.edits.edit import Edit
-from kwhatif.report import AdviceKind, Advised
+from kwhatif.report.advise import AdviceKind, Advised
 
 #: The spec of a pod as plain data, in the API's names.
 Spec = dict[str, Any]

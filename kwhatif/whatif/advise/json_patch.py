@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kwhatif.report import PatchRow
+from kwhatif.report.advise import PatchRow
 
 
 def json_patch(before: Any, after: Any, path: str = "") -> Iterator[PatchRow]:

@@ -10,7 +10,7 @@ from kwhatif.framework.evidence import PodAffinityUnmatched, PodAntiAffinityMatc
 from kwhatif.matching.affinity import AffinityTerm
 from kwhatif.matching.labels import SelectorError
 from kwhatif.model.pod import Pod, PodAffinityTerm, TopologySpreadConstraint
-from kwhatif.report import AdviceKind
+from kwhatif.report.advise import AdviceKind
 from kwhatif.whatif.advise.change import PREFERRED, REQUIRED, WEIGHT, Change, Spec, in_spec
 
 #: What each further term costs that is softened with the first.

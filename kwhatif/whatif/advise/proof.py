@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.errors import InputError
 from kwhatif.model.pod import Pod
-from kwhatif.report import Decision
+from kwhatif.report.decision import Decision
 from kwhatif.state.change import Upsert
 from kwhatif.whatif.advise.change import Advice, Amount, Change
 from kwhatif.whatif.advise.revise import revised

@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from kwhatif.batch import ScheduleResult
 from kwhatif.framework.attempt import Attempt
 from kwhatif.policy.judged import JudgedWorkload
-from kwhatif.report import AdviseRow, Decision, Outcome, Report
+from kwhatif.report import Report
+from kwhatif.report.advise import AdviseRow
+from kwhatif.report.decision import Decision, Outcome
 from kwhatif.whatif.advise.advisor import FAILING, Advisor, Captured, first_failing
 from kwhatif.whatif.advise.scene import Scene
 from kwhatif.whatif.applied import Applied

@@ -8,7 +8,8 @@ from typing import Any
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.pod import Pod
-from kwhatif.report import AdviceRow, Advised, AdvisedChangeRow, Decision, LeftRow, Outcome
+from kwhatif.report.advise import AdviceRow, Advised, AdvisedChangeRow, LeftRow
+from kwhatif.report.decision import Decision, Outcome
 from kwhatif.whatif.advise.blocking import owner_of_pod
 from kwhatif.whatif.advise.change import Advice, Change
 from kwhatif.whatif.advise.proof import Proof, Proven

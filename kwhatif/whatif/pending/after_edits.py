@@ -14,7 +14,8 @@ from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.pod import Pod
 from kwhatif.queue.queued_pod import QueuedPodInfo
-from kwhatif.report import AfterEditsRow, Decision, QueuedPodRow, QueueFate, QueueState
+from kwhatif.report.decision import Decision
+from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueFate, QueueState
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.decide import ignored
 from kwhatif.whatif.pending.replay import Replay, Sleeper

@@ -12,7 +12,8 @@ from kwhatif.model.caveat import Caveat, QueueNotSeen, ScheduledMeanwhile
 from kwhatif.model.pod import Pod, pod_condition
 from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.queue.wakeup import Flush
-from kwhatif.report import QueuedPodRow, QueueRow, QueueState, Report, WakeUpRow
+from kwhatif.report import Report
+from kwhatif.report.queue import QueuedPodRow, QueueRow, QueueState, WakeUpRow
 from kwhatif.whatif.pending.after_edits import after_edits
 from kwhatif.whatif.pending.backoff import Backoff, backoff_end_of
 from kwhatif.whatif.pending.trying import QueueQuestion, Tried, Trying

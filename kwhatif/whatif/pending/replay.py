@@ -27,7 +27,7 @@ from kwhatif.queue.preempting import Preempting
 from kwhatif.queue.profiles import queue_profile
 from kwhatif.queue.queued_pod import QueuedPodInfo
 from kwhatif.queue.scheduling_queue import SchedulingQueue
-from kwhatif.report import WakingRow
+from kwhatif.report.queue import WakingRow
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

@@ -9,7 +9,7 @@ import msgspec
 
 from kwhatif.batch import ScheduleResult
 from kwhatif.framework.attempt import Attempt
-from kwhatif.report import Decision
+from kwhatif.report.decision import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.decide import decision_of
 from kwhatif.whatif.pending.wakeups import WakeUp, wake_ups

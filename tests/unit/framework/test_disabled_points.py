@@ -17,7 +17,7 @@ from kwhatif.model.resource import (
     ResourceClaim,
     ResourceClaimSpec,
 )
-from kwhatif.report import Decision
+from kwhatif.report.decision import Decision
 from kwhatif.state.state import State
 from kwhatif.whatif.placer import Placer
 from kwhatif.whatif.session import Session

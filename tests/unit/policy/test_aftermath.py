@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kwhatif.policy.judge import judge
-from kwhatif.report import FindingRow, PolicyRow
-from kwhatif.story import CycleRow, PendingRow, Story, StoryBudgetRow
+from kwhatif.report.policy import FindingRow, PolicyRow
+from kwhatif.report.story import CycleRow, PendingRow, Story, StoryBudgetRow
 from tests.unit.policy.test_rules import LABELS, TODAY, placed, policy, workload
 
 

@@ -19,7 +19,7 @@ from kwhatif.model.caveat import (
     StaleSnapshot,
 )
 from kwhatif.policy.judge import Known, judge
-from kwhatif.report import FindingRow
+from kwhatif.report.policy import FindingRow
 from tests.unit.policy.test_rules import LABELS, TODAY, evicts, placed, policy, victim, workload
 
 BUDGETS = NoBudgets(kinds=("PodDisruptionBudget",))

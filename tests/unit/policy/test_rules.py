@@ -11,16 +11,11 @@ from kwhatif.model.caveat import Caveat, NoImages, OtherVersion
 from kwhatif.policy.build import Rulebook, build_rulebook
 from kwhatif.policy.judge import judge
 from kwhatif.policy.judged import JudgedWorkload
-from kwhatif.report import (
-    CandidateRow,
-    Decision,
-    FindingRow,
-    PolicyRow,
-    PreemptionRow,
-    SourceRow,
-    VictimRow,
-    WorkloadRow,
-)
+from kwhatif.report.decision import Decision
+from kwhatif.report.inputs import SourceRow
+from kwhatif.report.policy import FindingRow, PolicyRow
+from kwhatif.report.preemption import CandidateRow, PreemptionRow, VictimRow
+from kwhatif.report.workload import WorkloadRow
 
 TODAY = date(2026, 6, 1)
 LABELS = {"n1": {"pool": "general"}, "gpu1": {"pool": "gpu"}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.policy.words import victims_by_owner
-from kwhatif.report import VictimRow
+from kwhatif.report.preemption import VictimRow
 
 
 def of(workload: str | None, number: int, priority: int = -10) -> VictimRow:

@@ -6,8 +6,9 @@ import pytest
 
 from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.story import gone_rows
-from kwhatif.report import Report, SchedulerInfo, SnapshotInfo
-from kwhatif.story import BlockedRow, CommandRow, GoneRow, ScenarioRow, Story, StoryWorkloadRow, VerdictRow
+from kwhatif.report import Report
+from kwhatif.report.inputs import SchedulerInfo, SnapshotInfo
+from kwhatif.report.story import BlockedRow, CommandRow, GoneRow, ScenarioRow, Story, StoryWorkloadRow, VerdictRow
 
 CLOUD = ".eu-central-1.compute.internal"
 

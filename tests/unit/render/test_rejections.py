@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwhatif.framework.evidence import CordonedNode, Evidence, InsufficientResource, UntoleratedTaint
 from kwhatif.render.rejections import rejected_groups
-from kwhatif.report import ObjectionRow, RejectedRow
+from kwhatif.report.nodes import ObjectionRow, RejectedRow
 
 NEVER, MAYBE = "UnschedulableAndUnresolvable", "Unschedulable"
 TAINT = ObjectionRow(

@@ -6,7 +6,7 @@ import pytest
 
 from kwhatif.controllers.contract import How
 from kwhatif.render.story import _remedies
-from kwhatif.story import CycleRow, GoneRow, LoopCause
+from kwhatif.report.story import CycleRow, GoneRow, LoopCause
 
 
 def gone(owner: str, how: How) -> GoneRow:

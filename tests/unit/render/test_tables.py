@@ -13,21 +13,13 @@ from rich.console import Console
 from kwhatif.framework.evidence import InsufficientResource
 from kwhatif.render.detail import Detail
 from kwhatif.render.tables import tables
-from kwhatif.report import (
-    CandidateRow,
-    Decision,
-    FeasibleRow,
-    FindingRow,
-    ObjectionRow,
-    PolicyRow,
-    PreemptionRow,
-    RejectedRow,
-    Report,
-    SnapshotInfo,
-    SourceRow,
-    VictimRow,
-    WorkloadRow,
-)
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.inputs import SnapshotInfo, SourceRow
+from kwhatif.report.nodes import FeasibleRow, ObjectionRow, RejectedRow
+from kwhatif.report.policy import FindingRow, PolicyRow
+from kwhatif.report.preemption import CandidateRow, PreemptionRow, VictimRow
+from kwhatif.report.workload import WorkloadRow
 
 CLOUD = ".eu-central-1.compute.internal"
 SHORT = [f"ip-10-0-{number}-151" for number in (13, 50, 53, 95)]

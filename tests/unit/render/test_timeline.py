@@ -11,7 +11,7 @@ from rich.console import Console
 from kwhatif.render.detail import Detail
 from kwhatif.render.story import first_line
 from kwhatif.render.timeline import timeline, tree
-from kwhatif.story import CommandRow, EventRow, PendingRow, Story, StoryBudgetRow, StoryNodeRow
+from kwhatif.report.story import CommandRow, EventRow, PendingRow, Story, StoryBudgetRow, StoryNodeRow
 
 LONG = "0/2 nodes are available: 2 Insufficient cpu."
 

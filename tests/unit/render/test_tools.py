@@ -14,7 +14,10 @@ import pytest
 import xmlschema
 
 from kwhatif.render.formats import FORMATS
-from kwhatif.report import FindingRow, PolicyRow, ProblemRow, Report, SourceRow, WorkloadRow
+from kwhatif.report import Report
+from kwhatif.report.inputs import ProblemRow, SourceRow
+from kwhatif.report.policy import FindingRow, PolicyRow
+from kwhatif.report.workload import WorkloadRow
 
 SCHEMAS = Path(__file__).parents[3] / "fixtures" / "schemas"
 

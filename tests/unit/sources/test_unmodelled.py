@@ -9,7 +9,7 @@ from kwhatif.model.caveat import AutoscalerNotModelled, AutoscalersNotRead, Cave
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.workload import Deployment
-from kwhatif.report import SourceRow
+from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.manifests.unmodelled import in_cluster
 from kwhatif.whatif.applied import Applied
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kwhatif.preemption.candidate import Victim
-from kwhatif.report import BudgetRow, CandidateRow, Decision, PreemptionRow, VictimRow
+from kwhatif.report.decision import Decision
+from kwhatif.report.preemption import BudgetRow, CandidateRow, PreemptionRow, VictimRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.burst import Burst
 from tests.builders import pod

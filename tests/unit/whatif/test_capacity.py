@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.capacity_rows import CapacityRow
 from kwhatif.errors import InputError
 from kwhatif.report import Report
+from kwhatif.report.capacity import CapacityRow
 
 Json = dict[str, Any]
 

@@ -13,8 +13,8 @@ from kwhatif.model.pod import Container, Pod, PodCondition, PodMeta, PodSpec, Po
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec
 from kwhatif.model.volume import LocalVolume
 from kwhatif.model.workload import DaemonSet, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
+from kwhatif.report.story import BlockedRow, Story
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.story import BlockedRow, Story
 from kwhatif.whatif.drain import drain, merged
 from kwhatif.whatif.session import Session
 from tests.builders import PodBuilder, cluster, node, pod, selector

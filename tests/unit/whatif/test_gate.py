@@ -15,7 +15,9 @@ from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.policy.build import build_rulebook, default_rulebook
 from kwhatif.render.caveats import worded
-from kwhatif.report import Decision, Report, WorkloadRow
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.workload import WorkloadRow
 from kwhatif.sources.manifests.applied import as_applied, as_row
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.whatif.gate import gate

@@ -16,7 +16,8 @@ from kwhatif.model.pod import Pod, PodCondition
 from kwhatif.model.policy import PriorityClass
 from kwhatif.model.storage import StorageClass, TopologyExpression, TopologySelectorTerm
 from kwhatif.render.caveats import worded
-from kwhatif.report import Report, WorkloadRow
+from kwhatif.report import Report
+from kwhatif.report.workload import WorkloadRow
 from kwhatif.sources.manifests.applied import read_applied
 from kwhatif.whatif.judge import Question, judge
 from kwhatif.whatif.session import Session

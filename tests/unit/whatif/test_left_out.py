@@ -21,7 +21,8 @@ from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
 from kwhatif.model.workload import Service
-from kwhatif.report import Report, SourceRow
+from kwhatif.report import Report
+from kwhatif.report.inputs import SourceRow
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.completeness import lacking_for_story
 from kwhatif.whatif.judge import Question, judge

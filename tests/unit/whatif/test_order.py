@@ -8,7 +8,7 @@ import pytest
 
 import kwhatif
 from kwhatif.errors import InputError
-from kwhatif.story import Story
+from kwhatif.report.story import Story
 from tests.property.test_simulation import CLASSES, node
 
 

@@ -11,7 +11,7 @@ from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.node import NodeCondition
 from kwhatif.model.pod import Container, PodSpec, PodTemplateSpec, ResourceRequirements, Toleration
 from kwhatif.model.workload import StatefulSet, StatefulSetSpec
-from kwhatif.story import BlockedRow, Story
+from kwhatif.report.story import BlockedRow, Story
 from kwhatif.whatif.outage import Lost, outage
 from kwhatif.whatif.played import SettledCluster
 from kwhatif.whatif.session import Session

@@ -15,7 +15,7 @@ from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.pod import PodCondition
 from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.queue.wakeup import Flush
-from kwhatif.report import AfterEditsRow, QueuedPodRow
+from kwhatif.report.queue import AfterEditsRow, QueuedPodRow
 from kwhatif.whatif.fail_on import fails
 from kwhatif.whatif.session import Session
 from tests import devices

@@ -20,7 +20,8 @@ from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
 from kwhatif.model.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet, UpdateStrategy
 from kwhatif.policy.build import default_rulebook
 from kwhatif.policy.judge import judge as judge_by
-from kwhatif.report import RolloutRow, SourceRow, WorkloadRow
+from kwhatif.report.inputs import SourceRow
+from kwhatif.report.workload import RolloutRow, WorkloadRow
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.fail_on import fails
 from kwhatif.whatif.judge import Answer, Question, judge

@@ -10,7 +10,8 @@ import pytest
 import kwhatif
 from kwhatif.errors import InputError
 from kwhatif.framework.reference import use_reference
-from kwhatif.report import LandingRow, Report, UpgradedRow
+from kwhatif.report import Report
+from kwhatif.report.upgrade import LandingRow, UpgradedRow
 from kwhatif.whatif.fail_on import fails
 
 BALANCED = "NodeResourcesBalancedAllocation (1.36)"

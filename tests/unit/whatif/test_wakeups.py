@@ -13,7 +13,7 @@ from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.node import Node
 from kwhatif.queue.wakeup import Flush, NodeAdded, PodDeleted, RoomFreed, VictimsEnd
 from kwhatif.render.wakeups import clause, wake_up_sentence
-from kwhatif.report import WakeUpRow
+from kwhatif.report.queue import WakeUpRow
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.whatif.pending.ideal_node import ideal_node

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.report import CandidateRow, Decision, Outcome, PreemptionRow, UpdateKind, VictimRow
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.preemption import CandidateRow, PreemptionRow, VictimRow
+from kwhatif.report.workload import UpdateKind
 from kwhatif.whatif.workload_rows import sentence
 
 _OUTCOMES: dict[str, Outcome] = {

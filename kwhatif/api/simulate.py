@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from msgspec.structs import replace
 
-from kwhatif.arguments import require_edits, require_session
+from kwhatif.api.arguments import require_edits, require_session
 from kwhatif.edits.edit import Apply
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
@@ -25,8 +25,6 @@ from kwhatif.whatif.edited import Given
 from kwhatif.whatif.runs import Runs
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.simulate import simulate as play
-
-__all__ = ["simulate"]
 
 
 class Times(TypedDict, total=False):
@@ -76,7 +74,7 @@ def simulate(
     if runs < 0:
         raise ValueError(f"runs: {runs} is negative")
     where, stdin, minor = namespace or session.namespace, sys.stdin.buffer, session.cluster.minor
-    parameters = replace(Parameters(), **{name: _seconds(name, str(text)) for name, text in times.items()})
+    parameters = replace(Parameters(), **{name: seconds_of(name, str(text)) for name, text in times.items()})
     steps: list[Given] = []
     problems: list[Problem] = []
     if manifests:
@@ -94,7 +92,12 @@ def simulate(
     return worded(with_words(report))
 
 
-def _seconds(name: str, text: str) -> float | None:
+def seconds_of(name: str, text: str) -> float | None:
+    """The seconds of a parameter such as "30s"; None where its text leaves them to the pods ("grace", "probe").
+
+    Raises:
+        InputError: it is neither.
+    """
     try:
         return parse_parameter(name, text)
     except ValueError as wrong:

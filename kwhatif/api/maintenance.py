@@ -8,7 +8,8 @@ from typing import Any, Unpack
 
 from msgspec.structs import replace
 
-from kwhatif.arguments import require_names, require_session
+from kwhatif.api.arguments import require_names, require_session
+from kwhatif.api.simulate import Times, seconds_of
 from kwhatif.edits.edit import Wrong
 from kwhatif.edits.selection import selector_of
 from kwhatif.errors import InputError, Problem
@@ -18,10 +19,8 @@ from kwhatif.render.caveats import worded
 from kwhatif.render.story import with_words
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.sources.manifests.scenario import parse_parameter
 from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, parse_version
 from kwhatif.sources.sweeps import SweepFile
-from kwhatif.stories import Times
 from kwhatif.sweep.processes import play
 from kwhatif.sweep.report import Runner, drain_each, outage_each
 from kwhatif.sweep.scenario import Drains, Outages, Outcome, Player, Scenario
@@ -30,8 +29,6 @@ from kwhatif.whatif.outage import outage as play_outage
 from kwhatif.whatif.played import named_nodes
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.upgrade import ask_upgrade
-
-__all__ = ["drain", "outage", "upgrade"]
 
 
 class Options(Times, total=False):
@@ -95,7 +92,7 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
         force=force,
         disable_eviction=disable_eviction,
         grace_period=None if grace_period < 0 else float(grace_period),
-        timeout=_seconds("timeout", timeout) or 0.0,
+        timeout=seconds_of("timeout", timeout) or 0.0,
         skip_wait_for_delete_timeout=skip_wait_for_delete_timeout,
         pod_selector=pod_selector,
     )
@@ -143,7 +140,7 @@ def outage(
     require_session(session, "outage")
     _require_nodes(nodes, selector or each or "", "outage")
     names = () if each else named_nodes(session, nodes, _selector("--selector", selector))
-    grace = _seconds("node-monitor-grace-period", node_monitor_grace_period) or 0.0
+    grace = seconds_of("node-monitor-grace-period", node_monitor_grace_period) or 0.0
     with rare_garbage_collection():
         run = _runner(options, each=bool(each))
         parameters = replace(_parameters(options), node_monitor_grace_period=grace)
@@ -187,7 +184,7 @@ def _require_nodes(nodes: Sequence[str], otherwise: str, function: str) -> None:
 
 
 def _parameters(options: Any) -> Parameters:
-    times = {name: _seconds(name, str(text)) for name, text in options.items() if name in Times.__annotations__}
+    times = {name: seconds_of(name, str(text)) for name, text in options.items() if name in Times.__annotations__}
     return replace(Parameters(), **times)
 
 
@@ -197,7 +194,7 @@ def _parameters(options: Any) -> Parameters:
 def _runner(options: Any, *, each: bool) -> Runner:
     """Play them as the options say, but those that are in the file of `resume`."""
     jobs, dask, resume = options.get("jobs", 0), options.get("dask", ""), options.get("resume", "")
-    tell = options.get("progress") or (lambda done, total: None)  # noqa: ARG005
+    progress = options.get("progress") or (lambda done, total: None)  # noqa: ARG005
     wrong = [f"--{name}" for name in ("jobs", "dask", "resume") if options.get(name)] if not each else []
     if jobs and dask:
         raise InputError([Problem("--jobs", "the workers of --dask play the scenarios: give one of the two")])
@@ -210,11 +207,11 @@ def _runner(options: Any, *, each: bool) -> Runner:
             known = file.outcomes if file is not None else {}
             left = [scenario for scenario in scenarios if scenario.name not in known]
             yield from [known[scenario.name] for scenario in scenarios if scenario.name in known]
-            tell(len(scenarios) - len(left), len(scenarios))
+            progress(len(scenarios) - len(left), len(scenarios))
             for number, outcome in enumerate(_played(player, left, jobs, dask), len(scenarios) - len(left) + 1):
                 if file is not None:
                     file.add(outcome)
-                tell(number, len(scenarios))
+                progress(number, len(scenarios))
                 yield outcome
 
     return run
@@ -226,13 +223,6 @@ def _played(player: Player, scenarios: Sequence[Scenario], jobs: int, dask: str)
 
         return play_on_dask(player, scenarios, dask)
     return play(player, scenarios, jobs)
-
-
-def _seconds(name: str, text: str) -> float | None:
-    try:
-        return parse_parameter(name, text)
-    except ValueError as wrong:
-        raise InputError([Problem(f"--{name}", str(wrong))]) from wrong
 
 
 def _selector(option: str, text: str) -> Selector | None:

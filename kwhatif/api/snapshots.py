@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from kwhatif.api import require_complete
+from kwhatif.api.sessions import require_complete
 from kwhatif.render.caveats import inventory_worded
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.dump import collect_dump

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Unpack
 
-from kwhatif.api import Manifests
-from kwhatif.arguments import require_session
+from kwhatif.api.arguments import require_session
+from kwhatif.api.manifests import Manifests
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.model.caveat import Caveat
@@ -26,8 +26,6 @@ from kwhatif.whatif.capacity import CapacityQuestion, ask_capacity
 from kwhatif.whatif.filling import Part
 from kwhatif.whatif.headroom import ask_headroom
 from kwhatif.whatif.session import Session
-
-__all__ = ["capacity"]
 
 #: So many pods, or sets, are counted unless somebody asks for more; and of each kind of pods of the cluster.
 LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000

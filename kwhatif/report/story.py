@@ -7,17 +7,13 @@ from typing import Literal
 import msgspec
 
 from kwhatif.controllers.contract import How
-from kwhatif.model.meta import FrozenMeta
+from kwhatif.report.row import Row
 
 #: The worst that can be said of the end.
 Settled = Literal["settled", "pending", "terminating", "stalled", "rollout-stuck", "cycling", "horizon"]
 
 
-class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
-    """Base of all parts of a story."""
-
-
-class EventRow(_Row):
+class EventRow(Row):
     """One thing that happened, and the event because of which."""
 
     id: int
@@ -32,7 +28,7 @@ class EventRow(_Row):
     detail: str = ""
 
 
-class StoryWorkloadRow(_Row):
+class StoryWorkloadRow(Row):
     """Where the pods of a workload are, before and after: node -> how many; terminating ones do not count.
 
     A bare pod is its own workload: "Pod shop/debug".
@@ -49,7 +45,7 @@ class StoryWorkloadRow(_Row):
     terminating: int = 0
 
 
-class PendingRow(_Row):
+class PendingRow(Row):
     """A pod that has no node at the end; `message` is what the scheduler wrote last."""
 
     pod: str
@@ -60,9 +56,12 @@ class PendingRow(_Row):
     priority: int = 0
     #: Whether it was there at the start, pending.
     initial: bool = False
+    #: How many pods this is about: more than one where a workload asks for more pods than are made. Then `pod` is
+    #: what their names begin with.
+    count: int = 1
 
 
-class GoneRow(_Row):
+class GoneRow(Row):
     """A pod that is gone, or terminating for good."""
 
     pod: str
@@ -76,7 +75,7 @@ class GoneRow(_Row):
     at: float
 
 
-class StoryBudgetRow(_Row):
+class StoryBudgetRow(Row):
     """How many disruptions a budget allows: before, at the least, after.
 
     `overrun`: by how many healthy pods it fell short of what it asks for, more than at the start.
@@ -89,7 +88,7 @@ class StoryBudgetRow(_Row):
     overrun: int
 
 
-class StoryNodeRow(_Row):
+class StoryNodeRow(Row):
     """A node that is different at the end.
 
     What is said of it is "cordoned", "not ready" and its other taints; null where it is not there. A row with twice the
@@ -101,7 +100,7 @@ class StoryNodeRow(_Row):
     after: tuple[str, ...] | None
 
 
-class CommandRow(_Row):
+class CommandRow(Row):
     """A command of the scenario. `ok` is null for one that has not come to its end; `why` says why one failed."""
 
     command: str
@@ -111,14 +110,14 @@ class CommandRow(_Row):
     output: tuple[str, ...] = ()
 
 
-class WaveRow(_Row):
+class WaveRow(Row):
     """The pods whose eviction was granted at one moment."""
 
     at: float
     pods: tuple[str, ...]
 
 
-class BlockedRow(_Row):
+class BlockedRow(Row):
     """A pod that a drain does not get rid of."""
 
     pod: str
@@ -127,7 +126,7 @@ class BlockedRow(_Row):
     remedy: str = ""
 
 
-class VerdictRow(_Row):
+class VerdictRow(Row):
     """Of a drain or an outage: whether it does no harm, and what it comes to.
 
     `why` says of one that does harm what is worst. `moved`: the pods that leave the nodes; `preempted`: those elsewhere
@@ -153,7 +152,7 @@ class VerdictRow(_Row):
     broken: tuple[str, ...] = ()
 
 
-class ScenarioRow(_Row):
+class ScenarioRow(Row):
     """One of many drains or outages, each alone: the name of the node, or the value of the label.
 
     `story` is there for the worst ones.
@@ -168,7 +167,7 @@ class ScenarioRow(_Row):
 LoopCause = Literal["anti-affinity", "spread"]
 
 
-class CycleRow(_Row):
+class CycleRow(Row):
     """One round of what comes back for ever; `events` are the ids of its first and its last event."""
 
     start: float
@@ -185,7 +184,7 @@ class CycleRow(_Row):
 What = Literal["settled", "failed", "placed", "pending", "preempted", "evicted", "overrun"]
 
 
-class FactRow(_Row):
+class FactRow(Row):
     """What is so at the end of some runs, or happened in them: `placed` means that none of its pods is pending."""
 
     what: What
@@ -194,7 +193,7 @@ class FactRow(_Row):
     runs: int
 
 
-class RunsRow(_Row):
+class RunsRow(Row):
     """So many more runs, with other choices between equals and other times that pods take to end."""
 
     runs: int
@@ -204,7 +203,7 @@ class RunsRow(_Row):
     facts: tuple[FactRow, ...]
 
 
-class Story(_Row):
+class Story(Row):
     """What follows."""
 
     settled: Settled

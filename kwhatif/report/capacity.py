@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
 from kwhatif.framework.evidence import Evidence
-from kwhatif.model.meta import FrozenMeta
+from kwhatif.report.row import Row
 
 #: Why no more pods are counted: the scheduler finds no node, or none without eviction; the pod stays out of the queue,
 #: belongs to another scheduler, or is refused by the API server.
 StopOutcome = Literal["Unschedulable", "Preempts", "Gated", "Ignored", "Denied"]
 
 
-class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
-    """Base of all parts of the answer."""
-
-
-class CountedRow(_Row):
+class CountedRow(Row):
     """Pods of one workload that are counted: `times` of them are in each set.
 
     `pods` fit, as part of whole sets, on so many `nodes` and in so many `zones`; "" is a node without a zone.
@@ -35,7 +29,7 @@ class CountedRow(_Row):
     zones: dict[str, int] = {}
 
 
-class ReasonRow(_Row):
+class ReasonRow(Row):
     """So many nodes give this reason first; `evidence` is that of `node`, which comes closest."""
 
     plugin: str
@@ -45,7 +39,7 @@ class ReasonRow(_Row):
     evidence: Evidence | None = None
 
 
-class TightestRow(_Row):
+class TightestRow(Row):
     """So many nodes lack nothing but room, and have least of this resource for the pod.
 
     `stranded` is what is free on these nodes in all of what the pod requests besides, where one node has enough of it.
@@ -56,7 +50,7 @@ class TightestRow(_Row):
     stranded: dict[str, int] = {}
 
 
-class StopRow(_Row):
+class StopRow(Row):
     """The pod that does not fit any more, and why; `report.decisions` has the decision about it."""
 
     pod: str
@@ -67,7 +61,7 @@ class StopRow(_Row):
     tightest: tuple[TightestRow, ...] = ()
 
 
-class FitRow(_Row):
+class FitRow(Row):
     """How many sets fit one after another; `stop` is null where the limit was reached first."""
 
     sets: int
@@ -75,7 +69,7 @@ class FitRow(_Row):
     stop: StopRow | None = None
 
 
-class PreemptingRow(_Row):
+class PreemptingRow(Row):
     """The same where pods may evict others: `fit` counts all sets, those that fit without eviction included.
 
     `evicting` pods evict the `victims`, which breaks the budgets in `violations`.
@@ -87,7 +81,7 @@ class PreemptingRow(_Row):
     violations: tuple[str, ...] = ()
 
 
-class TargetRow(_Row):
+class TargetRow(Row):
     """Whether so many sets fit; `lacking` is what the missing ones request in all."""
 
     wanted: int
@@ -96,7 +90,7 @@ class TargetRow(_Row):
     lacking: dict[str, int] = {}
 
 
-class AddedNodesRow(_Row, kw_only=True):
+class AddedNodesRow(Row, kw_only=True):
     """How many nodes like one it takes to reach the target: `nodes` are enough, and one fewer is not.
 
     `fit` is the answer with these nodes, `fewer` how many sets fit with one fewer. `nodes` is null where `limit` nodes
@@ -112,7 +106,7 @@ class AddedNodesRow(_Row, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class ShapeRow(_Row):
+class ShapeRow(Row):
     """Pods of the cluster that are alike for the scheduler: so many `running`, of these workloads.
 
     `fit` is about one more of the first workload, and one more, each shape as if it were the only one.
@@ -123,7 +117,7 @@ class ShapeRow(_Row):
     fit: FitRow
 
 
-class CapacityRow(_Row):
+class CapacityRow(Row):
     """How many more pods fit, where, and what stops the next one."""
 
     #: So many sets are counted at most: what fits beyond is not known.

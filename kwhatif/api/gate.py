@@ -1,0 +1,97 @@
+"""May this be applied: the judgement by a policy."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack, get_args
+
+from msgspec.structs import replace
+
+from kwhatif.api.manifests import Manifests, read_manifests, require_asked
+from kwhatif.api.sessions import PathLike
+from kwhatif.garbage import rare_garbage_collection
+from kwhatif.render.caveats import worded
+from kwhatif.report import Report
+from kwhatif.sources.manifests.applied import as_row
+from kwhatif.sources.manifests.given import Source, named_input, named_inputs
+from kwhatif.whatif.judge import Question
+from kwhatif.whatif.session import Session
+from kwhatif.workloads.rolling.update import Rollout
+
+if TYPE_CHECKING:
+    from kwhatif.policy.rules import Fragile
+
+
+def find_policy(folder: PathLike | None = None) -> str | None:
+    """The policy that the command finds by itself: kwhatif.yaml or .kwhatif.yaml.
+
+    It is looked for in the folder (else the current one), then in the root of the repository that this belongs to.
+    """
+    from kwhatif.sources.policy import find_policy as find
+
+    found = find(Path(folder or ".").absolute())
+    return None if found is None else os.path.relpath(found)
+
+
+def gate(
+    session: Session,
+    *manifests: Source,
+    policy: Source | None = None,
+    rollout: Rollout = "end",
+    strict: bool = False,
+    today: date | None = None,
+    fixes: int = 0,
+    **options: Unpack[Manifests],
+) -> Report:
+    """If all of this is applied, does everything schedule, whom does it evict, and does the policy allow that?
+
+    A manifest that cannot be read is one of the report's `problems`; the others are judged without it.
+
+    Args:
+        session: the cluster.
+        manifests: as for `schedule`.
+        policy: its file, text or dict; without one, that of `find_policy`, else the default policy.
+        rollout: how updates are judged: by whether they come to their end, step by step; by their end state only
+            ("final"); or while old pods are still there ("surge").
+        strict: fail where information is missing, unless the policy says otherwise.
+        today: decides which exceptions of the policy have expired.
+        fixes: look for the smallest fix of so many workloads that do not fit, as `advise` does.
+        options: how the manifests are read, see `Manifests`.
+
+    Raises:
+        InputError: there is nothing to judge, or the policy is wrong.
+        ValueError: a template path is malformed, or `validation` or `rollout` is none of those words.
+    """
+    require_asked(session, manifests, "gate")
+    if rollout not in get_args(Rollout):
+        raise ValueError(f"rollout: {rollout!r} is none of {', '.join(get_args(Rollout))}")
+    from kwhatif.policy.build import default_rulebook
+    from kwhatif.sources.policy import read_policy
+    from kwhatif.sweep.processes import play
+    from kwhatif.sweep.survival import survival
+    from kwhatif.whatif.gate import gate as judge_by_policy
+
+    policy = find_policy() if policy is None else policy
+    book = default_rulebook() if policy is None else read_policy(named_input(policy, "policy"), stdin=sys.stdin.buffer)
+    asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
+    question = Question(
+        applied=asked.applied,
+        rollout=rollout,
+        template_paths=paths,
+        problems=tuple(map(as_row, asked.problems)),
+        caveats=asked.caveats,
+    )
+    today = today or datetime.now(UTC).date()
+    with rare_garbage_collection():
+        fragile: list[Fragile] = []
+        if book.policy.survives:
+            objects = [each.object for each in asked.applied]
+            fragile, caveats = survival(session, objects, book.policy.survives, play)
+            question = replace(question, caveats=(*question.caveats, *caveats))
+        report = judge_by_policy(session, question, book, today=today, strict=strict, fixes=fixes, fragile=fragile)
+    from kwhatif.render.story import with_words
+
+    return worded(with_words(report))

@@ -1,0 +1,70 @@
+"""Manifests as every question takes them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from kwhatif.api.arguments import require_session
+from kwhatif.errors import InputError, Problem
+from kwhatif.report import Report
+from kwhatif.sources.decoding.strict import Validation, parse_validation
+from kwhatif.sources.manifests.applied import Asked, parse_template_paths, read_applied
+from kwhatif.whatif.session import Session
+
+
+class Manifests(TypedDict, total=False):
+    """How manifests are read."""
+
+    #: Where manifests belong that name no namespace; else that of the live cluster's context, or `default`.
+    namespace: str | None
+    #: Where custom resources have their pod templates: "Rollout=.spec.template".
+    template_paths: Sequence[str]
+    #: Fields that there are not, or that are there twice: errors ("strict", the default), caveats ("warn"), or left
+    #: out ("ignore"), as kubectl's --validate.
+    validation: Validation
+
+
+def require_asked(session: object, manifests: Sequence[object], function: str) -> None:
+    """Something is asked.
+
+    Raises:
+        TypeError: there is no session, or no manifest where the question needs one.
+    """
+    require_session(session, function)
+    if function != "preempt" and not manifests:
+        raise TypeError(f"{function}() needs a manifest")
+
+
+def read_manifests(
+    session: Session, inputs: Sequence[str], options: Manifests, *, stored: bool = False
+) -> tuple[Asked, Mapping[str, Sequence[str]]]:
+    """What is asked about, and where custom resources have their templates, by kind.
+
+    Raises:
+        InputError: nothing could be read; what is wrong with single objects is part of the answer.
+        ValueError: a template path is malformed, or `validation` is none of its words.
+    """
+    paths = parse_template_paths(options.get("template_paths", ()))
+    asked = read_applied(
+        inputs,
+        session.cluster,
+        stdin=sys.stdin.buffer,
+        default_namespace=options.get("namespace") or session.namespace,
+        originals=session.originals.candidates if session.originals else None,
+        custom_kinds=paths,
+        validation=parse_validation(options.get("validation", "strict")),
+        stored=stored,
+    )
+    return asked, paths
+
+
+def require_templates(report: Report) -> None:
+    """All that was asked about could be judged.
+
+    Raises:
+        InputError: custom resources have no pod templates where they should have them.
+    """
+    if report.problems:
+        raise InputError([Problem(row.where, row.message, row.field, row.hint) for row in report.problems])

@@ -1,0 +1,181 @@
+"""What becomes of pods if this is applied, what would help, and what of those that are pending already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Unpack
+
+from msgspec.structs import replace
+
+from kwhatif.api.arguments import require_names, require_session
+from kwhatif.api.manifests import Manifests, read_manifests, require_asked, require_templates
+from kwhatif.garbage import rare_garbage_collection
+from kwhatif.render.caveats import worded
+from kwhatif.report import Report
+from kwhatif.sources.manifests.given import Source, named_inputs
+from kwhatif.sources.manifests.named import require_namespace
+from kwhatif.whatif.judge import Question, judge
+from kwhatif.whatif.session import Session
+
+
+class _How(NamedTuple):
+    """How `schedule` and `preempt` judge."""
+
+    alone: bool
+    admission: bool
+    aftermath: bool
+    reprieves: bool
+
+
+def schedule(
+    session: Session,
+    *manifests: Source,
+    alone: bool = False,
+    admission: bool = True,
+    aftermath: bool = False,
+    reprieves: bool = True,
+    **options: Unpack[Manifests],
+) -> Report:
+    """If this is applied, where do its pods land; if nowhere, whom do they evict, and why?
+
+    Args:
+        session: the cluster.
+        manifests: see `kwhatif.Source`; or objects of the cluster by name: "pod/shop/web-0", "deploy/web".
+        alone: judge each pod as if it were the only one, the next in the queue; of equal replicas the first.
+        admission: False takes pods as the API server has stored them, and judges each alone: what the scheduler
+            itself would do with them.
+        aftermath: also play it forward until nothing happens any more: the report's `story`.
+        reprieves: False leaves out how the victims of each candidate were found, `CandidateRow.reprieves`: in a large
+            cluster that is most of the report.
+        options: how the manifests are read, see `Manifests`.
+
+    Raises:
+        InputError: with every problem of the manifests.
+        ValueError: a template path is malformed, or `validation` is none of those words.
+    """
+    how = _How(alone=alone, admission=admission, aftermath=aftermath, reprieves=reprieves)
+    return _answer(session, "schedule", manifests, options, how)
+
+
+def preempt(
+    session: Session,
+    *manifests: Source,
+    alone: bool = False,
+    admission: bool = True,
+    aftermath: bool = False,
+    reprieves: bool = True,
+    **options: Unpack[Manifests],
+) -> Report:
+    """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order.
+
+    The arguments are those of `schedule`; without manifests, `namespace` leaves out the pods of all others.
+
+    Raises:
+        InputError: with every problem of the manifests; without them, if there is no such namespace.
+        ValueError: a template path is malformed, or `validation` is none of those words.
+    """
+    how = _How(alone=alone, admission=admission, aftermath=aftermath, reprieves=reprieves)
+    if manifests:
+        return _answer(session, "preempt", manifests, options, how)
+    require_asked(session, manifests, "preempt")
+    namespace = options.get("namespace") or ""
+    require_namespace(namespace, session.cluster)
+    with rare_garbage_collection():
+        question = Question(pending_in=namespace, alone=alone, admission=admission, full=True, reprieves=reprieves)
+        return _judged(session, "preempt", question, how)
+
+
+def _answer(
+    session: Session,
+    command: str,
+    manifests: Sequence[Source],
+    options: Manifests,
+    how: _How,
+) -> Report:
+    require_asked(session, manifests, command)
+    inputs = named_inputs(manifests, "manifest")
+    asked, paths = read_manifests(session, inputs, options, stored=not how.admission)
+    asked.require_sound()
+    question = Question(
+        applied=asked.applied,
+        template_paths=paths,
+        alone=how.alone,
+        admission=how.admission,
+        full=True,
+        reprieves=how.reprieves,
+        caveats=asked.caveats,
+    )
+    with rare_garbage_collection():
+        report = _judged(session, command, question, how)
+    require_templates(report)
+    return report
+
+
+def _judged(session: Session, command: str, question: Question, how: _How) -> Report:
+    answer = judge(session, question)
+    if not how.aftermath:
+        return worded(answer.report(session, command))
+    from kwhatif.render.story import with_words
+    from kwhatif.whatif.aftermath import aftermath as aftermath_of
+
+    story, caveats = aftermath_of(session, question.applied)
+    answer.caveats.update(dict.fromkeys(caveats))
+    return worded(with_words(replace(answer.report(session, command), story=story)))
+
+
+def advise(
+    session: Session,
+    *manifests: Source,
+    most: int = 6,
+    workloads: int = 10,
+    **options: Unpack[Manifests],
+) -> Report:
+    """For what does not fit, or only by eviction: the smallest changes that help, each tried by asking again.
+
+    Args:
+        session: the cluster.
+        manifests: as for `schedule`.
+        most: how many pieces of advice each workload gets, the cheapest ones.
+        workloads: how many of them get any; the report says how many are left out.
+        options: how the manifests are read, see `Manifests`.
+
+    Raises:
+        InputError: with every problem of the manifests.
+        ValueError: a template path is malformed, or `validation` is none of those words.
+    """
+    require_asked(session, manifests, "advise")
+    from kwhatif.whatif.advise.question import Limits, ask_advice
+
+    asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)
+    asked.require_sound()
+    question = Question(applied=asked.applied, template_paths=paths, full=True, caveats=asked.caveats)
+    with rare_garbage_collection():
+        report = worded(ask_advice(session, question, Limits(most, workloads)))
+    require_templates(report)
+    return report
+
+
+def pending(session: Session, *pods: str, namespace: str | None = None, explain: bool = False) -> Report:
+    """Which pods are pending, in the order in which the scheduler takes them, what rejected each, what would wake it?
+
+    Args:
+        session: the cluster.
+        pods: the pods to explain, by name: "pod/shop/web-0", "shop/web-0", "web-0"; none: all that are pending.
+        namespace: where pods belong that name no namespace; without pods, leave out those of all others.
+        explain: say of every pod what would wake it.
+
+    Raises:
+        InputError: a pod is not there, or not pending; there is no such namespace.
+    """
+    require_session(session, "pending")
+    require_names(pods, "pod")
+    from kwhatif.sources.manifests.named import pending_keys
+    from kwhatif.whatif.pending.question import ask_queue
+    from kwhatif.whatif.pending.trying import QueueQuestion
+
+    clusters = [session.cluster, *([session.unedited.cluster] if session.unedited else [])]
+    keys = pending_keys(pods, clusters, namespace or session.namespace)
+    within = "" if pods else namespace or ""
+    require_namespace(within, session.cluster)
+    with rare_garbage_collection():
+        return worded(ask_queue(session, QueueQuestion(pods=keys, namespace=within, explain=explain)))

@@ -1,0 +1,262 @@
+"""Clusters to ask about: from dumps, from a live cluster, and edited."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+
+from kwhatif.api.arguments import require_edits, require_session
+from kwhatif.errors import ClusterUnreadable, InputError, Problem
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
+from kwhatif.model.meta import parse_time
+from kwhatif.model.node import Node
+from kwhatif.model.originals import Originals, SessionOriginals
+from kwhatif.render.caveats import sentences
+from kwhatif.sources.dumps.collected import Collected, LoadedCluster
+from kwhatif.sources.dumps.progress import Progress, ProgressReporter
+from kwhatif.sources.manifests.given import Source, named_inputs
+from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release
+from kwhatif.whatif.session import Session
+
+if TYPE_CHECKING:
+    from kwhatif.framework.profile import Profile
+    from kwhatif.release import Release
+    from kwhatif.sources.scheduler.plugins import PluginSource
+    from kwhatif.sources.scheduler.profiles import Scheduler, SchedulerConfig
+
+
+PathLike = str | Path
+
+
+class SchedulerOptions(TypedDict, total=False):
+    """Which scheduler is asked; without any of it, kube-scheduler with its defaults."""
+
+    #: A KubeSchedulerConfiguration: a file, or "-".
+    scheduler_config: PathLike | None
+    #: Call the extenders of that configuration; otherwise the report carries a caveat for each.
+    call_extenders: bool
+    #: Plugins that run in every profile: classes, `module:Class`, or names of entry points (see `docs/plugins.md`).
+    plugins: Sequence[PluginSource]
+    #: The release of Kubernetes, such as "1.34"; else `$KWHATIF_KUBERNETES_VERSION`, else what the cluster says.
+    kubernetes_version: str | None
+    #: Feature gates set by hand: by name, or as kube-scheduler's option has them: "A=true,B=false".
+    feature_gates: str | Mapping[str, bool] | None
+
+
+def load(
+    *sources: Source,
+    strict: bool = False,
+    progress: Progress | None = None,
+    now: datetime | None = None,
+    **scheduler: Unpack[SchedulerOptions],
+) -> Session:
+    """Read a cluster from dumps: files, directories, archives, text, or objects.
+
+    Args:
+        sources: what to read, see `kwhatif.Source`; "-" is standard input.
+        strict: fail where information is missing, instead of a caveat in the report.
+        progress: hears how far each file is, in bytes and objects.
+        now: the moment to compare the age of the dump with, instead of now.
+        scheduler: which scheduler is asked, see `SchedulerOptions`.
+
+    Raises:
+        InputError: with every problem of the input; with `strict` also where information is missing.
+        TypeError: there is no source, or one that cannot be read.
+    """
+    if not sources:
+        raise TypeError("load() needs a dump; kwhatif.load_live() reads the live cluster")
+    from kwhatif.sources.dumps.dump import collect_dump
+
+    source = _scheduler_source(scheduler)
+    stored = None if source.originals is None else source.originals.stored
+    with no_garbage_collection():
+        collected = collect_dump(
+            named_inputs(sources, "dump"), stdin=sys.stdin.buffer, originals=stored, progress=progress
+        )
+        return _session(collected, source, progress, strict=strict, now=now)
+
+
+def load_live(
+    *,
+    kubeconfig: PathLike | None = None,
+    context: str | None = None,
+    as_user: str | None = None,
+    as_groups: Sequence[str] = (),
+    request_timeout: str = "1m",
+    strict: bool = False,
+    progress: Progress | None = None,
+    **scheduler: Unpack[SchedulerOptions],
+) -> Session:
+    """Read the cluster that kubeconfig names, as kubectl would; nothing but GET is sent.
+
+    Args:
+        kubeconfig: a file; else $KUBECONFIG, else `~/.kube/config`, else the service account of this pod.
+        context: else kubeconfig's current one.
+        as_user: whom to impersonate, with `as_groups`.
+        as_groups: groups of `as_user`.
+        request_timeout: how long one request may take, such as "30s"; "0" for as long as it likes.
+        strict: fail where information is missing, instead of a caveat in the report.
+        progress: hears how far each list is.
+        scheduler: which scheduler is asked, see `SchedulerOptions`.
+
+    Raises:
+        InputError: the kubeconfig is wrong, or what is asked for is not in it.
+        ClusterUnreadable: the cluster could not be read; the message says what to do.
+        ValueError: `request_timeout` is not a duration.
+    """
+    from kwhatif.sources.live import LiveOptions, read_live
+
+    options = LiveOptions.of(
+        kubeconfig=kubeconfig,
+        context=context,
+        as_user=as_user,
+        as_groups=as_groups,
+        request_timeout=request_timeout,
+    )
+    source = _scheduler_source(scheduler)
+    with no_garbage_collection():
+        collected = read_live(options, progress, None if source.originals is None else source.originals.stored)
+        return _session(collected, source, progress, strict=strict)
+
+
+class _SchedulerSource(NamedTuple):
+    """What the user says of the scheduler, read as far as it can be without the cluster."""
+
+    release: ReleaseOptions
+    #: None: the default configuration.
+    config: SchedulerConfig | None
+    #: Where to keep what extenders are to be sent.
+    originals: SessionOriginals | None
+
+    def scheduler(self, release: Release) -> Scheduler | None:
+        """The scheduler of that release; None: the default one."""
+        return None if self.config is None else self.config.scheduler(release, self.originals)
+
+    def profiles(self, release: Release) -> Mapping[str, Profile]:
+        """The profiles of the scheduler of that release, by name."""
+        found = self.scheduler(release)
+        return {DEFAULT_SCHEDULER: release.default_profile()} if found is None else found.profiles
+
+
+def _scheduler_source(options: SchedulerOptions) -> _SchedulerSource:
+    release = ReleaseOptions(options.get("kubernetes_version"), options.get("feature_gates"))
+    release.check()
+    originals = SessionOriginals(Originals(), Originals()) if options.get("call_extenders") else None
+    config, plugins = options.get("scheduler_config"), options.get("plugins") or ()
+    if config is None and not plugins:
+        return _SchedulerSource(release, None, originals)
+    from kwhatif.sources.scheduler.profiles import read_scheduler_config
+
+    path = None if config is None else str(config)
+    return _SchedulerSource(release, read_scheduler_config(path, plugins, stdin=sys.stdin.buffer), originals)
+
+
+def _admitted(collected: Collected, progress: Progress | None, *, strict: bool) -> LoadedCluster:
+    reporter = ProgressReporter(progress)
+    loaded = collected.admitted()
+    reporter.report("admission", sum(loaded.cluster.counts().values()), done=True)
+    if strict:
+        require_complete(loaded)
+    return loaded
+
+
+def require_complete(loaded: LoadedCluster) -> None:
+    """What `strict` asks for.
+
+    Raises:
+        InputError: information is missing in a dump.
+        ClusterUnreadable: information is missing that a live cluster has.
+    """
+    missing = sentences([caveat for caveat in loaded.caveats if caveat.missing])
+    if missing and loaded.live:
+        raise ClusterUnreadable("the cluster could not be read in full: " + "; ".join(missing))
+    if missing:
+        raise InputError([Problem(", ".join(loaded.sources), sentence) for sentence in missing])
+
+
+def _session(
+    collected: Collected,
+    source: _SchedulerSource,
+    progress: Progress | None,
+    *,
+    strict: bool,
+    now: datetime | None = None,
+) -> Session:
+    nodes = collected.cluster.all(Node).values()
+    asked = ask_release(source.release, collected.server_version, nodes, live=collected.live)
+    asked.release.follow(collected.cluster)
+    scheduler = source.scheduler(asked.release)
+    profiles = scheduler.profiles if scheduler else source.profiles(asked.release)
+    loaded = _admitted(collected, progress, strict=strict)
+    reporter = ProgressReporter(progress)
+    taken_at = loaded.taken_at
+    session = Session(
+        loaded.cluster,
+        profiles=profiles,
+        profiles_of=source.profiles,
+        scheduler=asked.info(),
+        sources=loaded.sources,
+        caveats=[*loaded.caveats, *asked.caveats, *(scheduler.caveats if scheduler else ())],
+        age=0 if loaded.live else _age(taken_at, now) if taken_at else None,
+        taken_at=taken_at,
+        namespace=loaded.namespace,
+        originals=source.originals,
+    )
+    reporter.report("snapshot", len(session.snapshot.pods) + len(session.snapshot.nodes), done=True)
+    return session
+
+
+def _age(taken_at: str, now: datetime | None) -> int:
+    """In seconds."""
+    return int((now or datetime.now(UTC)).timestamp()) - parse_time(taken_at) // 1_000_000_000
+
+
+def edited(
+    session: Session,
+    *edits: str | Mapping[str, Any],
+    files: Sequence[PathLike] = (),
+    namespace: str | None = None,
+) -> Session:
+    """The cluster as it would be after these edits: `kwhatif.edited(cluster, "cordon a1", "scale deploy/shop/web=5")`.
+
+    Nobody reacts to them: evicted and deleted pods are not made anew, nothing is scheduled. `cluster` stays as it is.
+
+    Args:
+        session: the cluster.
+        edits: what holds, one after another; see `docs/edits.md`.
+        files: YAML lists of edits, made before the others; "-" is standard input.
+        namespace: of objects that name none; else that of the live cluster's context, or `default`.
+
+    Raises:
+        InputError: with everything that is wrong with any of them.
+        TypeError: one is neither a string nor a dict.
+    """
+    return edited_by(session, edits, files=files, namespace=namespace, option="edit")
+
+
+def edited_by(
+    session: Session,
+    edits: Sequence[str | Mapping[str, Any]],
+    *,
+    files: Sequence[PathLike],
+    namespace: str | None,
+    option: str,
+) -> Session:
+    """See `edited`; `option` is what an edit is called in errors."""
+    require_session(session, "edited")
+    require_edits(edits, option)
+    from kwhatif.sources.manifests.edits import read_edit_files, read_edits
+    from kwhatif.whatif.edited import edit_session
+
+    where, stdin = namespace or session.namespace, sys.stdin.buffer
+    minor = session.cluster.minor
+    first = read_edit_files(list(map(str, files)), namespace=where, stdin=stdin, minor=minor)
+    then = read_edits(edits, namespace=where, stdin=stdin, minor=minor, option=option)
+    with rare_garbage_collection():
+        return edit_session(
+            session, (*first.edits, *then.edits), namespace=namespace, problems=(*first.problems, *then.problems)
+        )

@@ -1,0 +1,94 @@
+"""The report: everything that a renderer may know, and what `-o json` prints.
+
+A contract: fields are added, never renamed or removed (`apiVersion` would change). `schema/report.json` is made from
+these types by `make generated`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from kwhatif.model.caveat import Caveat
+from kwhatif.report.advise import AdviseRow
+from kwhatif.report.capacity import CapacityRow
+from kwhatif.report.decision import Decision
+from kwhatif.report.deschedule import DescheduleRow
+from kwhatif.report.inputs import EditRow, ProblemRow, SchedulerInfo, SnapshotInfo
+from kwhatif.report.policy import PolicyRow
+from kwhatif.report.queue import QueueRow
+from kwhatif.report.row import Row
+from kwhatif.report.story import ScenarioRow, Story
+from kwhatif.report.upgrade import UpgradeRow
+from kwhatif.report.workload import QueuedRow, WorkloadRow
+
+API_VERSION = "kwhatif.dev/v1"
+
+
+class Report(Row, kw_only=True, tag_field="kind", tag="Report"):
+    """Decisions, and what they rest on."""
+
+    api_version: str = API_VERSION
+    command: str
+    scheduler: SchedulerInfo = SchedulerInfo()
+    snapshot: SnapshotInfo = SnapshotInfo()
+    #: What-if edits, in the order in which they were made.
+    changes: tuple[EditRow, ...] = ()
+    #: The sentences of `caveat_details`, some of them taken together.
+    caveats: tuple[str, ...] = ()
+    caveat_details: tuple[Caveat, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    #: Every pod is judged as if it were the only one; else each sees what those before it have taken.
+    alone: bool = False
+    #: By the order of the manifests; none where every pod is judged alone.
+    workloads: tuple[WorkloadRow, ...] = ()
+    #: The cluster's own pending pods that come before the last of these, in the order of the queue.
+    queued_before: tuple[QueuedRow, ...] = ()
+    policy: PolicyRow | None = None
+    #: Of the command `queue`: the pending pods, in the order of `decisions`.
+    queue: QueueRow | None = None
+    #: Of the command `deschedule`.
+    deschedule: DescheduleRow | None = None
+    #: Of the command `upgrade`.
+    upgrade: UpgradeRow | None = None
+    #: Of the command `advise`, and of `gate` where it was asked for.
+    advise: AdviseRow | None = None
+    #: Of the command `capacity`.
+    capacity: CapacityRow | None = None
+    problems: tuple[ProblemRow, ...] = ()
+    #: What follows, of commands that play it forward.
+    story: Story | None = None
+    #: Of `drain --each` and `outage --each`, the worst first.
+    scenarios: tuple[ScenarioRow, ...] = ()
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the answer is about pods, one by one: then the story is only what follows it."""
+        return self.command in ("schedule", "preempt", "gate")
+
+    def to_json(self, indent: int = 0) -> str:
+        """What `-o json` prints: on one line, or with that many blanks for each level."""
+        try:
+            encoded = msgspec.json.encode(self)
+        except UnicodeEncodeError:  # a file's name that is not UTF-8
+            return json.dumps(msgspec.to_builtins(self), indent=indent or None)
+        return (msgspec.json.format(encoded, indent=indent) if indent else encoded).decode()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as dicts, lists, strings, numbers, booleans and None."""
+        made: dict[str, Any] = json.loads(self.to_json())
+        return made
+
+
+def report_schema() -> dict[str, object]:
+    """The JSON Schema of a report."""
+    schema = msgspec.json.schema(Report)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"https://{API_VERSION}/report.json"}
+    return head | schema
+
+
+def schema_text() -> str:
+    """`schema/report.json`, as it is shipped."""
+    return msgspec.json.format(msgspec.json.encode(report_schema()), indent=2).decode() + "\n"

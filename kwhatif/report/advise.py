@@ -1,0 +1,157 @@
+"""What would help: what the command `advise` adds to a report."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from kwhatif.framework.evidence import Evidence
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.inputs import SourceRow
+from kwhatif.report.row import Row
+
+#: What somebody could do, in the manifest (the first ones), in the cluster, or by waiting.
+AdviceKind = Literal[
+    "request-less",
+    "tolerate",
+    "change-selector",
+    "drop-selector",
+    "widen-node-affinity",
+    "soften-node-affinity",
+    "soften-pod-affinity",
+    "soften-anti-affinity",
+    "soften-spread",
+    "widen-skew",
+    "change-host-port",
+    "drop-host-port",
+    "drop-node-name",
+    "drop-gates",
+    "other-name",
+    "priority-class",
+    "preemption-policy",
+    "scheduler-name",
+    "uncordon",
+    "untaint",
+    "label-node",
+    "add-nodes",
+    "scale-down",
+    "delete-pod",
+    "move-pod",
+    "bind-claim",
+    "create-claim",
+    "create-namespace",
+    "raise-quota",
+    "wait",
+    "job-done",
+    "node-ready",
+    "claim-bound",
+]
+
+
+AdviceBy = Literal["manifest", "cluster", "waiting"]
+
+
+class PatchRow(Row):
+    """One operation of a JSON patch (RFC 6902); `value` is null for `remove`."""
+
+    op: Literal["add", "remove", "replace"]
+    path: str
+    value: Any = None
+
+
+class Advised(Row, kw_only=True):
+    """What somebody could change: `target` is what is changed in the cluster, as `namespace/name` where it has one.
+
+    `about` is the resource, taint, label or topology key, `count` how many nodes or pods.
+    """
+
+    kind: AdviceKind
+    by: AdviceBy
+    target: str = ""
+    about: str = ""
+    before: str = ""
+    after: str = ""
+    count: int = 0
+
+
+class AdvisedChangeRow(Advised, kw_only=True):
+    """One change of an advice: a patch of `object`, or edits of the cluster as `--if` and `--edits` take them."""
+
+    #: `Deployment shop/web`; null for changes of the cluster.
+    object: str | None = None
+    #: Whether that object is in the cluster, where kubectl can patch it; else, the file if nothing but it is there.
+    in_cluster: bool = False
+    file: str | None = None
+    patch: tuple[PatchRow, ...] = ()
+    edits: tuple[str | dict[str, Any], ...] = ()
+
+
+class AdviceRow(Row, kw_only=True):
+    """Changes that help together; none of them can be left out, or made smaller.
+
+    `outcome` is that of the worst of the workload's pods then, `node` where the first of those lands that do not fit
+    now; `fit` of `of` pods find a node. `decisions` are those of the workload's pods, in short: the proof.
+    """
+
+    changes: tuple[AdvisedChangeRow, ...]
+    cost: int
+    outcome: Outcome
+    node: str | None = None
+    fit: int
+    of: int
+    #: Whom it evicts, where it helps only by eviction.
+    victims: tuple[str, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+
+class LeftRow(Row, kw_only=True):
+    """What is in the way still, where it comes nearest: on this node, after these changes."""
+
+    node: str
+    changes: tuple[AdvisedChangeRow, ...] = ()
+    plugin: str
+    reason: str
+    evidence: Evidence | None = None
+
+
+class GoingRow(Row, kw_only=True):
+    """Pods that could make room on a node: those that the scheduler evicts, or others that cost less.
+
+    `priority` is the highest of theirs, `violates` the budgets that allow none of them to go; `cost` counts as in
+    `AdviceRow`.
+    """
+
+    by: Literal["scheduler", "hand"]
+    pods: tuple[str, ...]
+    node: str
+    #: Where the controller's new pod fits, if there is one.
+    lands: str | None = None
+    priority: int
+    violates: tuple[str, ...] = ()
+    cost: int
+
+
+class AdvisedRow(Row, kw_only=True):
+    """What would help one workload, or one pod: `pod` is the first that does not fit, or evicts others.
+
+    `tried` is how many sets of changes were asked about. Without advice, `left` is what keeps the pod away in the end.
+    `going`: the scheduler's victims, then the pods that cost less if chosen by hand; empty where there are none.
+    """
+
+    workload: str
+    source: SourceRow | None = None
+    pod: str
+    outcome: Outcome
+    fit: int
+    of: int
+    victims: tuple[str, ...] = ()
+    advice: tuple[AdviceRow, ...] = ()
+    left: tuple[LeftRow, ...] = ()
+    going: tuple[GoingRow, ...] = ()
+    tried: int = 0
+
+
+class AdviseRow(Row):
+    """Of each workload that does not fit, or evicts others, what would help; `left_out` workloads are not advised."""
+
+    workloads: tuple[AdvisedRow, ...] = ()
+    left_out: int = 0

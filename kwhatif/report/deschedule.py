@@ -1,0 +1,145 @@
+"""What the descheduler evicts: what the command `deschedule` adds to a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from kwhatif.descheduler.attempt import ExtensionPoint, NodeClass, RefusedBy, Stage, Why
+from kwhatif.report.row import Row
+
+Landing = Literal["SameNode", "Elsewhere", "Preempts", "Pending", "None"]
+
+
+Course = Literal["Settles", "Endless", "Open"]
+
+
+class ReplacementRow(Row):
+    """The pod that comes in the place of an evicted one, and where it lands.
+
+    `landing` None: nothing makes it anew, which `message` explains. A pod on the same node was evicted for nothing.
+    `pod` is the name that the simulation gives it, unless the controller keeps names.
+    `message`: why it stays pending, or what becomes of it on its node.
+    """
+
+    landing: Landing
+    pod: str | None = None
+    node: str | None = None
+    #: All equally good nodes, `node` included.
+    ties: tuple[str, ...] = ()
+    message: str = ""
+    victims: tuple[str, ...] = ()
+
+
+class EvictedRow(Row):
+    """A pod that the policy evicts; `order` is its place among all attempts."""
+
+    order: int
+    pod: str
+    node: str
+    profile: str
+    plugin: str
+    why: Why
+    #: The pod's owner; of a ReplicaSet that a Deployment has made, the Deployment.
+    workload: str | None = None
+    replacement: ReplacementRow | None = None
+
+
+class EvictionRefusedRow(Row):
+    """A pod that a plugin wants to evict, and what keeps it from that; `budgets` are those that do."""
+
+    order: int
+    pod: str
+    node: str
+    profile: str
+    plugin: str
+    why: Why
+    by: RefusedBy
+    message: str = ""
+    workload: str | None = None
+    budgets: tuple[str, ...] = ()
+
+
+class SparedRow(Row):
+    """A pod that the evictor's filters protect before anything is evicted; `reasons` are upstream's words."""
+
+    profile: str
+    pod: str
+    node: str
+    stage: Stage
+    reasons: tuple[str, ...]
+
+
+class StrategyRow(Row):
+    """One plugin of one profile: how many pods it evicted, what it could not do, what it says to that."""
+
+    profile: str
+    plugin: str
+    extension_point: ExtensionPoint
+    evicted: int
+    refused: int
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+class NodeClassRow(Row):
+    """What Low- or HighNodeUtilization takes a node for; `percent` is what is used of each resource."""
+
+    profile: str
+    plugin: str
+    node: str
+    node_class: NodeClass = msgspec.field(name="class")
+    percent: dict[str, float]
+
+
+class NodeUseRow(Row):
+    """How much of a node is requested, in percent of what it has, before the evictions and when all have landed."""
+
+    node: str
+    before: dict[str, float]
+    after: dict[str, float]
+
+
+class RoundRow(Row):
+    """One descheduling cycle; the next one begins where the replacements have landed."""
+
+    round: int
+    evicted: int
+    refused: int
+    same_node: int
+    elsewhere: int
+    preempting: int
+    pending: int
+    not_replaced: int
+
+
+class DescheduleRow(Row):
+    """What a descheduler with this policy does in one cycle, and what comes of it.
+
+    `course`: whether later cycles come to an end; they are `Open` where that was not found out in so many rounds.
+    """
+
+    #: A file, or `strategy NAME`.
+    policy: str
+    #: The moment that ages count to.
+    at: str
+    #: Why the descheduler does nothing at all.
+    skipped: str | None = None
+    evicted: tuple[EvictedRow, ...] = ()
+    refused: tuple[EvictionRefusedRow, ...] = ()
+    spared: tuple[SparedRow, ...] = ()
+    plugins: tuple[StrategyRow, ...] = ()
+    node_classes: tuple[NodeClassRow, ...] = ()
+    nodes: tuple[NodeUseRow, ...] = ()
+    #: Other pods that stay pending because of the replacements, which they had to make room for.
+    displaced: tuple[str, ...] = ()
+    rounds: tuple[RoundRow, ...] = ()
+    course: Course = "Settles"
+
+    @property
+    def landings(self) -> Mapping[Landing, int]:
+        """How many replacements land how."""
+        return Counter(row.replacement.landing for row in self.evicted if row.replacement is not None)

@@ -1,0 +1,40 @@
+"""What a policy says: what the command `gate` adds to a report."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kwhatif.model.caveat import Caveat
+from kwhatif.report.inputs import SourceRow
+from kwhatif.report.row import Row
+
+FindingLevel = Literal["fail", "warn"]
+
+
+PolicyVerdict = Literal["pass", "warn", "fail"]
+
+
+class FindingRow(Row):
+    """Something that a rule of the policy has to say about a workload: `pods` are those it concerns.
+
+    A suppressed finding counts for nothing; `suppressed` is the reason that was given, `suppressed_by` where. `caveat`
+    is the caveat that it is about, if any.
+    """
+
+    rule: str
+    level: FindingLevel
+    message: str
+    workload: str = ""
+    pods: tuple[str, ...] = ()
+    source: SourceRow | None = None
+    suppressed: str | None = None
+    suppressed_by: Literal["annotation", "exception"] | None = None
+    caveat: Caveat | None = None
+
+
+class PolicyRow(Row):
+    """What the policy says to all of it; `source` is its file, empty for the default policy."""
+
+    verdict: PolicyVerdict
+    source: str = ""
+    findings: tuple[FindingRow, ...] = ()

@@ -1,0 +1,94 @@
+"""The scheduling queue: what the command `queue` adds to a report."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kwhatif.queue.wakeup import Cause
+from kwhatif.report.decision import Outcome
+from kwhatif.report.row import Row
+
+QueueState = Literal["Active", "BackingOff", "Unschedulable", "Gated", "OtherScheduler", "New"]
+
+
+QueueFate = Literal["Woken", "Active", "Asleep", "Gated", "OtherScheduler", "Gone"]
+
+
+class WakeUpRow(Row):
+    """Something that would bring a pod back into the queue, or would help although the scheduler would not notice.
+
+    `plugin` is the one that waits for it, "" for the queue itself. `enough`: the pod then fits, as far as can be said.
+    `wakes`: no plugin's queueing hint leaves it out; otherwise only the flush after five minutes helps.
+    """
+
+    cause: Cause
+    plugin: str = ""
+    enough: bool = True
+    wakes: bool = True
+
+
+class WakingRow(Row):
+    """An event by which edits wake a pod, the object that it is about, and the plugin whose hint says so."""
+
+    event: str
+    object: str
+    plugin: str
+
+
+class AfterEditsRow(Row, kw_only=True):
+    """What edits mean for a pending pod.
+
+    A pod that is `Woken` or `Active` is tried again, as number `turn`; an `Asleep` one is not, and `outcome` is what
+    would become of it at the end: where that is a node, only the flush after five minutes helps. `behind` are pods in
+    front of it without which it would get a node. `Gone`: the edits delete the pod.
+    """
+
+    fate: QueueFate
+    woken_by: tuple[WakingRow, ...] = ()
+    turn: int | None = None
+    outcome: Outcome
+    node: str | None = None
+    message: str = ""
+    rejected_by: tuple[str, ...] = ()
+    victims: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+
+
+class QueuedPodRow(Row, kw_only=True):
+    """A pending pod in the scheduling queue, as it is without edits; a pod that edits make is `New`.
+
+    `position` counts from 1, in the order in which the scheduler takes them; null for pods that it does not take.
+    `state` is what the dump shows: a pod without a verdict of the scheduler is `Active`. `since` is when the scheduler
+    first rejected it, as its condition says. Events of a dump show how often it was tried in vain, at least
+    (`attempts`), when that is known to have happened last (`lastAttempt`), and until when it has to wait even if it is
+    woken (`backoffEnds`); each is null where it is not known, or over. `outcome`, `node`, `message` and `rejected_by`
+    come of trying it now, after those before it; `wake_ups`, the most likely first, are null where they were not asked
+    for.
+    """
+
+    position: int | None
+    pod: str
+    owner: str | None = None
+    priority: int = 0
+    created: str | None = None
+    state: QueueState
+    since: str | None = None
+    attempts: int | None = None
+    last_attempt: str | None = None
+    backoff_ends: str | None = None
+    #: Pods that it has evicted, as Events show.
+    evicted: tuple[str, ...] = ()
+    rejected_by: tuple[str, ...] = ()
+    outcome: Outcome
+    node: str | None = None
+    message: str = ""
+    wake_ups: tuple[WakeUpRow, ...] | None = None
+    #: Null where there are no edits.
+    after: AfterEditsRow | None = None
+
+
+class QueueRow(Row):
+    """The scheduling queue: the pods that were asked for, of so many that are pending."""
+
+    pending: int = 0
+    pods: tuple[QueuedPodRow, ...] = ()

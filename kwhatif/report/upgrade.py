@@ -1,0 +1,73 @@
+"""What another release decides otherwise: what the command `upgrade` adds to a report."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kwhatif.report.decision import Outcome
+from kwhatif.report.row import Row
+
+UpgradeDifference = Literal["flipped", "victims", "moved"]
+
+
+class LandingRow(Row):
+    """What becomes of a pod: every node that is equally good for it, and whom it evicts on the first of them."""
+
+    outcome: Outcome
+    nodes: tuple[str, ...] = ()
+    victims: tuple[str, ...] = ()
+
+
+class UpgradeRuleRow(Row):
+    """A rule of the scheduler that is not the same in both releases."""
+
+    name: str
+    #: "" for a gate, which may be about several.
+    plugin: str
+    #: The first release that has it.
+    since: str
+    #: The feature gate that is on by default since then; "": it is a rule.
+    gate: str = ""
+    text: str = ""
+
+
+class UpgradedRow(Row):
+    """A pending pod, or a workload that starts anew, of which the other release decides otherwise.
+
+    `flipped`: it has another outcome; `victims`: it evicts other pods; `moved`: other nodes are the best for it.
+    """
+
+    workload: str
+    #: The first pod that is decided otherwise.
+    pod: str
+    difference: UpgradeDifference
+    before: LandingRow
+    after: LandingRow
+    #: Whose scores or verdicts differ.
+    plugins: tuple[str, ...] = ()
+    #: Names of `UpgradeRow.rules` that these plugins follow.
+    rules: tuple[str, ...] = ()
+
+
+class UpgradeRow(Row):
+    """What the scheduler of another release decides otherwise."""
+
+    #: The release that the cluster runs, and the one that is asked about.
+    before: str
+    after: str
+    pending: tuple[UpgradedRow, ...] = ()
+    pending_judged: int = 0
+    workloads: tuple[UpgradedRow, ...] = ()
+    workloads_judged: int = 0
+    rules: tuple[UpgradeRuleRow, ...] = ()
+
+    @property
+    def worse(self) -> tuple[UpgradedRow, ...]:
+        """What gets no node any more, or evicts pods that it did not evict."""
+        return tuple(filter(_is_worse, (*self.pending, *self.workloads)))
+
+
+def _is_worse(row: UpgradedRow) -> bool:
+    if row.after.outcome == "Preempts":
+        return row.before.outcome == "Placed" or not set(row.after.victims) <= set(row.before.victims)
+    return row.after.outcome != "Placed" and row.before.outcome in ("Placed", "Preempts")
