@@ -87,7 +87,7 @@ class CallSite(NamedTuple):
         return found
 
     def fail(self, what: str, cause: BaseException | None) -> NoReturn:
-        """Tell what happened, and where."""
+        """Say what happened, and where."""
         node = f" on node {self.node}" if self.node else ""
         raise PluginFailed(f"plugin {self.plugin} failed in {self.point} for pod {self.pod}{node}: {what}") from cause
 
