@@ -194,7 +194,7 @@ def _parameters(options: Any) -> Parameters:
 def _runner(options: Any, *, each: bool) -> Runner:
     """Play them as the options say, but those that are in the file of `resume`."""
     jobs, dask, resume = options.get("jobs", 0), options.get("dask", ""), options.get("resume", "")
-    tell = options.get("progress") or (lambda done, total: None)  # noqa: ARG005
+    progress = options.get("progress") or (lambda done, total: None)  # noqa: ARG005
     wrong = [f"--{name}" for name in ("jobs", "dask", "resume") if options.get(name)] if not each else []
     if jobs and dask:
         raise InputError([Problem("--jobs", "the workers of --dask play the scenarios: give one of the two")])
@@ -207,11 +207,11 @@ def _runner(options: Any, *, each: bool) -> Runner:
             known = file.outcomes if file is not None else {}
             left = [scenario for scenario in scenarios if scenario.name not in known]
             yield from [known[scenario.name] for scenario in scenarios if scenario.name in known]
-            tell(len(scenarios) - len(left), len(scenarios))
+            progress(len(scenarios) - len(left), len(scenarios))
             for number, outcome in enumerate(_played(player, left, jobs, dask), len(scenarios) - len(left) + 1):
                 if file is not None:
                     file.add(outcome)
-                tell(number, len(scenarios))
+                progress(number, len(scenarios))
                 yield outcome
 
     return run

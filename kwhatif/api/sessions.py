@@ -158,7 +158,7 @@ def _scheduler_source(options: SchedulerOptions) -> _SchedulerSource:
 def _admitted(collected: Collected, progress: Progress | None, *, strict: bool) -> LoadedCluster:
     reporter = ProgressReporter(progress)
     loaded = collected.admitted()
-    reporter.tell("admission", sum(loaded.cluster.counts().values()), done=True)
+    reporter.report("admission", sum(loaded.cluster.counts().values()), done=True)
     if strict:
         require_complete(loaded)
     return loaded
@@ -206,7 +206,7 @@ def _session(
         namespace=loaded.namespace,
         originals=source.originals,
     )
-    reporter.tell("snapshot", len(session.snapshot.pods) + len(session.snapshot.nodes), done=True)
+    reporter.report("snapshot", len(session.snapshot.pods) + len(session.snapshot.nodes), done=True)
     return session
 
 

@@ -38,14 +38,14 @@ class ClusterSource(NamedTuple):
 
     @contextmanager
     def progress(self) -> Iterator[Progress | None]:
-        """Whom to tell how far the reading is."""
+        """Who hears how far the reading is."""
         if self.stages.verbose:
-            yield self.stages.tell
+            yield self.stages.advance
             return
         from kwhatif.cli.progress import progress
 
-        with progress() as tell:
-            yield tell
+        with progress() as advance:
+            yield advance
 
     def live(self) -> LiveArguments:
         """What the library needs to know about a live cluster."""
@@ -58,7 +58,7 @@ class ClusterSource(NamedTuple):
         }
 
     def check(self) -> None:
-        """Tell what cannot be meant.
+        """Say what cannot be meant.
 
         Raises:
             BadParameter: in words for the user.
@@ -157,11 +157,11 @@ class SchedulerSource(NamedTuple):
             "kubernetes_version": self.kubernetes_version,
             "feature_gates": ",".join(self.feature_gates or ()),
         }
-        with self.where.progress() as tell:
+        with self.where.progress() as advance:
             if self.where.from_:
                 moment = datetime.fromtimestamp(now(), UTC)
-                return kwhatif.load(*self.where.from_, strict=strict, progress=tell, now=moment, **scheduler)
-            return kwhatif.load_live(**self.where.live(), strict=strict, progress=tell, **scheduler)
+                return kwhatif.load(*self.where.from_, strict=strict, progress=advance, now=moment, **scheduler)
+            return kwhatif.load_live(**self.where.live(), strict=strict, progress=advance, **scheduler)
 
 
 def _keep(session: Session) -> None:

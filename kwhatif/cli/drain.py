@@ -122,7 +122,7 @@ def drain(
 
     def ask(session: Session, manifests: Sequence[str]) -> Report:
         del manifests
-        with sweep_progress() as tell:
+        with sweep_progress() as advance:
             return kwhatif.drain(
                 session,
                 *(nodes or ()),
@@ -145,7 +145,7 @@ def drain(
                 jobs=jobs,
                 dask=dask,
                 resume=resume,
-                progress=tell,
+                progress=advance,
             )
 
     answers = cluster.ask(ask)

@@ -73,7 +73,7 @@ def outage(
 
     def ask(session: Session, manifests: Sequence[str]) -> Report:
         del manifests
-        with sweep_progress() as tell:
+        with sweep_progress() as advance:
             return kwhatif.outage(
                 session,
                 *(nodes or ()),
@@ -88,7 +88,7 @@ def outage(
                 jobs=jobs,
                 dask=dask,
                 resume=resume,
-                progress=tell,
+                progress=advance,
             )
 
     answers = cluster.ask(ask)

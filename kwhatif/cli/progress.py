@@ -25,13 +25,13 @@ PATIENCE = 0.5
 
 @contextmanager
 def progress() -> Iterator[Progress | None]:
-    """Whom to tell how far the reading is; None where nobody watches."""
+    """Who hears how far the reading is; None where nobody watches."""
     if not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         yield None
         return
     bars = _Bars()
     try:
-        yield bars.tell
+        yield bars.advance
     finally:
         bars.remove()
 
@@ -45,7 +45,7 @@ class _Bars:
         self._bars: RichProgress | None = None
         self._tasks: dict[str, TaskID] = {}
 
-    def tell(self, step: Step) -> None:
+    def advance(self, step: Step) -> None:
         """Show how far it is."""
         self._latest[step.name] = step
         if self._bars is not None:

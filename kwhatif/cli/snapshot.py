@@ -52,7 +52,7 @@ def save(
         format_of(file)
     except ValueError as wrong:
         raise typer.BadParameter(f"{file} {wrong}", param_hint="FILE") from wrong
-    with where.progress() as tell:
+    with where.progress() as advance:
         count = kwhatif.save_snapshot(
             file,
             *(where.from_ or ()),
@@ -60,7 +60,7 @@ def save(
             anonymize=anonymize,
             strict=where.strict,
             taken_at=datetime.fromtimestamp(now(), UTC),
-            progress=tell,
+            progress=advance,
             **where.live(),
         )
     typer.echo(f"{count} objects saved to {file}", err=True)
@@ -89,9 +89,9 @@ def info(
     import kwhatif
     from kwhatif.render.inventory import inventory_tables, to_json
 
-    with where.progress() as tell:
+    with where.progress() as advance:
         dumps = [*(paths or ()), *(where.from_ or ())]
-        inventory = kwhatif.describe(*dumps, strict=where.strict, progress=tell, **where.live())
+        inventory = kwhatif.describe(*dumps, strict=where.strict, progress=advance, **where.live())
     if output is InfoOutput.JSON:
         print_data(to_json(inventory), "json")
         return

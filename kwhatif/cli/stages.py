@@ -21,7 +21,7 @@ class Stages:
         self.verbose = verbose
         self._started = self._last = time.perf_counter()
 
-    def tell(self, step: Step) -> None:
+    def advance(self, step: Step) -> None:
         """Follow the reading."""
         if step.done and step.objects:
             size = f" in {mebibytes(step.size)}" if step.size else ""

@@ -82,7 +82,7 @@ def sweep_progress(what: str = "scenarios") -> Iterator[Callable[[int, int], Non
         return
     bar = _Bar(what)
     try:
-        yield bar.tell
+        yield bar.advance
     finally:
         bar.remove()
 
@@ -96,7 +96,7 @@ class _Bar:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
-    def tell(self, done: int, total: int) -> None:
+    def advance(self, done: int, total: int) -> None:
         """So many are done."""
         if self._bar is None or self._task is None:
             if time.monotonic() - self._started < PATIENCE:

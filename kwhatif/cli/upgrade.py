@@ -64,7 +64,7 @@ def upgrade(
 
     def ask(session: Session, names: Sequence[str]) -> Report:
         del names
-        with sweep_progress("workloads") as tell:
-            return kwhatif.upgrade(session, to=to, progress=tell)
+        with sweep_progress("workloads") as advance:
+            return kwhatif.upgrade(session, to=to, progress=advance)
 
     answer(cluster.ask(ask), Style(output.value, color, quiet), conditions)

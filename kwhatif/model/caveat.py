@@ -448,7 +448,10 @@ class ReplicasKept(_Caveat, tag="replicas-kept", kw_only=True):
 
 
 class TooManyPods(_Caveat, tag="too-many-pods", kw_only=True):
-    """A workload makes more pods than are judged one by one: the others count like the last, or as not judged."""
+    """A workload asks for more pods than nodes can take, or for very many: the others count like the last one judged.
+
+    If that has a node, they are pending beyond what all nodes can take, and else not judged.
+    """
 
     missing: bool = True
     workload: str

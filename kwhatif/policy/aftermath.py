@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kwhatif.policy.schema import AftermathRule, Level
 from kwhatif.policy.words import few
-from kwhatif.report.story import Story
+from kwhatif.report.story import PendingRow, Story
 
 PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "aftermath/budgetOverrun")
 
@@ -31,15 +31,16 @@ def consequences(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
 def _pending(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
     if rule.pending is None:
         return
-    by_owner: dict[str, list[str]] = {}
+    by_owner: dict[str, list[PendingRow]] = {}
     for row in story.pending:
         if not row.initial and row.priority >= rule.pending.min_priority:
-            by_owner.setdefault(row.owner or f"Pod {row.pod}", []).append(row.pod)
-    for owner, pods in by_owner.items():
-        number = f"{len(pods)} pods of {owner} are" if len(pods) > 1 else f"a pod of {owner} is"
+            by_owner.setdefault(row.owner or f"Pod {row.pod}", []).append(row)
+    for owner, rows in by_owner.items():
+        count, pods = sum(row.count for row in rows), tuple(row.pod for row in rows)
+        number = f"{count} pods of {owner} are" if count > 1 else f"a pod of {owner} is"
         said = f"{owner} is" if owner.startswith("Pod ") else number
         message = f"{said} pending once all has settled; nobody of priority {rule.pending.min_priority} or more may be"
-        yield Consequence(PENDING, rule.pending.level, message, owner, tuple(pods))
+        yield Consequence(PENDING, rule.pending.level, message, owner, pods)
 
 
 def _loop(rule: AftermathRule, story: Story) -> Iterator[Consequence]:

@@ -36,17 +36,17 @@ def _unknown(path: tuple[str, ...]) -> str:
     variable, *fields = path
     if variable == "node":
         known, field = _NODE, fields[0] if fields else _NODE[0]
-        return "" if field in known else _told("node", field, known)
+        return "" if field in known else _no_such_field("node", field, known)
     for depth, field in enumerate(fields):
         above = _type_at((variable, *fields[:depth]))
         if isinstance(above, inspect.StructType):
             names = [each.encode_name for each in above.fields]
             if field not in names:
-                return _told(".".join(path[: depth + 1]), field, names)
+                return _no_such_field(".".join(path[: depth + 1]), field, names)
     return ""
 
 
-def _told(above: str, field: str, known: tuple[str, ...] | list[str]) -> str:
+def _no_such_field(above: str, field: str, known: tuple[str, ...] | list[str]) -> str:
     return f"{above} has no field {field!r}{did_you_mean(field, known)}"
 
 

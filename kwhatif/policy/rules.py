@@ -68,6 +68,11 @@ def unschedulable(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
     """Pods that stay pending; of a rollout that hangs, the rule `rollout` says that."""
     rest = [workload for workload in workloads if workload.row.rollout is None or workload.row.rollout.completed]
     yield from outcome_rule("Unschedulable", "stays pending", "stay pending")(rest)
+    for workload in rest:  # those that were counted, not judged
+        row = workload.row
+        if row.unschedulable and not any(each.outcome == "Unschedulable" for each in workload.decisions):
+            said = subject(row, (), "stays pending", "stay pending", row.unschedulable)
+            yield Hit(workload, (), f"{said}: all nodes together cannot take so many pods")
 
 
 def rollout(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:

@@ -29,7 +29,7 @@ class Reprieve(msgspec.Struct, frozen=True, gc=False):
     objection: Verdict | None = None
 
 
-class PutBack(NamedTuple):
+class Reprieval(NamedTuple):
     """What came of trying pods back."""
 
     #: All pods that may be evicted, in the order in which they were tried: those that break a budget first.
@@ -37,11 +37,11 @@ class PutBack(NamedTuple):
     #: Those beside which the preemptor has no room.
     refused: Sequence[PodInfo]
     #: Finds out what it ran into beside each of these.
-    tell: Callable[[], Mapping[PodInfo, Verdict]]
+    find_objections: Callable[[], Mapping[PodInfo, Verdict]]
 
 
 #: For victims that somebody else chose.
-NOT_TRIED = PutBack((), (), dict)
+NOT_TRIED = Reprieval((), (), dict)
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False):
@@ -60,7 +60,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
     #: Which budgets the pods count against.
     split: Split
     #: What came of trying them back.
-    put_back: PutBack
+    reprieval: Reprieval
 
     @property
     def victims(self) -> tuple[Victim, ...]:
@@ -75,9 +75,9 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def reprieves(self) -> tuple[Reprieve, ...]:
-        """The same, pod by pod."""
-        refused = self.put_back.tell()
-        return tuple([Reprieve(pod, refused.get(pod)) for pod in self.put_back.tried])
+        """What came of trying the pods back, pod by pod."""
+        refused = self.reprieval.find_objections()
+        return tuple([Reprieve(pod, refused.get(pod)) for pod in self.reprieval.tried])
 
     @property
     def oldest(self) -> PodInfo:

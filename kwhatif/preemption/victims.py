@@ -11,12 +11,12 @@ from functools import partial
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.extender import ExtenderVictims
 from kwhatif.framework.status import Verdict, error, unresolvable
-from kwhatif.preemption.alone import alone_in
 from kwhatif.preemption.budgets import Budgets, Split
-from kwhatif.preemption.candidate import NOT_TRIED, Candidate, PutBack
-from kwhatif.preemption.emptied import Emptied, Emptying
+from kwhatif.preemption.candidate import NOT_TRIED, Candidate, Reprieval
+from kwhatif.preemption.dry_run import DryRun
+from kwhatif.preemption.emptied_node import EmptiedNode, Emptying
 from kwhatif.preemption.policy import Policy
-from kwhatif.preemption.trial import Trial
+from kwhatif.preemption.sole_filter import sole_filter_of
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
@@ -31,43 +31,43 @@ class VictimSearch:
         self._policy = policy
         self._budgets = budgets
         self._emptying = Emptying(cycle, policy, budgets)
-        self._alone = alone_in(cycle)
+        self._sole_filter = sole_filter_of(cycle)
 
     def on(self, node: NodeInfo) -> Candidate | Verdict:
         """The victims on the node, or why evicting pods there does not help."""
-        without = self._emptying.of(node)
-        if without is None:
+        emptied = self._emptying.of(node)
+        if emptied is None:
             return NO_VICTIMS
-        found = self._alone and self._alone.on(without, self._settle)
-        return found or self._try(without)
+        found = self._sole_filter and self._sole_filter.on(emptied, self._settle)
+        return found or self._try(emptied)
 
-    def _try(self, without: Emptied) -> Candidate | Verdict:
-        trial = Trial(self._cycle, without)
-        objection = trial.objection()
+    def _try(self, emptied: EmptiedNode) -> Candidate | Verdict:
+        dry_run = DryRun(self._cycle, emptied)
+        objection = dry_run.objection()
         if objection is not None:
             return objection
-        refused = trial.put_back(without.tried.pods)
-        return self._settle(without, PutBack(without.tried.pods, list(refused), partial(dict, refused)))
+        refused = dry_run.reprieve(emptied.tried.pods)
+        return self._settle(emptied, Reprieval(emptied.tried.pods, list(refused), partial(dict, refused)))
 
-    def _settle(self, without: Emptied, put_back: PutBack) -> Candidate | Verdict:
-        victims, split = put_back.refused, without.split
+    def _settle(self, emptied: EmptiedNode, reprieval: Reprieval) -> Candidate | Verdict:
+        victims, split = reprieval.refused, emptied.split
         if not victims:
-            return Verdict(error(f'expected at least one victim pod on node "{without.whole.name}"'))
+            return Verdict(error(f'expected at least one victim pod on node "{emptied.whole.name}"'))
         violations = sum([pod in split.broken for pod in victims]) if split.violating else 0
         if split.violating and split.others:
             victims = self._policy.by_importance(victims)
-        return self._candidate(without.whole, victims, violations, split, put_back)
+        return self._candidate(emptied.whole, victims, violations, split, reprieval)
 
     def adopt(self, node: NodeInfo, proposal: ExtenderVictims, found: Candidate | None) -> Candidate:
         """The candidate that an extender makes of the one that was found on the node, if any was."""
         if found is not None and (tuple(found.pods), found.pdb_violations) == (proposal.pods, proposal.pdb_violations):
             return found
         split = self._budgets.split(proposal.pods)
-        put_back = NOT_TRIED if found is None else found.put_back
-        return self._candidate(node, proposal.pods, proposal.pdb_violations, split, put_back)
+        reprieval = NOT_TRIED if found is None else found.reprieval
+        return self._candidate(node, proposal.pods, proposal.pdb_violations, split, reprieval)
 
     def _candidate(
-        self, node: NodeInfo, victims: Sequence[PodInfo], violations: int, split: Split, put_back: PutBack
+        self, node: NodeInfo, victims: Sequence[PodInfo], violations: int, split: Split, reprieval: Reprieval
     ) -> Candidate:
         rank = self._policy.rank(node, victims, violations)
-        return Candidate(node.name, victims, violations, rank, split, put_back)
+        return Candidate(node.name, victims, violations, rank, split, reprieval)

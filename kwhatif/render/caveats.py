@@ -318,7 +318,7 @@ def sentence(caveat: Caveat) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915 - 
         case TooManyPods(workload=workload, count=count, judged=judged):
             return (
                 f"{workload} asks for {count:,} pods, of which {judged:,} were judged: the others count like the last"
-                " of these, or as not judged if it finds a node"
+                " of these; if it finds a node, as pending beyond what all nodes can take, and else as not judged"
             )
         case WorkloadNotInDump(workload=workload, count=count):
             return (

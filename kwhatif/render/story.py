@@ -127,7 +127,7 @@ def _headline(story: Story) -> str:
 
 
 def _end(story: Story) -> str:
-    pods = plural(len(story.pending), "pod")
+    pods = plural(sum(row.count for row in story.pending), "pod")
     match story.settled:
         case "settled":
             return f"settled after {seconds(story.seconds)}: {_summary(story)}"
@@ -159,7 +159,7 @@ def _owners(pending: Sequence[PendingRow]) -> str:
     counts: dict[str, int] = {}
     for row in pending:
         name = row.owner or f"Pod {row.pod}"
-        counts[name] = counts.get(name, 0) + 1
+        counts[name] = counts.get(name, 0) + row.count
     return some([f"{name} ({count})" if count > 1 else name for name, count in counts.items()])
 
 
@@ -245,7 +245,7 @@ def pending_rows(story: Story) -> list[tuple[str, int, str]]:
     groups: dict[tuple[str, str], int] = {}
     for row in story.pending:
         place = row.owner or f"Pod {row.pod}", row.message or "not tried"
-        groups[place] = groups.get(place, 0) + 1
+        groups[place] = groups.get(place, 0) + row.count
     return [(who, count, why) for (who, why), count in groups.items()]
 
 

@@ -56,6 +56,9 @@ class PendingRow(Row):
     priority: int = 0
     #: Whether it was there at the start, pending.
     initial: bool = False
+    #: How many pods this is about: more than one where a workload asks for more pods than are made. Then `pod` is
+    #: what their names begin with.
+    count: int = 1
 
 
 class GoneRow(Row):

@@ -49,7 +49,7 @@ class Scheduler:
     ) -> None:
         """`asleep`: see `Engine`; `scored`: see `BatchCache`."""
         self._world = world
-        self._profiles = profiles
+        self.profiles = profiles
         cluster = world.state.cluster
         self._lister = pod_lister(cluster)
         self._preempting = Preempting(self._lister)
@@ -103,16 +103,21 @@ class Scheduler:
         other._cycles = cycles
         other._caches = {name: cache.fork(state, cycles, choose=other._choose) for name, cache in self._caches.items()}
         other._queues = {
-            name: fork_profile(known, self._profiles[name], state, other._preempting)
+            name: fork_profile(known, self.profiles[name], state, other._preempting)
             for name, known in self._queues.items()
         }
         other.queue = self.queue.fork(other._queues, state.cluster)
-        other._handlers = EventHandlers(other.queue, self._profiles.keys(), other)
+        other._handlers = EventHandlers(other.queue, self.profiles.keys(), other)
         other.messages, other._causes = self.messages.copy(), self._causes.copy()
         other.ties, other._in_vain = self.ties.copy(), self._in_vain.copy()
         other.queue.woken = other._woken
         world.watchers.append(other._observe)
         return other
+
+    def end(self) -> None:
+        """Forget what is known of signatures."""
+        self._caches.clear()
+        self.ties.clear()
 
     def begin(self) -> None:
         """What was pending at the start has been tried: from now on times are what they are."""

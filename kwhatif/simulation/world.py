@@ -64,7 +64,7 @@ class World:
         self._initial = {pod.metadata.uid or key for key, pod in state.cluster.all(Pod).items()}
         self._made = 0
         #: How many pods of a workload are made, and by kind and key the workloads that ask for more.
-        self._most = most_pods(state.cluster)
+        self.most = most_pods(state.cluster)
         self.short: dict[str, KubernetesObject] = {}
 
     def fork(self) -> World:
@@ -206,10 +206,10 @@ class World:
         if owner is None or kind is None:
             return None
         workload = self.state.cluster.get(kind, f"{obj.metadata.namespace}/{owner.name}")
-        if workload is None or self._owned.count(workload, Pod) < self._most:
+        if workload is None or self._owned.count(workload, Pod) < self.most:
             return None
         self.short[f"{owner.kind} {key_of(workload)}"] = workload
-        return Denied(f"it has {self._most:,} pods, and more of one workload are not simulated")
+        return Denied(f"it has {self.most:,} pods, and more of one workload are not simulated")
 
     def _generated(self, obj: Any) -> str:
         present = self.state.cluster.all(type(obj))

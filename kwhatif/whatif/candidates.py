@@ -62,7 +62,7 @@ class Planner:
         self._rollout = rollout
         self._template_paths = template_paths
         #: So many pods of a workload are made one by one, which is known where many plan for one cluster.
-        self._most = most_pods(cluster) if most is None else most
+        self.most = most_pods(cluster) if most is None else most
         #: Otherwise pods are taken as the API server has stored them.
         self._admission = admission
         #: Names of candidates, by namespace.
@@ -105,12 +105,12 @@ class Planner:
             return Update("new", added=expand(unstarted(workload) if applied.anew else workload, self.cluster))
         denied = check_workload(workload, self.cluster) if self._admission else None
         self.cluster.add(default_object(workload))
-        made = expand(capped(workload, self._most), self.cluster)
-        return Update("new", added=replace(made, left_out=beyond(workload, self._most)), denied=denied)
+        made = expand(capped(workload, self.most), self.cluster)
+        return Update("new", added=replace(made, left_out=beyond(workload, self.most)), denied=denied)
 
     def _in_bounds(self, workload: PodSource, *, anew: bool) -> Update:
         """The update with no more pods than are made one by one, and how many are left out."""
-        most, known = self._most, self.cluster.get(type(workload), key_of(workload))
+        most, known = self.most, self.cluster.get(type(workload), key_of(workload))
         before = beyond(known, most)
         if known is not None and (smaller := capped(known, most)) is not known:
             self.cluster.add(smaller)

@@ -17,7 +17,7 @@ from kwhatif.edits.edit import Edit, Resolved, Scale
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.errors import InputError, Problem
 from kwhatif.matching.labels import SelectorError, compile_selector
-from kwhatif.model.caveat import BudgetComputed, BudgetNotComputed, Caveat, NoNodes
+from kwhatif.model.caveat import BudgetComputed, BudgetNotComputed, Caveat, NoNodes, TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, ResourceQuota
@@ -29,6 +29,7 @@ from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Planner
 from kwhatif.whatif.session import Session
+from kwhatif.workloads.many import places
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active
 
@@ -152,8 +153,14 @@ class _Made:
                 self.refusals.append(message)
             else:
                 self.notes.append(f"the API server refuses {count} of its pods: {message}")
-        if update.added.left_out:
+        if not update.added.left_out:
+            return
+        made = len(update.added.pods)
+        if planner.most > places(state.cluster):
             self.notes.append(f"{update.added.left_out} more pods are not made: no node has room for so many")
+        else:
+            count = made + update.added.left_out
+            self.caveats[TooManyPods(workload=applied.source.object, count=count, judged=made)] = None
 
 
 def _count_pods(workload: object, state: State) -> None:

@@ -37,7 +37,7 @@ from kwhatif.whatif.rows import owner_of, queued_row
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.short import in_full
 from kwhatif.whatif.sleeping import asleep
-from kwhatif.whatif.workload_rows import workload_row
+from kwhatif.whatif.workload_rows import room_for_pods, workload_row
 from kwhatif.workloads.custom import TemplatePathError
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.rolling.update import Rollout
@@ -333,7 +333,8 @@ class _Judging:
     def _judged(self, workload: Planned) -> JudgedWorkload:
         decisions = list(filter(None, workload.decisions.values()))
         source, removed = workload.applied.source, len(workload.removed)
-        row = workload_row(source, workload.update, removed, decisions, workload.rollout, workload.left_out)
+        room = room_for_pods(self._session.profiles, self._cluster) if workload.left_out else None
+        row = workload_row(source, workload.update, removed, decisions, workload.rollout, workload.left_out, room)
         if workload.left_out:
             caveat = TooManyPods(workload=row.name, count=row.replicas, judged=len(decisions))
             self._caveats[caveat] = None

@@ -56,7 +56,7 @@ from kwhatif.whatif.story_caveats import caveats_of_verdict
 from kwhatif.whatif.taken_room import took_room
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.job import run_of
-from kwhatif.workloads.many import capped, most_pods
+from kwhatif.workloads.many import capped
 from kwhatif.workloads.removal import active
 from kwhatif.workloads.rollout import applied_to
 from kwhatif.workloads.stateful_set import is_ordered
@@ -175,7 +175,7 @@ class Simulated:
 
     def _write_workload(self, obj: Any, world: World) -> None:
         cluster = self._session.cluster
-        made = default_object(applied_to(cluster, capped(obj, most_pods(cluster))))
+        made = default_object(applied_to(cluster, capped(obj, world.most)))
         known = world.state.cluster.get(type(obj), key_of(obj))
         world.write(Create(made) if known is None else Update(as_applied(made, known)), USER, None)
 

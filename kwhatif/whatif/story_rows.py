@@ -27,6 +27,9 @@ from kwhatif.simulation.history import Event, Gone
 from kwhatif.simulation.loops import Cycle
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.tally import Standing
+from kwhatif.whatif.workload_rows import room_for_pods
+from kwhatif.workloads.many import wanted
+from kwhatif.workloads.removal import active
 
 #: Taints that only repeat what a node's spec and conditions say.
 _SAID_ALREADY = (
@@ -119,13 +122,14 @@ def _gone(gone: Gone) -> GoneRow:
 
 def _workloads(engine: Engine) -> Iterator[StoryWorkloadRow]:
     tally, nothing = engine.tally, Standing()
+    not_made = {row.owner: row.count for row in _not_made(engine)}
     for name in sorted(tally.workloads):
         before, after = tally.before.get(name, nothing), tally.workloads[name]
         yield StoryWorkloadRow(
             workload=name,
             before=_counts(before),
             after=_counts(after),
-            pending=after.pending,
+            pending=after.pending + not_made.get(name, 0),
             ready_lowest=after.ready_lowest,
             ready_before=before.ready,
             ready_after=after.ready,
@@ -151,6 +155,36 @@ def _pending(engine: Engine) -> Iterator[PendingRow]:
             priority=info.priority,
             initial=engine.world.was_there(pod),
         )
+    yield from _not_made(engine)
+
+
+def _not_made(engine: Engine) -> Iterator[PendingRow]:
+    """Of workloads that ask for more pods than are made: those that are pending for sure, without being made.
+
+    They are if one like them waits; else those for which all nodes together have no room.
+    """
+    world = engine.world
+    room = room_for_pods(engine.scheduler.profiles, world.state.cluster) if world.short else None
+    for short in world.short.values():
+        known = world.state.cluster.get(type(short), key_of(short))
+        pods = [] if known is None else active(world.pods_of(known))
+        if known is None or not pods:
+            continue
+        waiting = [pod for pod in pods if not pod.spec.node_name]
+        count, message = wanted(known) - len(pods), "all nodes together cannot take so many pods"
+        if waiting:
+            message = engine.scheduler.messages.get(waiting[-1].metadata.uid, "")
+        else:
+            count -= count if room is None else max(0, room - len(pods))
+        if count > 0:
+            yield PendingRow(
+                pod=f"{key_of(known)}-",
+                owner=engine.tally.root(pods[-1]),
+                message=message,
+                nominated_node=None,
+                priority=pods[-1].spec.priority or 0,
+                count=count,
+            )
 
 
 def _nodes(engine: Engine) -> Iterator[StoryNodeRow]:

@@ -49,16 +49,16 @@ _NODE = "Node"
 
 
 def ask_upgrade(
-    before: Session, after: Session, tell: Callable[[int, int], None] = lambda _done, _total: None
+    before: Session, after: Session, progress: Callable[[int, int], None] = lambda _done, _total: None
 ) -> Report:
     """The pending pods' decisions under the release of `after`, and all that it decides otherwise than `before`.
 
     Args:
         before: the cluster under the release that it runs.
         after: the same under the other one.
-        tell: hears how many workloads are done, of how many.
+        progress: hears how many workloads are done, of how many.
     """
-    return _Upgrade(before, after, tell).report()
+    return _Upgrade(before, after, progress).report()
 
 
 class _Anew(NamedTuple):
@@ -79,8 +79,8 @@ class _Tried(NamedTuple):
 
 
 class _Upgrade:
-    def __init__(self, before: Session, after: Session, tell: Callable[[int, int], None]) -> None:
-        self._tell = tell
+    def __init__(self, before: Session, after: Session, progress: Callable[[int, int], None]) -> None:
+        self._progress = progress
         self._sessions = (before, after)
         self._versions = (before.scheduler.version, after.scheduler.version)
         differ = tuple(changes(*map(_minor, self._versions)))
@@ -148,7 +148,7 @@ class _Upgrade:
             session.snapshot.prepare()  # for all forks
         workloads = list(started_anew(self._sessions[1].cluster))
         for done, anew in enumerate(workloads):
-            self._tell(done, len(workloads))
+            self._progress(done, len(workloads))
             found = self._anew(anew)
             judged += found is not None
             rows.extend(found or ())

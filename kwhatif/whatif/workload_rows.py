@@ -6,10 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from kwhatif.framework.profile import Profile
+from kwhatif.model.cluster import Cluster
+from kwhatif.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.policy.words import after, hang, victims_by_owner
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.workload import RolloutRow, UpdateKind, WorkloadRow
+from kwhatif.workloads.many import places
 
 _MOST_RUNS = 3
 #: Pods that are counted without a decision of their own: how many, by what becomes of them.
@@ -24,13 +28,20 @@ def workload_row(
     decisions: Sequence[Decision],
     rollout: RolloutRow | None = None,
     left_out: int = 0,
+    room: int | None = None,
 ) -> WorkloadRow:
     """The row about a workload, from the decisions about its pods in their controller's order.
 
-    Those that are left out fare like the last one, unless it gets a place: what comes after it is not judged.
+    Args:
+        source: where it stands.
+        update: what becomes of it.
+        removed: how many of its pods go.
+        decisions: about its pods.
+        rollout: how far it gets.
+        left_out: so many more pods it asks for. See `_beyond`.
+        room: so many pods all nodes can take; None: any number.
     """
-    last = decisions[-1].outcome if decisions else "Ignored"
-    beyond = Counter({"Ignored" if last in ("Placed", "Preempts") else last: left_out} if left_out else {})
+    beyond = Counter(_beyond(decisions, left_out, room))
     counts = Counter(decision.outcome for decision in decisions) + beyond
     victims = [victim for decision in decisions for victim in decision.victims]
     is_pod = update == "unchanged" and len(decisions) == 1 and source.object == f"Pod {decisions[0].pod}"
@@ -53,6 +64,26 @@ def workload_row(
         message=_message(rollout, decisions, sentence("new" if is_pod else update, removed, decisions, beyond)),
         rollout=rollout,
     )
+
+
+def room_for_pods(profiles: Mapping[str, Profile], cluster: Cluster) -> int | None:
+    """How many pods all nodes can take; None where a profile puts any number on a node."""
+    counts = (any(isinstance(plugin, NodeResourcesFit) for plugin in each.filter) for each in profiles.values())
+    return places(cluster) if all(counts) else None
+
+
+def _beyond(decisions: Sequence[Decision], left_out: int, room: int | None) -> Beyond:
+    """They fare like the last one, unless it gets a place: then those are pending for which nodes have no room.
+
+    What becomes of the others is not judged.
+    """
+    last = decisions[-1].outcome if decisions else "Ignored"
+    if not left_out or last not in ("Placed", "Preempts"):
+        return {last: left_out} if left_out else NONE_BEYOND
+    on_nodes = sum(decision.outcome in ("Placed", "Preempts") for decision in decisions)
+    open_ = left_out if room is None else min(left_out, max(0, room - on_nodes))
+    fates: Beyond = {"Unschedulable": left_out - open_, "Ignored": open_}
+    return {outcome: count for outcome, count in fates.items() if count}
 
 
 def _message(rollout: RolloutRow | None, decisions: Sequence[Decision], said: str) -> str:
@@ -108,9 +139,10 @@ def _others(decisions: Sequence[Decision], beyond: Beyond) -> Iterator[str]:
         by_outcome.setdefault(run[0].outcome, []).extend(run)
     for outcome, fared in by_outcome.items():
         yield _fate(fared, str(len(fared) + beyond.get(outcome, 0)))
-    unjudged = beyond.get("Ignored", 0)
-    if unjudged and "Ignored" not in by_outcome:
-        yield f"{unjudged} {_FATES['Ignored'][unjudged > 1]}"
+    for outcome in ("Unschedulable", "Ignored"):
+        count = beyond.get(outcome, 0)
+        if count and outcome not in by_outcome:
+            yield f"{count} {_FATES[outcome][count > 1]}"
 
 
 def _named(run: Sequence[Decision]) -> str:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from kwhatif.matching.requests import PODS, resource_nanos
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
 from kwhatif.model.quantity import value
 from kwhatif.model.workload import (
     SCALABLE,
@@ -25,18 +26,31 @@ from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import wanted_pods
 from kwhatif.workloads.rolling.update import resolved
 
-#: So many pods of a workload are always made one by one, and never more than that.
-FEW, MOST = 2_000, 100_000
+#: So many pods of a workload are always made one by one, and never so many more than the largest one has.
+FEW, MOST = 500, 10_000
 
 Kind = TypeVar("Kind")
 
 
 def most_pods(cluster: Cluster) -> int:
-    """How many pods of a workload are made one by one: one more than all nodes can take, from `FEW` up to `MOST`.
+    """How many pods of a workload are made one by one: one more than all nodes can take, but at least `FEW`.
 
-    So the last of them finds no node, and no other that is like it does; unless the nodes take more than `MOST`.
+    So the last of them finds no node, and no other that is like it does. Where nodes take very many pods, it is `MOST`
+    more than the largest workload has: never fewer than a workload has already, as none of its pods may seem too many.
     """
-    return min(MOST, max(FEW, 1 + sum(map(_places, cluster.all(Node).values()))))
+    largest = _largest(cluster)
+    return max(FEW, largest, min(MOST + largest, 1 + places(cluster)))
+
+
+def places(cluster: Cluster) -> int:
+    """How many pods all nodes can take."""
+    return sum(map(_places, cluster.all(Node).values()))
+
+
+def _largest(cluster: Cluster) -> int:
+    """How many pods the largest workload has, or more: not more than there are."""
+    asked = (wanted(obj) for kind in (*SCALABLE, Job) for obj in cluster.all(kind).values())
+    return min(len(cluster.all(Pod)), max(asked, default=0))
 
 
 def _places(node: Node) -> int:

@@ -48,8 +48,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 def load(dump: Path, terminal: Terminal) -> str:
     """What the terminal shows meanwhile."""
-    with redirect_stderr(terminal), progress.progress() as tell:
-        kwhatif.load(dump, progress=tell)
+    with redirect_stderr(terminal), progress.progress() as advance:
+        kwhatif.load(dump, progress=advance)
     return terminal.getvalue()
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from kwhatif.catalog import default_profile
 from kwhatif.framework.cycle import Cycle
 from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.preemption.alone import Alone
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.preemption.evaluator import Evaluator
 from kwhatif.preemption.policy import Policy
+from kwhatif.preemption.sole_filter import SoleFilter
 from kwhatif.state.state import State
 from kwhatif.whatif.preemption_rows import preemption_row
 from tests.builders import ZONE, PodBuilder, affinity_term, budget, node, pod, selector, snapshot
@@ -129,7 +129,7 @@ def test_the_fast_way_equals_the_plain_one(world: World) -> None:
 def test_where_one_filter_decides_it_tells_what_trying_all_of_them_would(world: World) -> None:
     cycle = world.cycle()
     alone = preemption_row(preempt(cycle))
-    with patch.object(Alone, "on", return_value=None):
+    with patch.object(SoleFilter, "on", return_value=None):
         assert preemption_row(preempt(cycle)) == alone
 
 

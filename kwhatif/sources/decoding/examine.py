@@ -100,13 +100,13 @@ def read_leniently(json: Buffer, type_: type[Model], head: Head, report: Report)
     """The object as Go would read it, or None after telling everything that Go would refuse."""
     wrong = False
 
-    def tell(message: str, path: FieldPath, hint: str) -> None:
+    def add(message: str, path: FieldPath, hint: str) -> None:
         nonlocal wrong
         wrong = wrong or not message.startswith(OUT_OF_RANGE)
         report.add(message, path, hint)
 
     try:
-        value = reader(type_)(msgspec.json.decode(json), (), tell)
+        value = reader(type_)(msgspec.json.decode(json), (), add)
         if wrong:
             return None
         value |= {"apiVersion": head.api_version, "kind": head.kind}

@@ -16,9 +16,9 @@ from msgspec import inspect
 from kwhatif.configuration.strict import json_name
 from kwhatif.sources.text.paths import FieldPath
 
-#: Tells a problem: message, path, hint.
-Tell = Callable[[str, FieldPath, str], None]
-Reader = Callable[[Any, FieldPath, Tell], Any]
+#: Takes a problem: message, path, hint.
+AddProblem = Callable[[str, FieldPath, str], None]
+Reader = Callable[[Any, FieldPath, AddProblem], Any]
 
 #: How messages begin about a number that is as good as any other of its type: all else can still be checked.
 OUT_OF_RANGE = "is out of range"
@@ -56,23 +56,23 @@ def mismatch(wanted: str, value: Any) -> tuple[str, str]:
     return f"expected {wanted}, got {json_name(value)}", hint
 
 
-def _wrong(wanted: str, value: Any, path: FieldPath, tell: Tell) -> None:
+def _wrong(wanted: str, value: Any, path: FieldPath, add: AddProblem) -> None:
     message, hint = mismatch(wanted, value)
-    tell(message, path, hint)
+    add(message, path, hint)
 
 
 def _struct(type_: inspect.StructType) -> Reader:
     # Made on first use: types may be recursive.
     fields: dict[str, Reader] = {}
 
-    def read(value: Any, path: FieldPath, tell: Tell) -> Any:
+    def read(value: Any, path: FieldPath, add: AddProblem) -> Any:
         if not isinstance(value, dict):
-            _wrong("an object", value, path, tell)
+            _wrong("an object", value, path, add)
             return {}
         if not fields:
             fields.update({field.encode_name: _reader(field.type) for field in type_.fields})
         known = {
-            name: fields[name](item, (*path, name), tell)
+            name: fields[name](item, (*path, name), add)
             for name, item in value.items()
             if item is not None and name in fields
         }
@@ -86,11 +86,11 @@ def _struct(type_: inspect.StructType) -> Reader:
 def _map(type_: inspect.DictType) -> Reader:
     inner, zero = _reader(type_.value_type), _zero(type_.value_type)
 
-    def read(value: Any, path: FieldPath, tell: Tell) -> Any:
+    def read(value: Any, path: FieldPath, add: AddProblem) -> Any:
         if not isinstance(value, dict):
-            _wrong("an object", value, path, tell)
+            _wrong("an object", value, path, add)
             return {}
-        return {key: zero() if item is None else inner(item, (*path, key), tell) for key, item in value.items()}
+        return {key: zero() if item is None else inner(item, (*path, key), add) for key, item in value.items()}
 
     return read
 
@@ -98,11 +98,11 @@ def _map(type_: inspect.DictType) -> Reader:
 def _list(type_: inspect.VarTupleType | inspect.ListType) -> Reader:
     inner, zero = _reader(type_.item_type), _zero(type_.item_type)
 
-    def read(value: Any, path: FieldPath, tell: Tell) -> Any:
+    def read(value: Any, path: FieldPath, add: AddProblem) -> Any:
         if not isinstance(value, list):
-            _wrong("a list", value, path, tell)
+            _wrong("a list", value, path, add)
             return []
-        return [zero() if item is None else inner(item, (*path, index), tell) for index, item in enumerate(value)]
+        return [zero() if item is None else inner(item, (*path, index), add) for index, item in enumerate(value)]
 
     return read
 
@@ -128,15 +128,15 @@ def _scalar(types: tuple[inspect.Type, ...]) -> Reader:
         if kind in kinds and name
     )
 
-    def read(value: Any, path: FieldPath, tell: Tell) -> Any:
+    def read(value: Any, path: FieldPath, add: AddProblem) -> Any:
         if isinstance(value, float) and integer and not accepts_float and value.is_integer():
             value = int(value)
         if type(value) not in _PYTHON or not kinds & _PYTHON[type(value)]:
-            _wrong(wanted, value, path, tell)
+            _wrong(wanted, value, path, add)
         elif type(value) is int and integer and not accepts_float:
             low, high = _range(integer)
             if not low <= value <= high:
-                tell(f"{OUT_OF_RANGE}: it must be from {low} to {high}", path, "")
+                add(f"{OUT_OF_RANGE}: it must be from {low} to {high}", path, "")
                 return 0
         return value
 

@@ -174,8 +174,8 @@ def _watched(batches: Iterator[Batch], reporter: ProgressReporter, name: str, si
     for batch in batches:
         yield batch
         objects += len(batch.objects)
-        reporter.tell(name, objects, read=batch.read, size=size)
-    reporter.tell(name, objects, done=True, read=size, size=size)
+        reporter.report(name, objects, read=batch.read, size=size)
+    reporter.report(name, objects, done=True, read=size, size=size)
 
 
 def _outdated(decoder: ObjectDecoder) -> Iterator[Caveat]:

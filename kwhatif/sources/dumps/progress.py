@@ -26,13 +26,13 @@ Progress = Callable[[Step], None]
 
 
 class ProgressReporter:
-    """Tells somebody, or nobody."""
+    """Reports to somebody, or to nobody."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
         self._started = time.monotonic()
 
-    def tell(
+    def report(
         self, name: str, objects: int, total: int | None = None, *, done: bool = False, read: int = 0, size: int = 0
     ) -> None:
         """How far something is."""

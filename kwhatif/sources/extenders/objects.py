@@ -69,11 +69,11 @@ def _plain(obj: Model) -> dict[str, Any]:
     return plain
 
 
-def read_object(type_: type[Model], value: Any, tell: Callable[[str, FieldPath, str], None]) -> Any:
-    """Parsed JSON as a pod or a node, read as Go reads it; `tell` hears what is wrong.
+def read_object(type_: type[Model], value: Any, add: Callable[[str, FieldPath, str], None]) -> Any:
+    """Parsed JSON as a pod or a node, read as Go reads it; `add` hears what is wrong.
 
     Raises:
         msgspec.ValidationError: something is, and so much that there is no object.
     """
-    read = reader(type_)(value, (), tell)
+    read = reader(type_)(value, (), add)
     return msgspec.convert(read | {"kind": type_.__name__}, type_)

@@ -176,4 +176,4 @@ class _Reader:
         self._tell(end.resource, done=True)
 
     def _tell(self, resource: Resource, total: int | None = None, *, done: bool = False) -> None:
-        self._reporter.tell(resource.kind, len(self._objects[resource.kind]), total, done=done)
+        self._reporter.report(resource.kind, len(self._objects[resource.kind]), total, done=done)

@@ -20,9 +20,9 @@ from kwhatif.sources.text.paths import FieldPath
 from kwhatif.sources.text.problems import Problems
 from kwhatif.sources.validation import selectors, values
 from kwhatif.sources.validation.pods import doubtful
+from kwhatif.sources.validation.values import AddProblem
 
-Tell = Callable[[str, FieldPath], None]
-Check = Callable[[Any, FieldPath, Tell], None]
+Check = Callable[[Any, FieldPath, AddProblem], None]
 
 _TIMES = {
     "allocationTimestamp",
@@ -41,14 +41,14 @@ class Validator:
         self._checks = checks
         self._walks: dict[type, Check | None] = {}
 
-    def validate(self, obj: KubernetesObject, tell: Tell) -> None:
-        """Tell everything that is wrong with the object, its name aside."""
+    def validate(self, obj: KubernetesObject, add: AddProblem) -> None:
+        """Add everything that is wrong with the object, its name aside."""
         kind = type(obj)
         if kind not in self._walks:
             self._walks[kind] = self._compile(inspect.type_info(kind))
         walk = self._walks[kind]
         if walk is not None:
-            walk(obj, (), tell)
+            walk(obj, (), add)
 
     def _compile(self, type_: inspect.Type, field: str = "") -> Check | None:
         """The walk below a field, or None if there is nothing to check."""
@@ -85,13 +85,13 @@ class Validator:
         if own is None and not fields:
             return None
 
-        def walk(value: Any, path: FieldPath, tell: Tell) -> None:
+        def walk(value: Any, path: FieldPath, add: AddProblem) -> None:
             if own is not None:
-                own(value, path, tell)
+                own(value, path, add)
             for name, step, check in fields:
                 below = getattr(value, name)
                 if below is not None and below != ():
-                    check(below, (*path, step), tell)
+                    check(below, (*path, step), add)
 
         return walk
 
@@ -100,9 +100,9 @@ def _each(check: Check | None) -> Check | None:
     if check is None:
         return None
 
-    def walk(items: Any, path: FieldPath, tell: Tell) -> None:
+    def walk(items: Any, path: FieldPath, add: AddProblem) -> None:
         for index, item in enumerate(items):
-            check(item, (*path, index), tell)
+            check(item, (*path, index), add)
 
     return walk
 
@@ -111,15 +111,15 @@ def _every(check: Check | None) -> Check | None:
     if check is None or check is values.quantity:
         return check and values.quantities
 
-    def walk(entries: Any, path: FieldPath, tell: Tell) -> None:
+    def walk(entries: Any, path: FieldPath, add: AddProblem) -> None:
         for key, item in entries.items():
-            check(item, (*path, key), tell)
+            check(item, (*path, key), add)
 
     return walk
 
 
-def _service(service: Service, path: FieldPath, tell: Tell) -> None:
-    selectors.labels(service.spec.selector or {}, (*path, "spec", "selector"), tell)
+def _service(service: Service, path: FieldPath, add: AddProblem) -> None:
+    selectors.labels(service.spec.selector or {}, (*path, "spec", "selector"), add)
 
 
 _ALWAYS: dict[type, Check] = {LabelSelector: selectors.label_selector, Service: _service}
@@ -139,7 +139,7 @@ CANDIDATES = Validator(
 
 
 def validate_batch(batch: Batch, problems: Problems, validator: Validator) -> None:
-    """Tell everything that is wrong with objects just decoded."""
+    """Add everything that is wrong with objects just decoded."""
     objects = batch.objects
     for index in doubtful(objects) if validator is STORED else range(len(objects)):
         obj = objects[index]

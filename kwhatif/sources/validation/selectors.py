@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
 from kwhatif.matching.labels import SelectorError, compile_selector
@@ -15,8 +15,7 @@ from kwhatif.model.pod import (
     TopologySpreadConstraint,
 )
 from kwhatif.sources.text.paths import FieldPath
-
-Tell = Callable[[str, FieldPath], None]
+from kwhatif.sources.validation.values import AddProblem
 
 #: Pairs of label key and value that were found to be valid.
 good_labels: set[tuple[str, str]] = set()
@@ -25,103 +24,103 @@ _FIELD_OPERATORS = ("In", "NotIn")
 _UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
 
 
-def labels(pairs: Mapping[str, str], path: FieldPath, tell: Tell) -> None:
+def labels(pairs: Mapping[str, str], path: FieldPath, add: AddProblem) -> None:
     """Labels that are looked for."""
     if good_labels.issuperset(pairs.items()):
         return
     for key, value in pairs.items():
         errors = (*label_key_errors(key), *label_value_errors(value))
         for error in errors:
-            tell(error, (*path, key))
+            add(error, (*path, key))
         if not errors:
             good_labels.add((key, value))
 
 
-def label_selector(selector: LabelSelector, path: FieldPath, tell: Tell) -> None:
+def label_selector(selector: LabelSelector, path: FieldPath, add: AddProblem) -> None:
     """A selector of pods or namespaces."""
-    labels(selector.match_labels, (*path, "matchLabels"), tell)
+    labels(selector.match_labels, (*path, "matchLabels"), add)
     for index, requirement in enumerate(selector.match_expressions):
         try:
             compile_selector(LabelSelector(match_expressions=(requirement,)))
         except SelectorError as error:
             for problem in error.problems:
-                tell(problem, (*path, "matchExpressions", index))
+                add(problem, (*path, "matchExpressions", index))
 
 
-def node_selector(selector: NodeSelector, path: FieldPath, tell: Tell) -> None:
+def node_selector(selector: NodeSelector, path: FieldPath, add: AddProblem) -> None:
     """Required node affinity."""
     if not selector.node_selector_terms:
-        tell("must have at least one term", (*path, "nodeSelectorTerms"))
+        add("must have at least one term", (*path, "nodeSelectorTerms"))
     for index, term in enumerate(selector.node_selector_terms):
         where: FieldPath = (*path, "nodeSelectorTerms", index)
-        _node_term(term, where, tell)
+        _node_term(term, where, add)
         for at, requirement in enumerate(term.match_expressions):
             for value in requirement.values:
                 for error in label_value_errors(value):
-                    tell(error, (*where, "matchExpressions", at, "values"))
+                    add(error, (*where, "matchExpressions", at, "values"))
 
 
-def preferred_term(term: PreferredSchedulingTerm, path: FieldPath, tell: Tell) -> None:
+def preferred_term(term: PreferredSchedulingTerm, path: FieldPath, add: AddProblem) -> None:
     """Preferred node affinity: here values need not be label values (the API server lets them pass)."""
-    _weight(term.weight, path, tell)
-    _node_term(term.preference, (*path, "preference"), tell)
+    _weight(term.weight, path, add)
+    _node_term(term.preference, (*path, "preference"), add)
 
 
-def _node_term(term: NodeSelectorTerm, path: FieldPath, tell: Tell) -> None:
+def _node_term(term: NodeSelectorTerm, path: FieldPath, add: AddProblem) -> None:
     for index, requirement in enumerate(term.match_expressions):
         where: FieldPath = (*path, "matchExpressions", index)
-        if _operator(requirement, _NODE_OPERATORS, where, tell):
-            _values(requirement, where, tell)
+        if _operator(requirement, _NODE_OPERATORS, where, add):
+            _values(requirement, where, add)
         for error in label_key_errors(requirement.key):
-            tell(error, (*where, "key"))
+            add(error, (*where, "key"))
     for index, requirement in enumerate(term.match_fields):
         where = (*path, "matchFields", index)
-        if _operator(requirement, _FIELD_OPERATORS, where, tell) and len(requirement.values) != 1:
-            tell("must have exactly one entry", (*where, "values"))
+        if _operator(requirement, _FIELD_OPERATORS, where, add) and len(requirement.values) != 1:
+            add("must have exactly one entry", (*where, "values"))
         if requirement.key != "metadata.name":
-            tell(f"{requirement.key!r} is not metadata.name, the only field to select by", (*where, "key"))
+            add(f"{requirement.key!r} is not metadata.name, the only field to select by", (*where, "key"))
 
 
-def _operator(requirement: Requirement, supported: Sequence[str], path: FieldPath, tell: Tell) -> bool:
+def _operator(requirement: Requirement, supported: Sequence[str], path: FieldPath, add: AddProblem) -> bool:
     if requirement.operator in supported:
         return True
-    tell(f"{requirement.operator!r} is none of {', '.join(supported)}", (*path, "operator"))
+    add(f"{requirement.operator!r} is none of {', '.join(supported)}", (*path, "operator"))
     return False
 
 
-def _values(requirement: Requirement, path: FieldPath, tell: Tell) -> None:
+def _values(requirement: Requirement, path: FieldPath, add: AddProblem) -> None:
     count, operator = len(requirement.values), requirement.operator
     match operator:
         case "In" | "NotIn" if count == 0:
-            tell(f"must not be empty with operator {operator}", (*path, "values"))
+            add(f"must not be empty with operator {operator}", (*path, "values"))
         case "Exists" | "DoesNotExist" if count > 0:
-            tell(f"must be empty with operator {operator}", (*path, "values"))
+            add(f"must be empty with operator {operator}", (*path, "values"))
         case "Gt" | "Lt" if count != 1:
-            tell(f"must have exactly one entry with operator {operator}", (*path, "values"))
+            add(f"must have exactly one entry with operator {operator}", (*path, "values"))
 
 
-def _weight(weight: int, path: FieldPath, tell: Tell) -> None:
+def _weight(weight: int, path: FieldPath, add: AddProblem) -> None:
     if not 1 <= weight <= 100:
-        tell(f"{weight} is not in the range 1-100", (*path, "weight"))
+        add(f"{weight} is not in the range 1-100", (*path, "weight"))
 
 
-def pod_affinity_term(term: PodAffinityTerm, path: FieldPath, tell: Tell) -> None:
+def pod_affinity_term(term: PodAffinityTerm, path: FieldPath, add: AddProblem) -> None:
     """A term of inter-pod affinity; its selectors have their own check."""
-    _topology_key(term.topology_key, path, tell)
+    _topology_key(term.topology_key, path, add)
 
 
-def spread_constraint(constraint: TopologySpreadConstraint, path: FieldPath, tell: Tell) -> None:
+def spread_constraint(constraint: TopologySpreadConstraint, path: FieldPath, add: AddProblem) -> None:
     """A topology spread constraint; its selector has its own check."""
-    _topology_key(constraint.topology_key, path, tell)
+    _topology_key(constraint.topology_key, path, add)
     if constraint.max_skew <= 0:
-        tell(f"{constraint.max_skew} is not greater than 0", (*path, "maxSkew"))
+        add(f"{constraint.max_skew} is not greater than 0", (*path, "maxSkew"))
     if constraint.when_unsatisfiable not in _UNSATISFIABLE:
-        tell(f"{constraint.when_unsatisfiable!r} is none of {', '.join(_UNSATISFIABLE)}", (*path, "whenUnsatisfiable"))
+        add(f"{constraint.when_unsatisfiable!r} is none of {', '.join(_UNSATISFIABLE)}", (*path, "whenUnsatisfiable"))
 
 
-def _topology_key(key: str, path: FieldPath, tell: Tell) -> None:
+def _topology_key(key: str, path: FieldPath, add: AddProblem) -> None:
     if not key:
-        tell("is not set", (*path, "topologyKey"))
+        add("is not set", (*path, "topologyKey"))
     else:
         for error in label_key_errors(key):
-            tell(error, (*path, "topologyKey"))
+            add(error, (*path, "topologyKey"))

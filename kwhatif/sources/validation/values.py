@@ -9,7 +9,8 @@ from datetime import date
 from kwhatif.model.quantity import QuantityText, parse_quantity
 from kwhatif.sources.text.paths import FieldPath
 
-Tell = Callable[[str, FieldPath], None]
+#: Takes what is wrong, and the path to it.
+AddProblem = Callable[[str, FieldPath], None]
 
 good_quantities: set[QuantityText] = set()
 good_dates: set[str] = set()
@@ -20,29 +21,29 @@ _CLOCKS = re.compile(rf"{_A_CLOCK}(?:\n{_A_CLOCK})*", re.ASCII)
 _PERCENT = re.compile(r"[0-9]+%")
 
 
-def quantities(amounts: Mapping[str, QuantityText], path: FieldPath, tell: Tell) -> None:
+def quantities(amounts: Mapping[str, QuantityText], path: FieldPath, add: AddProblem) -> None:
     """A list of resources."""
     if not good_quantities.issuperset(amounts.values()):
         for name, amount in amounts.items():
-            quantity(amount, (*path, name), tell)
+            quantity(amount, (*path, name), add)
 
 
-def quantity(amount: QuantityText, path: FieldPath, tell: Tell) -> None:
+def quantity(amount: QuantityText, path: FieldPath, add: AddProblem) -> None:
     """One quantity (`resource.ParseQuantity`)."""
     if amount in good_quantities:
         return
     try:
         parse_quantity(amount)
     except ValueError:
-        tell(f"{_shown(amount)} is not a quantity such as 2, 0.5, 500m or 1.5Gi", path)
+        add(f"{_shown(amount)} is not a quantity such as 2, 0.5, 500m or 1.5Gi", path)
     else:
         good_quantities.add(amount)
 
 
-def time(text: str, path: FieldPath, tell: Tell) -> None:
+def time(text: str, path: FieldPath, add: AddProblem) -> None:
     """A time as the API server writes it (RFC 3339)."""
     if not are_times([text]):
-        tell(f"{_shown(text)} is not a time such as 2026-01-31T12:00:00Z", path)
+        add(f"{_shown(text)} is not a time such as 2026-01-31T12:00:00Z", path)
 
 
 def are_times(texts: Sequence[str]) -> bool:
@@ -67,15 +68,15 @@ def _is_date(text: str) -> bool:
     return True
 
 
-def int_or_percent(value: int | str, path: FieldPath, tell: Tell) -> None:
+def int_or_percent(value: int | str, path: FieldPath, add: AddProblem) -> None:
     """A number of pods or a share of them (`ValidatePositiveIntOrPercent`, `IsNotMoreThan100Percent`)."""
     if isinstance(value, str):
         if not _PERCENT.fullmatch(value):
-            tell(f"{_shown(value)} is neither a number nor a percentage such as 50%", path)
+            add(f"{_shown(value)} is neither a number nor a percentage such as 50%", path)
         elif len(value.lstrip("0")) > len("100%") or int(value[:-1]) > 100:
-            tell(f"{_shown(value)} is more than 100%", path)
+            add(f"{_shown(value)} is more than 100%", path)
     elif value < 0:
-        tell(f"{value} is negative", path)
+        add(f"{value} is negative", path)
 
 
 def _shown(value: object) -> str:

@@ -305,7 +305,7 @@ SENTENCES: dict[Caveat, str] = {
     ),
     TooManyPods(workload="Deployment a/b", count=2147483647, judged=10000): (
         "Deployment a/b asks for 2,147,483,647 pods, of which 10,000 were judged: the others count like the last of"
-        " these, or as not judged if it finds a node"
+        " these; if it finds a node, as pending beyond what all nodes can take, and else as not judged"
     ),
     WorkloadNotInDump(workload="Deployment a/b", count=2): (
         "Deployment a/b is not in the input, but 2 of its pods are: they count as made of another template"

@@ -6,8 +6,10 @@ import textwrap
 import time
 
 import pytest
+import yaml
 from msgspec.structs import replace
 
+import kwhatif
 from kwhatif.model.caveat import TooManyPods
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
@@ -16,7 +18,7 @@ from kwhatif.whatif.session import Session
 from kwhatif.workloads import many
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.many import FEW, MOST, capped, most_pods, wanted
-from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node
+from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
 from tests.unit.whatif.test_judge import ask, row, stored
 
 HUGE = 2**31 - 1
@@ -102,14 +104,51 @@ def test_what_comes_after_a_pod_that_fits_is_not_judged(monkeypatch: pytest.Monk
     monkeypatch.setattr(many, "MOST", 20)
     text = manifest("Deployment").replace('{cpu: "1"}', '{cpu: "0"}')
     found = row(ask(session(), text, full=False))
+    assert (found.placed, found.unschedulable, found.ignored) == (20, HUGE - 220, 200)
+    assert found.message == f"20 of {HUGE} pods fit, {HUGE - 220} stay pending, 200 are not judged"
+    counts = "20 of 150 pods fit, 130 are not judged"
+    assert row(ask(session(), text.replace(str(HUGE), "150"), full=False)).message == counts
+
+
+def test_without_the_rule_of_amounts_nodes_take_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(many, "FEW", 10)
+    monkeypatch.setattr(many, "MOST", 20)
+    profile = next(iter(session().profiles.values()))
+    filters = tuple(plugin for plugin in profile.filter if plugin.name != "NodeResourcesFit")
+    asked = session()
+    asked.profiles = {"default-scheduler": replace(profile, filter=filters)}
+    found = row(ask(asked, manifest("Deployment"), full=False))
     assert (found.placed, found.unschedulable, found.ignored) == (20, 0, HUGE - 20)
-    assert found.message == f"20 of {HUGE} pods fit, {HUGE - 20} are not judged"
 
 
-@pytest.mark.parametrize(("pods", "most"), [("110", FEW), ("1999", FEW), ("12k", 12001), ("200k", MOST)])
+@pytest.mark.parametrize(("pods", "most"), [("110", FEW), ("499", FEW), ("9k", 9001), ("200k", MOST)])
 def test_as_many_are_made_as_could_ever_fit(pods: str, most: int) -> None:
     assert most_pods(cluster(node("a").allocatable(pods=pods))) == most
     assert most_pods(cluster(node("a").status(allocatable=None, capacity={"pods": pods}))) == most
+
+
+@pytest.mark.parametrize(("most", "judged"), [(1000, None), (20, 20)])
+def test_edits_make_as_many_as_could_ever_fit(monkeypatch: pytest.MonkeyPatch, most: int, judged: int | None) -> None:
+    monkeypatch.setattr(many, "FEW", 10)
+    monkeypatch.setattr(many, "MOST", most)
+    (known,) = (obj for obj in stored(manifest("Deployment", 0)) if isinstance(obj, Deployment))
+    after = kwhatif.edited(session(known), f"scale deploy/web={HUGE}")
+    assert len(after.snapshot.pending) == judged or 2 * 110 + 1
+    counted = [each.judged for each in after.caveats if isinstance(each, TooManyPods)]
+    assert counted == [] if judged is None else [judged]
+    notes = after.changes[-1].notes
+    assert any("more pods are not made: no node has room" in note for note in notes) == (judged is None)
+
+
+def test_what_a_workload_has_is_not_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(many, "FEW", 3)
+    monkeypatch.setattr(many, "MOST", 5)
+    huge = replace(Deployment(), spec=replace(Deployment().spec, replicas=HUGE))
+    known = [pod(f"p{number}").on("a") for number in range(20)]
+    assert most_pods(cluster(node("a").allocatable(pods="10"), huge, *known)) == 20
+    assert most_pods(cluster(node("a").allocatable(pods="1k"), huge, *known)) == 25
+    small = replace(huge, spec=replace(huge.spec, replicas=7))
+    assert most_pods(cluster(node("a").allocatable(pods="1k"), small, *known)) == 12
 
 
 @pytest.mark.parametrize(("replicas", "made", "left_out"), [(10**40, FEW, 10**40 - FEW), (3, 3, 0), (-(10**40), 0, 0)])
@@ -137,3 +176,31 @@ def test_surge(surge: int | str, left: int | str) -> None:
 def test_small_numbers_stay(empty: object) -> None:
     assert wanted(empty) == 1
     assert capped(empty, 5) is empty
+
+
+@pytest.mark.parametrize(("cpu", "counted", "settled"), [("1", HUGE - 3, "pending"), ("0", HUGE - 2 * 110, "pending")])
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "Job"])
+def test_a_story_counts_those_that_are_not_made(
+    monkeypatch: pytest.MonkeyPatch, kind: str, cpu: str, counted: int, settled: str
+) -> None:
+    monkeypatch.setattr(many, "FEW", 10)
+    monkeypatch.setattr(many, "MOST", 20)
+    text = manifest(kind).replace('{cpu: "1"}', f'{{cpu: "{cpu}"}}')
+    story = kwhatif.simulate(session(), yaml.safe_load(text)).story
+    assert story is not None
+    assert (sum(each.count for each in story.pending), story.settled) == (counted, settled)
+    assert len(story.pending) <= 21
+    (found,) = (each for each in story.workloads if each.workload == f"{kind} default/web")
+    assert found.pending == counted
+    assert {each.owner for each in story.pending} == {f"{kind} default/web"}
+
+
+def test_a_gate_fails_for_pods_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(many, "FEW", 10)
+    monkeypatch.setattr(many, "MOST", 20)
+    made = yaml.safe_load(manifest("Deployment").replace('{cpu: "1"}', '{cpu: "0"}'))
+    policy = kwhatif.gate(session(), made).policy
+    assert policy is not None
+    (finding,) = (each for each in policy.findings if each.rule == "unschedulable")
+    assert (finding.level, finding.workload) == ("fail", "Deployment default/web")
+    assert finding.message == f"{HUGE - 220} of {HUGE} pods stay pending: all nodes together cannot take so many pods"

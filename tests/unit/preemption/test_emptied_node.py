@@ -10,7 +10,7 @@ from kwhatif.model.pod import PodCondition
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Victim
 from kwhatif.preemption.disruption import disrupt
-from kwhatif.preemption.emptied import Emptied, Emptying
+from kwhatif.preemption.emptied_node import EmptiedNode, Emptying
 from kwhatif.preemption.policy import Policy
 from kwhatif.state.change import Bind, Evict, Upsert
 from kwhatif.state.state import State
@@ -35,14 +35,14 @@ def guarded_state() -> State:
     return snapshot(*nodes, *pods, budget("db", 1, selector(app="db")))
 
 
-def emptied(snap: State, name: str = "n1", *, priority: int = 100, policy: Policy | None = None) -> Emptied:
+def emptied(snap: State, name: str = "n1", *, priority: int = 100, policy: Policy | None = None) -> EmptiedNode:
     cycle = cycle_of(snap, pod("wants").priority(priority).cpu("4"))
     found = Emptying(cycle, policy or Policy(), Budgets(snap.cluster)).of(snap.by_name[name])
     assert found is not None
     return found
 
 
-def tried(found: Emptied) -> list[str]:
+def tried(found: EmptiedNode) -> list[str]:
     return [each.name for each in found.tried.pods]
 
 

@@ -1,4 +1,4 @@
-"""`Alone`: nodes where one filter alone decides which pods can stay.
+"""`SoleFilter`: nodes where one filter alone decides which pods can stay.
 
 What a pod requests is mostly all that matters there. A filter that looks at nothing but the node need not be tried out
 together with the others; and as workloads of one release often request about the same, what it said is remembered.
@@ -17,16 +17,16 @@ from kwhatif.framework.incremental import Reprieving, is_affected, is_relaxing, 
 from kwhatif.framework.plugin import Reads
 from kwhatif.framework.reference import is_reference
 from kwhatif.framework.status import SUCCESS, Code, Status, Verdict
-from kwhatif.preemption.candidate import Candidate, PutBack
-from kwhatif.preemption.emptied import Emptied
-from kwhatif.preemption.trial import as_node_status
+from kwhatif.preemption.candidate import Candidate, Reprieval
+from kwhatif.preemption.dry_run import as_node_status
+from kwhatif.preemption.emptied_node import EmptiedNode
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
 #: For so many different signatures the answer is kept with each node.
 _KEPT = 2
 
-Settle = Callable[[Emptied, PutBack], Candidate | Verdict]
+Settle = Callable[[EmptiedNode, Reprieval], Candidate | Verdict]
 
 
 class _Answer:
@@ -40,7 +40,7 @@ class _Answer:
         self.found: Candidate | Verdict | None = None
 
 
-class Alone:
+class SoleFilter:
     """For one cycle: asks that filter."""
 
     def __init__(self, cycle: Cycle, name: str, decides: Reprieving) -> None:
@@ -49,21 +49,21 @@ class Alone:
         self._decides = decides
         self._signature: Hashable = name, decides.signature
 
-    def on(self, without: Emptied, settle: Settle) -> Candidate | Verdict | None:
+    def on(self, emptied: EmptiedNode, settle: Settle) -> Candidate | Verdict | None:
         """What becomes of the node; None: other filters have a say in it.
 
         Args:
-            without: the node.
+            emptied: the node.
             settle: what follows from what came of putting its pods back.
         """
-        node = without.whole
+        node = emptied.whole
         if self._cycle.nominated_on(node):
             return None
-        answer = self._answer(without)
+        answer = self._answer(emptied)
         for name, plugin in self._cycle.filters:
             if plugin is self._decides:
                 status = answer.status
-            elif plugin.reads is Reads.CLUSTER and is_affected(plugin, node, without.removed):
+            elif plugin.reads is Reads.CLUSTER and is_affected(plugin, node, emptied.removed):
                 return None
             else:
                 status = plugin.filter(node)
@@ -72,36 +72,36 @@ class Alone:
                     return None  # it may say otherwise once pods are gone
                 return as_node_status(Verdict(status, name))
         if answer.found is None:
-            answer.found = self._put_back(without, settle)
+            answer.found = self._reprieve(emptied, settle)
         return answer.found
 
-    def _answer(self, without: Emptied) -> _Answer:
-        answer = cast("_Answer | None", without.answers.get(self._signature))
+    def _answer(self, emptied: EmptiedNode) -> _Answer:
+        answer = cast("_Answer | None", emptied.answers.get(self._signature))
         if answer is None:
-            if len(without.answers) >= _KEPT:
-                without.answers.clear()
-            answer = without.answers[self._signature] = _Answer(self._decides.filter(without.node))
+            if len(emptied.answers) >= _KEPT:
+                emptied.answers.clear()
+            answer = emptied.answers[self._signature] = _Answer(self._decides.filter(emptied.node))
         return answer
 
-    def _put_back(self, without: Emptied, settle: Settle) -> Candidate | Verdict | None:
+    def _reprieve(self, emptied: EmptiedNode, settle: Settle) -> Candidate | Verdict | None:
         plugin = self._decides
-        for scope, known in without.scopes:
+        for scope, known in emptied.scopes:
             if plugin.has_same_answer(scope):
-                return replace(known, put_back=self._told(without, known.put_back.refused))
-        found = plugin.reprieve_all(without.tried, without.node)
+                return replace(known, reprieval=self._reprieval(emptied, known.reprieval.refused))
+        found = plugin.reprieve_all(emptied.tried, emptied.node)
         if found is None:
             return None
-        settled = settle(without, self._told(without, found.refused))
+        settled = settle(emptied, self._reprieval(emptied, found.refused))
         if isinstance(settled, Candidate):
-            without.scopes = [*without.scopes[1 - _KEPT :], (found.scope, settled)]
+            emptied.scopes = [*emptied.scopes[1 - _KEPT :], (found.scope, settled)]
         return settled
 
-    def _told(self, without: Emptied, refused: Sequence[PodInfo]) -> PutBack:
-        pods = without.tried.pods
-        return PutBack(pods, refused, partial(_objections, self._name, self._decides, pods, refused, without.node))
+    def _reprieval(self, emptied: EmptiedNode, refused: Sequence[PodInfo]) -> Reprieval:
+        pods = emptied.tried.pods
+        return Reprieval(pods, refused, partial(_objections, self._name, self._decides, pods, refused, emptied.node))
 
 
-def alone_in(cycle: Cycle) -> Alone | None:
+def sole_filter_of(cycle: Cycle) -> SoleFilter | None:
     """For the one filter that looks at the pods of a node and at nothing else, if to no other a pod less can matter."""
     if is_reference():
         return None
@@ -113,7 +113,7 @@ def alone_in(cycle: Cycle) -> Alone | None:
             decides.append((name, plugin))
         elif plugin.reads is not Reads.CLUSTER and not is_relaxing(plugin):
             return None
-    return Alone(cycle, *decides[0]) if len(decides) == 1 else None
+    return SoleFilter(cycle, *decides[0]) if len(decides) == 1 else None
 
 
 def _objections(

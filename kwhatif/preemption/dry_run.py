@@ -1,4 +1,4 @@
-"""`Trial`: a node from which pods were removed, and to which they return one by one, with all filters."""
+"""`DryRun`: a node from which pods were removed, and to which they return one by one, with all filters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kwhatif.framework.filters import NamedFilter, run_filters
 from kwhatif.framework.incremental import is_affected, is_relaxing, tracks_pods
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, Code, Verdict, error
-from kwhatif.preemption.emptied import Emptied
+from kwhatif.preemption.emptied_node import EmptiedNode
 from kwhatif.state.pod_info import PodInfo
 
 
@@ -20,20 +20,20 @@ def as_node_status(objection: Verdict) -> Verdict:
     return Verdict(error(f'running "{objection.plugin}" filter plugin: {objection.status.message}'), objection.plugin)
 
 
-class Trial:
+class DryRun:
     """See the module. Copies, of the node and of the filters that follow pods, are thrown away, never undone."""
 
-    def __init__(self, cycle: Cycle, without: Emptied) -> None:
+    def __init__(self, cycle: Cycle, emptied: EmptiedNode) -> None:
         self._cycle = cycle
-        self._before = without.whole
-        self._node = without.node
+        self._before = emptied.whole
+        self._node = emptied.node
         self._filters: list[NamedFilter] = []
         self._followers: list[NodeFilter] = []
         #: Filters whose answer these pods can change: once the others let the preemptor pass, they always will.
         self._volatile: list[NamedFilter] = []
-        self._crowded = bool(cycle.nominated_on(without.whole))
+        self._crowded = bool(cycle.nominated_on(emptied.whole))
         for named in cycle.filters:
-            self._take(named, without.removed)
+            self._take(named, emptied.removed)
 
     def _take(self, named: NamedFilter, removed: Sequence[PodInfo]) -> None:
         name, plugin = named
@@ -63,7 +63,7 @@ class Trial:
         objection = self._ask(self._filters)
         return None if objection is None else as_node_status(objection)
 
-    def put_back(self, pods: Sequence[PodInfo]) -> dict[PodInfo, Verdict]:
+    def reprieve(self, pods: Sequence[PodInfo]) -> dict[PodInfo, Verdict]:
         """Put the pods back one after another, but for those that the preemptor has no room beside.
 
         Returns:

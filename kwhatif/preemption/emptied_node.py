@@ -1,4 +1,4 @@
-"""`Emptied`: a node without the pods that may be evicted, in the order in which they are tried back.
+"""`EmptiedNode`: a node without the pods that may be evicted, in the order in which they are tried back.
 
 Of pods of one priority all find it the same until a pod comes to the node or goes, or a budget that counts its pods
 allows something else: so it is kept there, and with it what was found for those that requested the same.
@@ -23,7 +23,7 @@ _KEPT = 2
 _LOWEST = "lowest priority"
 
 
-class Emptied:
+class EmptiedNode:
     """See the module."""
 
     __slots__ = ("answers", "generation", "node", "ordered", "removed", "scopes", "split", "tried", "whole")
@@ -48,11 +48,11 @@ class Emptied:
         #: Candidates that it became, each with the scope of the requests that make it one (`NodeFilter.in_scope`).
         self.scopes: Sequence[tuple[object, Candidate]] = ()
 
-    def judged_by(self, budgets: Budgets) -> Emptied:
+    def judged_by(self, budgets: Budgets) -> EmptiedNode:
         """The same under these budgets: itself, if those that count its pods allow as much as before."""
         if self.generation != budgets.generation:
             if not self.split.allowed.items() <= budgets.allowed.items():
-                return Emptied(self.node, self.whole, self.removed, self.ordered, budgets)
+                return EmptiedNode(self.node, self.whole, self.removed, self.ordered, budgets)
             self.generation = budgets.generation
         return self
 
@@ -75,7 +75,7 @@ class Emptying:
         is_known = type(policy) in (Policy, PolicySince137) and not is_reference()
         self._key = (budgets.scope, self._pod.priority) if is_known else None
 
-    def of(self, node: NodeInfo) -> Emptied | None:
+    def of(self, node: NodeInfo) -> EmptiedNode | None:
         """The node without the pods that may be evicted; None when there are none."""
         key = self._key
         if key is None:
@@ -88,9 +88,9 @@ class Emptying:
             lowest = memos[_LOWEST] = min([pod.priority for pod in node.pods], default=self._pod.priority)
         if lowest >= self._pod.priority:
             return None
-        kept: dict[object, Emptied] | None = memos.get(Emptied)
+        kept: dict[object, EmptiedNode] | None = memos.get(EmptiedNode)
         if kept is None:
-            kept = memos[Emptied] = {}
+            kept = memos[EmptiedNode] = {}
         known = kept.get(key)
         found = self._empty(node) if known is None else known.judged_by(self._budgets)
         if found is not None and found is not known:
@@ -99,9 +99,9 @@ class Emptying:
             kept[key] = found
         return found
 
-    def _empty(self, node: NodeInfo) -> Emptied | None:
+    def _empty(self, node: NodeInfo) -> EmptiedNode | None:
         policy = self._policy
         removed = policy.potential_victims(self._pod, node)
         if not removed:
             return None
-        return Emptied(node.clone_without(removed), node, removed, policy.by_importance(removed), self._budgets)
+        return EmptiedNode(node.clone_without(removed), node, removed, policy.by_importance(removed), self._budgets)
