@@ -53,7 +53,9 @@ class Ended(NamedTuple):
     stderr: bytes
 
 
-def fork(command: str, encoding: str = "utf-8", stdout: int | None = None, **variables: str) -> Ended:
+def fork(
+    command: str, encoding: str = "utf-8", stdout: int | None = None, variables: dict[str, str] | None = None
+) -> Ended:
     """Run `kwhatif …` in a process with its own streams, which has imported whatever this one has.
 
     That saves most of the time that a new process takes. Only a new one shows how Python sets up the streams, or what
@@ -69,7 +71,7 @@ def fork(command: str, encoding: str = "utf-8", stdout: int | None = None, **var
         warnings.simplefilter("ignore", DeprecationWarning)  # pytest's own threads do nothing in the copy
         child = os.fork()
         if not child:
-            _become(command, encoding, out.fileno() if stdout is None else stdout, err.fileno(), variables)
+            _become(command, encoding, out.fileno() if stdout is None else stdout, err.fileno(), variables or {})
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         out.seek(0)
         err.seek(0)

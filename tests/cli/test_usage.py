@@ -93,7 +93,7 @@ def completed(shell: str, line: str) -> list[str]:
         "_TYPER_COMPLETE_ARGS": line,
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    done = fork("kwhatif", **variables)
+    done = fork("kwhatif", variables=variables)
     assert done.stderr == b""
     return done.stdout.decode().split("\n")[:-1]
 
