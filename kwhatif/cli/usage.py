@@ -130,6 +130,7 @@ def _first_sentence(text: str | None) -> str:
 @contextmanager
 def _unknown_options(ctx: Any, args: Sequence[str]) -> Iterator[None]:
     given = list(args)  # Click takes them away one by one
+    _check_attached(ctx, given)
     try:
         yield
     except UsageError as wrong:
@@ -139,6 +140,25 @@ def _unknown_options(ctx: Any, args: Sequence[str]) -> Iterator[None]:
         file = next((name for name in given if name.startswith(unknown) and os.path.lexists(name)), None)
         about = _about_unknown(ctx, str(unknown)) if file is None else f"For the file {file} write ./{file}."
         raise UsageError(about, ctx=ctx) from wrong
+
+
+def _check_attached(ctx: Any, args: Sequence[str]) -> None:
+    """Refuse `-f.yaml` where a file of that name is meant: `-f` would look for the file `.yaml`."""
+    options = [param for param in ctx.command.params if isinstance(param, TyperOption) and not param.is_flag]
+    names = {name for option in options for name in option.opts}
+    for before, word in zip(("", *args), args, strict=False):
+        if before == "--" or word == "--":
+            return
+        value = word.removeprefix("-f")
+        if "-f" not in names or value == word or before in names or os.path.lexists(value):
+            continue
+        if os.path.lexists(word) or _ENDING.fullmatch(value):
+            message = f"{word} means -f with the file {value}, which is not there. For the file {word} write ./{word}."
+            raise UsageError(message, ctx=ctx)
+
+
+#: What the name of a file ends in, and no more: `.yaml`, `.tar.gz`.
+_ENDING = re.compile(r"(\.[a-z0-9]+)+")
 
 
 def _about_unknown(ctx: Any, unknown: str) -> str:

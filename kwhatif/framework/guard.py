@@ -214,7 +214,7 @@ class _GuardedFilter(NodeFilter):
 
     def reserve(self, node: NodeInfo, snapshot: State) -> Iterable[KubernetesObject]:
         site = self._site._replace(point="Reserve", node=node.name)
-        return site.call(lambda: tuple(self._inner.reserve(node, snapshot)), returns=tuple)
+        return site.call(lambda: tuple(self._inner.reserve(shown_node(node), shown(snapshot))), returns=tuple)
 
 
 class _GuardedTracker(_GuardedFilter):
@@ -222,11 +222,11 @@ class _GuardedTracker(_GuardedFilter):
 
     def add_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         site = self._site._replace(point=f"AddPod of {pod.key}", node=node.name)
-        site.call(self._inner.add_pod, pod, node, returns=object)
+        site.call(self._inner.add_pod, shown_pod(pod), shown_node(node), returns=object)
 
     def remove_pod(self, pod: PodInfo, node: NodeInfo) -> None:
         site = self._site._replace(point=f"RemovePod of {pod.key}", node=node.name)
-        site.call(self._inner.remove_pod, pod, node, returns=object)
+        site.call(self._inner.remove_pod, shown_pod(pod), shown_node(node), returns=object)
 
 
 class _GuardedRelaxing(_GuardedFilter, Relaxing):
@@ -240,11 +240,11 @@ class _GuardedSelective(_GuardedFilter, Selective):
 
     def affected_by(self, pod: PodInfo) -> bool:
         site = self._site._replace(point=f"Filter (affected_by {pod.key})")
-        return site.call(self._inner.affected_by, pod, returns=bool)
+        return site.call(self._inner.affected_by, shown_pod(pod), returns=bool)
 
     def affected_on(self, node: NodeInfo) -> bool:
         site = self._site._replace(point="Filter (affected_on)", node=node.name)
-        return site.call(self._inner.affected_on, node, returns=bool)
+        return site.call(self._inner.affected_on, shown_node(node), returns=bool)
 
 
 class _GuardedIncremental(Incremental):
@@ -254,7 +254,7 @@ class _GuardedIncremental(Incremental):
     def apply_pod_change(self, pod: PodInfo, node: NodeInfo, amount: int) -> TopologyDomains | None:
         site = self._site._replace(point=f"{self._site.point} (apply_pod_change {pod.key})", node=node.name)
         domains: TopologyDomains | None = site.call(
-            self._inner.apply_pod_change, pod, node, amount, returns=(frozenset, type(None))
+            self._inner.apply_pod_change, shown_pod(pod), shown_node(node), amount, returns=(frozenset, type(None))
         )
         return domains
 
@@ -267,17 +267,17 @@ class _GuardedIncremental(Incremental):
 
     def node_class(self, node: NodeInfo) -> Hashable:
         site = self._site._replace(point=f"{self._site.point} (node_class)", node=node.name)
-        found: Hashable = site.call(self._inner.node_class, node, returns=Hashable)
+        found: Hashable = site.call(self._inner.node_class, shown_node(node), returns=Hashable)
         return found
 
     def class_state(self, node: NodeInfo) -> Hashable:
         site = self._site._replace(point=f"{self._site.point} (class_state)", node=node.name)
-        found: Hashable = site.call(self._inner.class_state, node, returns=Hashable)
+        found: Hashable = site.call(self._inner.class_state, shown_node(node), returns=Hashable)
         return found
 
     def update_feasible_count(self, node: NodeInfo, number: int) -> None:
         site = self._site._replace(point=f"{self._site.point} (update_feasible_count)", node=node.name)
-        site.call(self._inner.update_feasible_count, node, number, returns=object)
+        site.call(self._inner.update_feasible_count, shown_node(node), number, returns=object)
 
 
 _FILTER_GUARDS: dict[type, type] = {
@@ -308,7 +308,7 @@ class _GuardedScorer(NodeScorer):
 
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         site = self._site._replace(point="NormalizeScore")
-        normalized: list[int] = site.call(self._inner.normalize, scores, nodes, returns=list)
+        normalized: list[int] = site.call(self._inner.normalize, scores, tuple(map(shown_node, nodes)), returns=list)
         if len(normalized) != len(nodes) or not all(isinstance(score, int) for score in normalized):
             site.fail(f"it returned {normalized!r}, not {len(nodes)} whole numbers", None)
         return normalized

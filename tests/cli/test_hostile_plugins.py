@@ -45,7 +45,15 @@ NODE = (
     "apiVersion: v1\nkind: Node\nmetadata: {name: node}\nspec: {}\n"
     'status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}\n'
 )
-NEIGHBOUR = POD.replace("name: p", "name: q").replace("spec: {", "spec: {nodeName: node, ")
+NEIGHBOUR = (
+    POD.replace("name: p", "name: q, labels: {app: q}")
+    .replace("spec: {", "spec: {nodeName: node, nodeSelector: {b: c}, affinity: {podAntiAffinity: TERMS}, ")
+    .replace(
+        "TERMS", "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: SELECTOR}]}"
+    )
+    .replace("SELECTOR", "{matchLabels: {app: q}}")
+)
+PENDING = f"{POD.replace('name: p', 'name: r')}status: {{nominatedNodeName: node}}\n"
 ASK = "kwhatif schedule pod.yaml --from cluster.yaml --plugin own_plugin:Own -o json"
 
 
@@ -55,7 +63,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "own_plugin", raising=False)
     Path("pod.yaml").write_text(POD)
-    Path("cluster.yaml").write_text(f"{NODE}---\n{NEIGHBOUR}")
+    Path("cluster.yaml").write_text(f"{NODE}---\n{NEIGHBOUR}---\n{PENDING}")
 
 
 def ask(*, pre_filter: str = "pass", filter: str = "pass", top: str = "") -> Ran:
@@ -189,6 +197,12 @@ def test_the_process_is_as_before(code: str) -> None:
     assert files == [(os.fstat(number).st_dev, os.fstat(number).st_ino) for number in (1, 2)]
 
 
+POINTS = [
+    "PreFilter for pod default/p",
+    "PreFilter for pod default/r",
+    "Filter for pod default/p on node node",
+    "Filter for pod default/r on node node",
+]
 CHANGES = {
     "the list of nodes": ("snapshot.nodes.clear()", "pass"),
     "the nodes by name": ("snapshot.by_name.clear()", "pass"),
@@ -199,6 +213,16 @@ CHANGES = {
     "an attribute": ("snapshot.nodes = []", "pass"),
     "the pod": ("pod.pod = pod.labels = pod.resources = pod.affinity = None", "pass"),
     "the pod's labels": ("pod.labels['a'] = 'b'; pod.pod.metadata.labels['c'] = 'd'", "pass"),
+    "a pod on a node": ("pass", "node.pods[0].priority = 10**9"),
+    "the requests of a pod on a node": ("pass", "node.pods[0].resources = None"),
+    "the labels of a pod on a node": ("node_pod = snapshot.nodes[0].pods[0]; node_pod.labels['a'] = 'b'", "pass"),
+    "the object of a pod on a node": ("pass", "node.pods[0].pod.metadata.labels['a'] = 'b'"),
+    "what selects its nodes": ("pass", "node.pods[0].pod.spec.node_selector['a'] = 'b'"),
+    "its affinity": ("pass", "node.pods[0].affinity.pod_anti_affinity.required[0].label_selector.match_labels.clear()"),
+    "what its terms were made of": ("pass", "node.with_required_anti_affinity[0].affinity = None"),
+    "a pod by its key": ("snapshot.pods['default/q'].labels['a'] = 'b'; snapshot.pods['default/q'].key = 'x'", "pass"),
+    "a pending pod": ("snapshot.pending['default/r'].priority = 7", "pass"),
+    "a nominated pod": ("snapshot.nominated['node'][0].labels['a'] = 'b'", "pass"),
     "a node's labels": ("pass", "node.labels['a'] = 'b'; node.node.metadata.labels['c'] = 'd'"),
 }
 
@@ -213,7 +237,7 @@ def test_what_it_is_shown_cannot_be_changed(pre_filter: str, filter: str) -> Non
         in_vain.append(str(kwhatif.schedule(session, "pod.yaml").decisions[0].node))
     except PluginFailed as failure:
         in_vain.append(str(failure).partition(": ")[0])
-    assert in_vain[0] in ("node", "plugin Own failed in PreFilter for pod default/p")
+    assert in_vain[0] in ("node", *(f"plugin Own failed in {point}" for point in POINTS))
     plain = kwhatif.load("cluster.yaml")
     assert len(session.snapshot.nodes) == len(session.snapshot.by_name) == 1
     (left,), (right,) = session.snapshot.nodes, plain.snapshot.nodes
@@ -221,6 +245,22 @@ def test_what_it_is_shown_cannot_be_changed(pre_filter: str, filter: str) -> Non
     assert (left.cpu, left.allowed_pods, left.labels) == (right.cpu, right.allowed_pods, right.labels)
     assert left.node == right.node
     assert list(session.snapshot.pods) == list(plain.snapshot.pods)
+    for key, pod in session.snapshot.pods.items() | session.snapshot.pending.items():
+        other = plain.snapshot.pods.get(key) or plain.snapshot.pending[key]
+        assert (pod.pod, pod.key, pod.labels, pod.priority) == (other.pod, other.key, other.labels, other.priority)
+        assert (pod.resources, pod.affinity) == (other.resources, other.affinity)
+
+
+def test_a_plugin_knows_pods_again() -> None:
+    Path("own_plugin.py").write_text(
+        HEAD.format(
+            pre_filter="self.seen = snapshot.nodes[0].pods[0]; assert self.seen is snapshot.pods['default/q']",
+            filter="assert node.pods[0] is self.snapshot.pods['default/q']; assert node.pods[0] in {*node.pods}",
+        )
+    )
+    sys.modules.pop("own_plugin", None)
+    session = kwhatif.load("cluster.yaml", plugins=["own_plugin:Own"])
+    assert kwhatif.schedule(session, "pod.yaml").decisions[0].node == "node"
 
 
 def test_ctrl_c_is_a_person() -> None:

@@ -124,6 +124,23 @@ def test_a_file_that_looks_like_an_option() -> None:
     assert ask("schedule --from node.yaml -- {}", "-pod.yaml").code == ExitCode.OK
 
 
+@pytest.mark.parametrize("name", ["-f.yaml", "-f.tar.gz", "-file.yaml"])
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_file_that_looks_like_an_option_with_its_value(name: str, *, is_there: bool) -> None:
+    if is_there:
+        Path(name).write_text(POD)
+    ran = ask("schedule {} --from node.yaml", name)
+    value = name[2:]
+    if not is_there and name == "-file.yaml":
+        assert (ran.code, f"{value}: cannot be read" in ran.stderr) == (ExitCode.BAD_INPUT, True)
+    else:
+        assert ran.code == ExitCode.USAGE
+        said = " ".join(ran.stderr.split())
+        assert f"{name} means -f with the file {value}, which is not there. For the file {name} write ./{name}." in said
+    Path(value).write_text(POD)
+    assert ask("schedule {} --from node.yaml", name).code == ExitCode.OK, "-f reads it, as it says"
+
+
 @pytest.mark.parametrize(
     "name", ["[a].yaml", "{a}.yaml", "new\nline.yaml", "esc\x1b[31m.yaml", "b\udcffd.yaml", "*.yaml", "a b.yaml"]
 )
