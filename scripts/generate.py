@@ -75,6 +75,7 @@ def import_all() -> None:
     for module in pkgutil.walk_packages(kwhatif.__path__, "kwhatif."):
         if not module.name.endswith(("__main__", "on_dask")):
             importlib.import_module(module.name)
+    importlib.import_module("kwhatif.cli.app").commands()
 
 
 def fresh(text: str) -> str:

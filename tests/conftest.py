@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections import deque
@@ -84,6 +85,11 @@ def _states_are_valid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for state in made:
         if type(state) is State:  # else it is what a plugin of somebody's own gets to see (`framework.shown`)
             state.validate()
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay to the end: whoever looks for garbage need not look through all of them each time."""
+    gc.freeze()
 
 
 def pytest_report_header() -> str:

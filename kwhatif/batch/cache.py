@@ -23,7 +23,7 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 #: Of so many nodes in all verdicts are kept: with more, signatures that were not asked for longest are forgotten.
-_KEPT_NODES = 500_000
+_KEPT_NODES = 250_000
 #: And of at least, and at most, so many signatures.
 _KEPT, _MOST = 2, 1000
 

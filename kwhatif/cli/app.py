@@ -7,12 +7,14 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
+from typer.main import get_command
 
 from kwhatif._version import __version__
 from kwhatif.cli.advise import advise
@@ -103,11 +105,17 @@ def console() -> NoReturn:
     _end(code)
 
 
+@cache
+def commands() -> Callable[..., int | None]:
+    """All commands. To build them takes Typer longer than most answers: who asks twice in a process pays once."""
+    return get_command(app)
+
+
 def _run() -> int:
     program = Path(sys.argv[0]).name
     try:
         name = "kubectl whatif" if program == "kubectl-whatif" else "kwhatif"
-        code = int(app(prog_name=name, standalone_mode=False) or ExitCode.OK)
+        code = int(commands()(prog_name=name, standalone_mode=False) or ExitCode.OK)
         sys.stdout.flush()
     except UsageError as wrong:
         wrong.show()

@@ -130,6 +130,11 @@ class Engine:
         other.ended = self.ended.copy()
         return other
 
+    def end(self) -> None:
+        """Nobody goes on from here: what holds each other lets go, or there would be much of it before it is found."""
+        self.world.watchers.clear()
+        self.scheduler.end()
+
     # --- for those who run it ------------------------------------------------------------------------
 
     def begin(self) -> None:

@@ -114,6 +114,11 @@ class Scheduler:
         world.watchers.append(other._observe)
         return other
 
+    def end(self) -> None:
+        """Forget what is known of signatures."""
+        self._caches.clear()
+        self.ties.clear()
+
     def begin(self) -> None:
         """What was pending at the start has been tried: from now on times are what they are."""
         self._ago = 0

@@ -114,7 +114,9 @@ class Player:
         with self._lock:
             played = self.played(scenario.nodes)
             row = ScenarioRow(scenario=scenario.name, verdict=played.verdict())
-            return Outcome(row, tuple(caveats_of_end(played.engine)))
+            outcome = Outcome(row, tuple(caveats_of_end(played.engine)))
+            played.engine.end()
+            return outcome
 
     def __getstate__(self) -> dict[str, Any]:
         """What others need; the rest they find out themselves."""

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from kwhatif.cli.characters import escaped, is_unicode, plain, referenced, spelled
+from tests.cli.running import Ended, fork
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "kwhatif"]
@@ -33,20 +34,19 @@ COMMANDS = {
 }
 
 
-def ran(command: str, encoding: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [*PROGRAM, *command.split()],
-        cwd=ROOT,
-        capture_output=True,
-        env=os.environ | {"PYTHONIOENCODING": encoding},
-        check=False,
-    )
+@pytest.fixture(autouse=True)
+def _in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def ran(command: str, encoding: str) -> Ended:
+    return fork(f"kwhatif {command}", encoding)
 
 
 @pytest.mark.parametrize(("command", "code"), COMMANDS.items())
 def test_every_encoding_gets_an_answer_that_it_can_hold(command: str, code: int) -> None:
     done = ran(command, "ascii")
-    assert done.returncode == code
+    assert done.code == code
     for out in (done.stdout, done.stderr):
         assert out.isascii()
         assert b"?" not in out.replace(b"allowed?", b"").replace(b"evict?", b"")
@@ -56,7 +56,7 @@ def test_every_encoding_gets_an_answer_that_it_can_hold(command: str, code: int)
 @pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "cp437"])
 def test_signs_and_lines_become_plain_where_they_must(encoding: str) -> None:
     done = ran(SMALL, encoding)
-    assert done.returncode == 0
+    assert done.code == 0
     text = done.stdout.decode(encoding)
     assert text.startswith("ok shop/small lands on")
     assert ("─" in text) is (encoding == "cp437")
@@ -72,7 +72,13 @@ def test_columns_stay_straight() -> None:
 
 def test_who_chose_a_way_to_replace_gets_it() -> None:
     assert ran(SMALL, "ascii:replace").stdout.startswith(b"ok shop/small")
-    assert ran("rbac", "ascii:ignore").returncode == 0
+    assert ran("rbac", "ascii:ignore").code == 0
+
+
+def test_the_encoding_is_that_of_the_process() -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "cp437"}
+    done = subprocess.run([*PROGRAM, *SMALL.split()], capture_output=True, env=environment, check=True)
+    assert done.stdout == ran(SMALL, "cp437").stdout
 
 
 def test_data_is_the_same_data_in_every_encoding(tmp_path: Path) -> None:
@@ -135,13 +141,11 @@ def code_when_closed(command: str) -> int:
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        done = subprocess.run(
-            [*PROGRAM, *command.split()], cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, check=False
-        )
+        done = fork(f"kwhatif {command}", stdout=writer)
     finally:
         os.close(writer)
     assert done.stderr == b""
-    return done.returncode
+    return done.code
 
 
 @pytest.mark.parametrize(
@@ -162,10 +166,7 @@ def test_a_closed_pipe_is_neither_yes_nor_no(command: str) -> None:
 
 def test_a_closed_standard_output_leaves_the_exit_code() -> None:
     script = f"exec >&-; {sys.executable} -m kwhatif schedule fixtures/demo/pods/%s.yaml --from {DUMP}"
-    codes = [
-        subprocess.run(["bash", "-c", script % pod], cwd=ROOT, check=False).returncode
-        for pod in ("small", "impossible")
-    ]
+    codes = [subprocess.run(["bash", "-c", script % pod], check=False).returncode for pod in ("small", "impossible")]
     assert codes == [0, 1]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import run
+from tests.cli.running import fork, run
 
 ROOT = Path(__file__).parents[2]
 DUMP = ROOT / "fixtures" / "demo" / "cluster.yaml"
@@ -93,12 +93,9 @@ def completed(shell: str, line: str) -> list[str]:
         "_TYPER_COMPLETE_ARGS": line,
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    program = "import sys; sys.argv = ['kwhatif']; from kwhatif.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=os.environ | variables, capture_output=True, text=True, check=False
-    )
-    assert done.stderr == ""
-    return done.stdout.split("\n")[:-1]
+    done = fork("kwhatif", variables=variables)
+    assert done.stderr == b""
+    return done.stdout.decode().split("\n")[:-1]
 
 
 @pytest.mark.parametrize(

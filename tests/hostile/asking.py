@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import math
 import multiprocessing
@@ -84,12 +83,8 @@ def _serve(pipe: Connection, other_end: Connection) -> None:
     other_end.close()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    import typer.main
-
     from kwhatif.cli import main
 
-    # Most of a small command's time goes into making the parser from the signatures, which is always the same.
-    typer.main.get_command = functools.cache(typer.main.get_command)
     folder = Path(tempfile.mkdtemp(prefix="hostile-"))
     try:
         while True:

@@ -25,9 +25,8 @@ def url(api: FakeAPI) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
-def kubeconfig(tmp_path: Path, url: str) -> WriteKubeconfig:
-    """Write a kubeconfig for the server: by default with a client certificate, in context `demo`."""
+def kubeconfig_writer(folder: Path, url: str) -> WriteKubeconfig:
+    """What writes kubeconfigs for the server: by default with a client certificate, in context `demo`."""
 
     def write(user: dict[str, Any] | None = None, name: str = "config", **cluster: Any) -> str:
         certificate = {"client-certificate": str(CERTS / "client.crt"), "client-key": str(CERTS / "client.key")}
@@ -41,11 +40,16 @@ def kubeconfig(tmp_path: Path, url: str) -> WriteKubeconfig:
             ],
             "users": [{"name": "u", "user": certificate if user is None else user}],
         }
-        path = tmp_path / name
+        path = folder / name
         path.write_text(json.dumps(config))
         return str(path)
 
     return write
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path, url: str) -> WriteKubeconfig:
+    return kubeconfig_writer(tmp_path, url)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -162,17 +163,17 @@ def listing(count: int, **json_options: Any) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items(count)}, **json_options)
 
 
-FILES = {
-    "a list": listing(3),
-    "a long list, which is taken apart": listing(10_000, indent=4),
-    "a long list on one line": listing(15_000),
-    "documents": "\n---\n".join(json.dumps(item, indent=1) for item in items(3)),
+FILES: dict[str, Callable[[], str]] = {
+    "a list": lambda: listing(3),
+    "a long list, which is taken apart": lambda: listing(10_000, indent=4),
+    "a long list on one line": lambda: listing(15_000),
+    "documents": lambda: "\n---\n".join(json.dumps(item, indent=1) for item in items(3)),
 }
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
-def test_originals_are_kept_however_a_file_is_read(tmp_path: Path, text: str) -> None:
-    (tmp_path / "cluster.json").write_text(text)
+def test_originals_are_kept_however_a_file_is_read(tmp_path: Path, text: Callable[[], str]) -> None:
+    (tmp_path / "cluster.json").write_text(text())
     kept = Originals()
     loaded = read_cluster([str(tmp_path / "cluster.json")], stdin=io.BytesIO(), originals=kept)
     assert isinstance(loaded.cluster, Cluster)

@@ -199,17 +199,17 @@ REFUSED: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     ),
     "a tar that was cut off in zstd": (
         "d.tar.zst",
-        zstandard.compress(dumps.tar(dumps.cluster_info()))[:-20],
+        lambda: zstandard.compress(dumps.tar(dumps.cluster_info()))[:-20],
         ": is not a whole zstd file: the end is missing",
     ),
     "a tar that was cut off in xz": (
         "d.tar.xz",
-        lzma.compress(dumps.tar(dumps.cluster_info()))[:-2000],
+        lambda: lzma.compress(dumps.tar(dumps.cluster_info()))[:-2000],
         ": is not a whole xz file: the end is missing",
     ),
     "a tar that was cut off in bzip2": (
         "d.tar.bz2",
-        bz2.compress(dumps.tar(dumps.cluster_info()))[:-20],
+        lambda: bz2.compress(dumps.tar(dumps.cluster_info()))[:-20],
         ": is not a whole bzip2 file: the end is missing",
     ),
     "a zip that was cut off": ("d.zip", zip_of("nodes.yaml")[:-30], ": is not a valid archive: File is not a zip file"),
