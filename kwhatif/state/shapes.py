@@ -13,8 +13,8 @@ from kwhatif.model.node import Node
 
 #: A label with more distinct values than this share of the nodes is near-unique: it would give every node a shape.
 _NEAR_UNIQUE_SHARE = 0.5
-#: Below this many nodes no other label than this one is called near-unique: sharing shapes would not pay. Of this one it
-#: is known, and thousands of nodes may come (`--add-nodes-like`).
+#: Below this many nodes no other label than this one is called near-unique: sharing shapes would not pay. Of this one
+#: it is known, and thousands of nodes may come (`--add-nodes-like`).
 _MIN_NODES = 8
 _UNIQUE = frozenset({"kubernetes.io/hostname"})
 
