@@ -13,8 +13,10 @@ from kwhatif.model.node import Node
 
 #: A label with more distinct values than this share of the nodes is near-unique: it would give every node a shape.
 _NEAR_UNIQUE_SHARE = 0.5
-#: Below this many nodes a label is never called near-unique: sharing shapes would not pay.
+#: Below this many nodes no other label than this one is called near-unique: sharing shapes would not pay. Of this one
+#: it is known, and thousands of nodes may come (`--add-nodes-like`).
 _MIN_NODES = 8
+_UNIQUE = frozenset({"kubernetes.io/hostname"})
 
 
 def near_unique_keys(nodes: Iterable[Node]) -> frozenset[str]:
@@ -26,7 +28,7 @@ def near_unique_keys(nodes: Iterable[Node]) -> frozenset[str]:
         for key, value in node.metadata.labels.items():
             values.setdefault(key, set()).add(value)
     if count < _MIN_NODES:
-        return frozenset()
+        return _UNIQUE
     limit = max(count * _NEAR_UNIQUE_SHARE, 1)
     return frozenset(key for key, distinct in values.items() if len(distinct) > limit)
 

@@ -54,8 +54,12 @@ def test_hostnames_are_no_part_of_the_shape_of_many_nodes() -> None:
     assert [shapes.number(one) for one in nodes] == [0, 1] * 4
 
 
-def test_few_nodes_keep_all_their_labels() -> None:
-    assert near_unique_keys([node(f"n{index}").build() for index in range(7)]) == frozenset()
+def test_few_nodes_keep_all_labels_but_their_hostnames() -> None:
+    few = [node(f"n{index}").labels(rack=str(index)).build() for index in range(7)]
+    assert near_unique_keys(few) == {HOSTNAME}
+    like_the_first = [node(f"new-{index}").labels(rack="0").build() for index in range(1000)]
+    shapes = shapes_of(few)
+    assert [shapes.number(one) for one in (*few, *like_the_first)] == [*range(7), *[0] * 1000]
 
 
 def test_a_label_is_near_unique_with_more_values_than_half_the_nodes() -> None:
