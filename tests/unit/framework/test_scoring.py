@@ -16,7 +16,7 @@ from tests.builders import node, pod, snapshot
 from tests.fake_plugins import Doubling, Scorer, plugin
 
 
-def scores(weights: Mapping[str, int] | None = None, **answers: object) -> Scores:
+def scores(answers: Mapping[str, object], weights: Mapping[str, int] | None = None) -> Scores:
     """Of nodes a, b and c by plugins whose PreScore gives these answers."""
     plugins: tuple[Any, ...] = tuple(plugin(name, pre_score=each) for name, each in answers.items())
     profile = Profile(pre_score=plugins, score=plugins, weights=weights or {})
@@ -74,13 +74,13 @@ SUMS: dict[str, tuple[dict[str, object], dict[str, int], list[int], list[str]]] 
 
 @pytest.mark.parametrize(("answers", "weights", "total", "best"), SUMS.values(), ids=SUMS)
 def test_sums(answers: dict[str, object], weights: dict[str, int], total: list[int], best: list[str]) -> None:
-    found = scores(weights, **answers)
+    found = scores(answers, weights)
     assert (list(found.total), found.best()) == (total, best)
     assert list(found.by_plugin) == [name for name, answer in answers.items() if answer is not SKIP]
 
 
 def test_raw_scores_stay_as_they_were() -> None:
-    found = scores(P=Doubling(by_node(1, 2, 3)))
+    found = scores({"P": Doubling(by_node(1, 2, 3))})
     assert (found.raw, found.by_plugin) == ({"P": [1, 2, 3]}, {"P": [2, 4, 6]})
 
 
@@ -104,4 +104,4 @@ FAILING: dict[str, tuple[dict[str, object], str]] = {
 @pytest.mark.parametrize(("answers", "message"), FAILING.values(), ids=FAILING)
 def test_what_ends_the_cycle(answers: dict[str, object], message: str) -> None:
     with pytest.raises(CycleError, match=re.escape(message)):
-        scores(**answers)
+        scores(answers)
