@@ -8,6 +8,8 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +27,8 @@ Json = dict[str, Any]
 TITLE = "What follows: `simulate`"
 NOTE = """\
 The same cluster with the Deployments of its pods. One more Deployment fills a pool, and is rolled out with larger pods
-of high priority: many have to evict, and whom they evict finds room elsewhere. Seconds are those of the call, on a
-session that is loaded."""
+of high priority: many have to evict, and whom they evict finds room elsewhere. Seconds are those of the first call on a
+session that is loaded, in a process of its own, as that of who asks on the command line."""
 NAMESPACE = "team-1"
 #: Milli-CPU of a replica before and after the rollout, and of who keeps one from coming without an eviction.
 _BEFORE, _AFTER, _IN_THE_WAY = 50, 200, 200
@@ -40,7 +42,7 @@ def rows(context: Context) -> Iterator[Row]:
     path = context.folder / f"workloads-{shape.nodes}.json"
     write(path, shape)
     replicas, many = shape.nodes // 10, shape.nodes * 2
-    yield from _calls(path, replicas, many)
+    yield from _calls(path, replicas, many, context.runs)
     manifest = context.manifest("rollout.json", deployment("rolled", replicas, _AFTER))
     source = ("--from", path)
     commands = {name: (*KWHATIF, name, manifest, *source) for name in ("schedule", "simulate")}
@@ -48,19 +50,28 @@ def rows(context: Context) -> Iterator[Row]:
     yield Row("`simulate`: memory", costs["simulate"].peak, "GB", "`schedule`", costs["schedule"].peak, times(1.3))
 
 
-def _calls(path: Path, replicas: int, many: int) -> Iterator[Row]:
+def _calls(path: Path, replicas: int, many: int, runs: int) -> Iterator[Row]:
+    found = []
+    for _ in range(runs):
+        with ProcessPoolExecutor(1, get_context("spawn")) as process:
+            found.append(process.submit(calls, path, replicas, many).result())
+    preempted = found[0][0]
+    assert preempted >= replicas // 5
+    seconds = [min(column) for column in zip(*found, strict=True)]
+    yield Row(f"rollout of {replicas:,} replicas, {preempted:,} pods evicted", seconds[1], "s", target=at_most(3))
+    yield Row(f"{many:,} replicas, scaled up", seconds[2], "s", target=at_most(8))
+
+
+def calls(path: Path, replicas: int, many: int) -> tuple[int, float, float]:
+    """How many pods the rollout evicts, and the seconds of both questions."""
     session = Session(read_cluster([str(path)], stdin=sys.stdin.buffer).cluster)
     gc.collect()
     gc.freeze()
     assert kwhatif.simulate, "imported before the time counts"
-    rolled, seconds = asked(session, deployment("rolled", replicas, _AFTER))
-    preempted = sum(gone.how == "Preempted" for gone in rolled.gone)
-    assert rolled.settled == "settled", rolled.settled
-    assert preempted >= replicas // 5
-    yield Row(f"rollout of {replicas:,} replicas, {preempted:,} pods evicted", seconds, "s", target=at_most(3))
-    scaled, seconds = asked(session, deployment("many", many, 100, pool=None))
-    assert scaled.settled == "settled", scaled.settled
-    yield Row(f"{many:,} replicas, scaled up", seconds, "s", target=at_most(8))
+    rolled, rolling = asked(session, deployment("rolled", replicas, _AFTER))
+    scaled, scaling = asked(session, deployment("many", many, 100, pool=None))
+    assert (rolled.settled, scaled.settled) == ("settled", "settled")
+    return sum(gone.how == "Preempted" for gone in rolled.gone), rolling, scaling
 
 
 def asked(session: Session, manifest: Json) -> tuple[Story, float]:

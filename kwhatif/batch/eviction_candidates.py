@@ -47,7 +47,8 @@ class EvictionCandidates:
         self._policy = policy
         self._use(cycle, budgets)
         self._classes: dict[Hashable, NodeClass] = {}
-        self._class_of: dict[str, NodeClass] = {}
+        #: By name of the node, the key of its class.
+        self._key_of: dict[str, Hashable] = {}
         #: Plugins that rejected the pod before any node was looked at.
         self._before = cycle.unschedulable_plugins - {verdict.plugin for verdict in cycle.verdicts.values()}
         self._begin({candidate.node: candidate for candidate in found.candidates}, found.rejected)
@@ -65,7 +66,7 @@ class EvictionCandidates:
         other = copy(self)
         other._use(cycle, self._budgets)
         other._classes = {key: each.copy() for key, each in self._classes.items()}
-        other._class_of = {name: each for each in other._classes.values() for name in each.names}
+        other._key_of = self._key_of.copy()
         return other
 
     def _begin(self, candidates: Mapping[str, Candidate], rejected: Mapping[str, Verdict]) -> None:
@@ -78,7 +79,7 @@ class EvictionCandidates:
             each = self._classes[key] = NodeClass(key, names)
             each.set_state(self._state(each, shared))
             each.verdicts.begin({name: verdicts[name] for name in names}, candidates, rejected)
-            self._class_of.update(dict.fromkeys(names, each))
+            self._key_of.update(dict.fromkeys(names, key))
 
     def place(self, pod: PodInfo) -> ScheduleResult | None:
         """Evict where that costs least, or fail where nobody can be evicted; None: a whole attempt has to say."""
@@ -127,7 +128,7 @@ class EvictionCandidates:
     def _elsewhere(self, result: ScheduleResult, name: str) -> ScheduleResult | None:
         """The pod evicts on another node; None where it finds nobody there after all."""
         self._look_at(name)
-        candidate = self._class_of[name].verdicts.candidates.get(name)
+        candidate = self._class_of(name).verdicts.candidates.get(name)
         return None if candidate is None else self._on(result, candidate)
 
     def refuse(self, cycle: Cycle) -> ScheduleResult | None:
@@ -150,7 +151,7 @@ class EvictionCandidates:
             verdicts.count_reasons(reasons)
         total = len(cycle.snapshot.nodes)
         for reason in cycle.absent.status.reasons if cycle.absent else ():
-            reasons[reason] += total - len(self._class_of)
+            reasons[reason] += total - len(self._key_of)
         rejectors = tuple(sorted({*self._before, *(plugin for each in current for plugin in each.plugins)}))
         return fit_error(total, histogram(+reasons)), rejectors
 
@@ -184,7 +185,7 @@ class EvictionCandidates:
         while tops := [top for each in self._classes.values() if (top := each.verdicts.order.best()) is not None]:
             rank, name = min(tops)
             self._look_at(name)
-            best = self._class_of[name].verdicts.candidates.get(name)
+            best = self._class_of(name).verdicts.candidates.get(name)
             if best is not None and best.rank == rank:
                 return best
         return None
@@ -201,9 +202,9 @@ class EvictionCandidates:
         if budgets:
             self._use(self._cycle, Budgets(self._cycle.snapshot.cluster))
         for name in names:
-            if name in self._class_of:
+            if name in self._key_of:
                 self._assign(node_of(self._cycle.snapshot, name))
-                self._class_of[name].invalidate(name)
+                self._class_of(name).invalidate(name)
         for budget in budgets:
             was, now = before.allowed[budget], self._budgets.allowed[budget]
             if was != now:
@@ -235,25 +236,35 @@ class EvictionCandidates:
         if selector.pair is not None:
             label, value = selector.pair
             groups = [group for group in groups if group.labels.get(label) == value]
-        guarded = set[str]().union(*(group.pods for group in groups if selector.matches(group.labels)))
-        for name in guarded & self._class_of.keys():
+        guarded = Counter[str]()
+        for group in groups:
+            if selector.matches(group.labels):
+                guarded.update(group.pods)
+        for name, number in guarded.items():
+            if number <= allowed or name not in self._key_of:
+                continue
+            each = self._class_of(name)
+            if not each.has_candidate(name):
+                continue
             evictable = policy.potential_victims(pod, node_of(snapshot, name))
             if sum(budget in self._budgets.of(other) for other in evictable) > allowed:
-                self._class_of[name].invalidate_candidate(name)
+                each.invalidate(name)
 
     def _assign(self, node: NodeInfo) -> None:
         """Put the node into its class; what is known of it in another one is forgotten."""
         key = self._key(node, self._shared)
-        before = self._class_of.get(node.name)
-        if before is not None:
-            if before.key == key:
-                return
-            before.remove(node.name)
+        before = self._key_of[node.name]
+        if before == key:
+            return
+        self._classes[before].remove(node.name)
         after = self._classes.get(key)
         if after is None:
             after = self._classes[key] = NodeClass(key)
         after.add(node.name)
-        self._class_of[node.name] = after
+        self._key_of[node.name] = key
+
+    def _class_of(self, name: str) -> NodeClass:
+        return self._classes[self._key_of[name]]
 
     def _key(self, node: NodeInfo, shared: Sequence[NodeFilter]) -> Hashable:
         if not shared:
@@ -278,7 +289,7 @@ class EvictionCandidates:
         Raises:
             CycleError: a plugin failed.
         """
-        cycle, verdicts = self._cycle, self._class_of[name].verdicts
+        cycle, verdicts = self._cycle, self._class_of(name).verdicts
         node = node_of(cycle.snapshot, name)
         objection = cycle.check(node, cycle.filters)
         found: Candidate | Verdict | None = None

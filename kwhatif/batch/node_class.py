@@ -145,11 +145,9 @@ class NodeClass:
         for verdicts in self._by_state.values():
             verdicts.outdated.add(name)
 
-    def invalidate_candidate(self, name: str) -> None:
-        """As `invalidate`, where it matters that a budget allows something else: if somebody would be evicted there."""
-        for verdicts in self._by_state.values():
-            if name in verdicts.candidates:
-                verdicts.outdated.add(name)
+    def has_candidate(self, name: str) -> bool:
+        """Whether somebody would be evicted there in any known state: only then it matters what a budget allows."""
+        return any(name in verdicts.candidates for verdicts in self._by_state.values())
 
     def remove(self, name: str) -> None:
         """The node belongs to another class."""

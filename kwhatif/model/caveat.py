@@ -52,7 +52,9 @@ class _Caveat(
 #: What a simulation leaves out: adoption of pods without a controller; Jobs deleted some time after their end; what
 #: becomes of volumes whose claims go; Jobs that CronJobs start; nodes that are added for pending pods; what goes with
 #: its namespace; budgets whose controllers are of custom kinds, or not in the input.
-Unmodelled = Literal["adoption", "job-ttl", "volume-reclaim", "cron-jobs", "node-autoscaler", "namespaces", "budgets"]
+Unmodelled = Literal[
+    "adoption", "job-ttl", "volume-reclaim", "cron-jobs", "node-autoscaler", "namespaces", "budgets", "not-started"
+]
 
 
 class Lacking(_Caveat, kw_only=True):

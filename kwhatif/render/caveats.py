@@ -448,6 +448,10 @@ _LEFT_OUT: Mapping[Unmodelled, str] = {
         "how many pods it expects cannot be counted, because their controllers are of custom kinds or not in the"
         " input: no eviction is allowed, though the cluster says otherwise"
     ),
+    "not-started": (
+        "has a node, and does not run yet; why is not known: here it starts after --start, and counts as ready from"
+        " then on, also for budgets"
+    ),
 }
 
 

@@ -43,8 +43,10 @@ def _of_outage(verdict: VerdictRow) -> str:
 def _course(verdict: VerdictRow) -> str:
     if not verdict.moved:
         return "no pod has to go"
-    moved = f"{plural(verdict.moved, 'pod')} {'moves' if verdict.moved == 1 else 'move'}"
-    parts = [f"{moved} in {plural(verdict.waves, 'wave')}"]
+    gone = len(verdict.gone)
+    counts = {("moves", "move"): verdict.moved - gone, ("goes for good", "go for good"): gone}
+    said = [f"{plural(count, 'pod')} {one if count == 1 else many}" for (one, many), count in counts.items() if count]
+    parts = [f"{' and '.join(said)} in {plural(verdict.waves, 'wave')}"]
     if verdict.preempted:
         parts.append(f"{plural(verdict.preempted, 'pod')} elsewhere evicted in turn")
     parts.append(f"settled after {verdict.seconds:g} s")

@@ -131,7 +131,8 @@ class VerdictRow(Row):
 
     `why` says of one that does harm what is worst. `moved`: the pods that leave the nodes; `preempted`: those elsewhere
     that are evicted for them in turn; `pending`: those without a node at the end that had one, or were not there,
-    before. `seconds` count from the command.
+    before. `gone`: of the pods that a drain evicts, those in whose place none is made. `seconds` count from the
+    command.
 
     `priority` is the highest of a pending pod, null without one; `critical`: how many have that of
     system-cluster-critical or a higher one. `broken`: the budgets that had fewer healthy pods than they demand at any
@@ -150,6 +151,7 @@ class VerdictRow(Row):
     priority: int | None = None
     critical: int = 0
     broken: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
 
 
 class ScenarioRow(Row):

@@ -31,6 +31,11 @@ class Standing(msgspec.Struct):
     ready_lowest: int = 0
     terminating: int = 0
 
+    @property
+    def pods(self) -> int:
+        """How many there are, pending ones included."""
+        return sum(self.nodes.values()) + self.pending
+
     def copy(self, owner: object = None) -> Standing:
         """As it is now."""
         return Standing(owner, self.nodes.copy(), self.pending, self.ready, self.ready_lowest, self.terminating)

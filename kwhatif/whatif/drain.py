@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import groupby
 from math import ceil
 
@@ -11,6 +12,9 @@ from msgspec.structs import replace
 from kwhatif.controllers.drain import Drain
 from kwhatif.controllers.drain_filters import DrainOptions, joined
 from kwhatif.errors import InputError
+from kwhatif.model.meta import controller_of
+from kwhatif.model.pod import Pod
+from kwhatif.model.workload import ReplicaSet
 from kwhatif.report import Report
 from kwhatif.report.story import BlockedRow, CommandRow, Story, VerdictRow, WaveRow
 from kwhatif.simulation.parameters import Parameters
@@ -87,6 +91,7 @@ class Drained(Played):
             priority=priority,
             critical=critical,
             broken=self.broken,
+            gone=self.gone,
         )
 
     @property
@@ -107,8 +112,48 @@ class Drained(Played):
         if not (self.drain.done and self.drain.ok):
             refused = [error for errors in self.drain.failures.values() for error in errors if not self.drain.given_up]
             return "; ".join(merged(refused)) or _first(self.blocked) or "it comes to no end"
+        if self.is_endless:
+            return "it never settles"
         pending, _, critical = self.harm()
-        return "it never settles" if self.is_endless else pending_words(pending, critical)
+        return pending_words(pending, critical) or self._refusal()
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """Of the evicted pods those in whose place none is made: bare ones, and where the API server refuses it."""
+        keys = [key for _, key in self.drain.granted]
+        pods = self.base.engine.world.state.cluster.all(Pod)
+        bare = [key for key in keys if key in pods and controller_of(pods[key].metadata) is None]
+        lost = [key for name in self._refused for key in self._of(name)[: self._lacking(name)]]
+        return (*bare, *lost)
+
+    def _of(self, workload: str) -> list[str]:
+        """The evicted pods of the workload, the last one first."""
+        owners = {gone.pod: gone.owner for gone in self.engine.world.history.gone.values()}
+        return [key for _, key in reversed(self.drain.granted) if owners.get(key) == workload]
+
+    def _lacking(self, workload: str) -> int:
+        """How many pods fewer than before it has."""
+        before, after = (engine.tally.workloads.get(workload) for engine in (self.base.engine, self.engine))
+        return 0 if before is None or after is None else max(before.pods - after.pods, 0)
+
+    @cached_property
+    def _refused(self) -> Mapping[str, str]:
+        """By workload what the API server said last when it refused a pod of it."""
+        world = self.engine.world
+        found: dict[str, str] = {}
+        for event in world.history.events[len(self.base.engine.world.history.events) :]:
+            if event.verb == "was refused" and event.object.startswith("Pod "):
+                kind, _, key = event.actor.partition(" ")
+                replica_set = world.state.cluster.get(ReplicaSet, key) if kind == "ReplicaSet" else None
+                above = None if replica_set is None else controller_of(replica_set.metadata)
+                name = event.actor if above is None else f"{above.kind} {key.partition('/')[0]}/{above.name}"
+                found[name] = event.detail
+        return found
+
+    def _refusal(self) -> str:
+        """Whose pods the API server refuses, and why; "" where that leaves nobody with fewer."""
+        name = next((name for name in self._refused if self._lacking(name)), "")
+        return f"{name} has {self._lacking(name)} fewer, as new ones are refused: {self._refused[name]}" if name else ""
 
 
 def merged(errors: Iterable[str]) -> Iterator[str]:

@@ -334,6 +334,10 @@ SENTENCES: dict[Caveat, str] = {
     LeftOutOfStory(what="cron-jobs", objects=("CronJob a/b", "CronJob a/c")): (
         "CronJob a/b, CronJob a/c: would start Jobs within the simulated time, which are not modelled"
     ),
+    LeftOutOfStory(what="not-started", objects=("Pod a/b",)): (
+        "Pod a/b: has a node, and does not run yet; why is not known: here it starts after --start, and counts as ready"
+        " from then on, also for budgets"
+    ),
     UnknownController(workload="Rollout a/b"): (
         "Rollout a/b: its controller is not known, so all its pods count as replaced"
     ),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Container, Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
-from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec
+from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, ResourceQuota, ResourceQuotaSpec
 from kwhatif.model.volume import LocalVolume
 from kwhatif.model.workload import DaemonSet, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.report.story import BlockedRow, Story
@@ -197,6 +197,22 @@ def test_refusals_are_in_kubectls_words() -> None:
     assert story.verdict is not None
     assert story.verdict.why == "cannot delete Pods that declare no controller (use --force to override): shop/a"
     assert story.waves == ()
+
+
+def test_who_is_not_made_again_does_not_move() -> None:
+    spec = ResourceQuotaSpec(hard={"pods": "1"})
+    quota = ResourceQuota(metadata=ObjectMeta(name="few", namespace="shop"), spec=spec)
+    verdict = drained(*THREE, *web("n1", "n2"), quota).verdict
+    assert verdict is not None
+    assert (verdict.ok, verdict.moved, verdict.gone, verdict.pending) == (False, 1, ("shop/web-0",), ())
+    assert verdict.why.startswith("Deployment shop/web has 1 fewer, as new ones are refused: ")
+    assert "exceeded quota: few" in verdict.why
+
+
+def test_who_has_no_controller_goes_for_good() -> None:
+    verdict = drained(*THREE, *web("n1"), bare("a"), force=True).verdict
+    assert verdict is not None
+    assert (verdict.ok, verdict.moved, verdict.gone) == (True, 2, ("shop/a",))
 
 
 @pytest.mark.parametrize("disable_eviction", [True, False])

@@ -174,6 +174,19 @@ def test_a_budget_of_pods_of_a_custom_kind(kind: str, caveat: bool) -> None:
     assert "budgets" not in said(cluster)  # nobody counts it anew
 
 
+@pytest.mark.parametrize(
+    ("phase", "then", "caveat"),
+    [
+        ("Pending", ("delete pod/shop/other",), True),
+        ("Running", ("delete pod/shop/other",), False),
+        ("Pending", (), False),
+    ],
+)
+def test_a_pod_that_has_a_node_and_does_not_run(phase: str, then: tuple[str, ...], caveat: bool) -> None:
+    waiting = {**pod("slow"), "status": {"phase": phase}}
+    assert ("not-started" in said([node("a"), waiting, pod("other")], then=then)) == caveat
+
+
 def test_a_drain_and_an_outage_say_it_too() -> None:
     session = kwhatif.load([node("a"), node("b"), obj("Namespace", "shop"), pod("x", **owner("ReplicaSet", "gone"))])
     for report in (kwhatif.drain(session, "a"), kwhatif.outage(session, "a", deleted=True)):
