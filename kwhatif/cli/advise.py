@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,18 +19,10 @@ from kwhatif.cli.options import (
     Output,
     OutputOption,
     Quiet,
-    Templates,
-    Validate,
+    Reading,
     named,
-    template_paths,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions, print_data
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kwhatif.report import Report
-    from kwhatif.whatif.session import Session
 
 
 class For(Enum):
@@ -55,6 +47,7 @@ Workloads = Annotated[
 
 @reads_cluster
 def advise(
+    *,
     cluster: SchedulerSource,
     manifests: Manifests = None,
     filename: Filenames = None,
@@ -62,8 +55,7 @@ def advise(
     most: Most = 6,
     workloads: Workloads = 10,
     for_: ForOption = None,
-    validate: Validate = "strict",
-    pod_template_path: Templates = None,
+    reading: Reading,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "unschedulable",
     color: ColorOption = Color.AUTO,
@@ -85,19 +77,17 @@ def advise(
     if for_ is not None and output is not Output.TABLE:
         raise typer.BadParameter(f"it is Markdown: leave out -o {output.value}", param_hint="--for")
 
-    def ask(session: Session, manifests: Sequence[str]) -> Report:
-        with template_paths():
-            return kwhatif.advise(
-                session,
-                *manifests,
-                most=most,
-                workloads=workloads,
-                namespace=namespace,
-                template_paths=pod_template_path or (),
-                validation=validate,  # type: ignore[arg-type] # checked by the option
-            )
-
-    answers = cluster.ask(ask, pods, namespace=namespace)
+    answers = cluster.ask(
+        lambda session, names: kwhatif.advise(
+            session,
+            *names,
+            most=most,
+            workloads=workloads,
+            **reading.arguments(namespace),
+        ),
+        pods,
+        namespace=namespace,
+    )
     if for_ is not None:
         from kwhatif.render.markdown import fixes_to_markdown
 

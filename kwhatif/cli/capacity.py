@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,16 +17,10 @@ from kwhatif.cli.options import (
     Output,
     OutputOption,
     Quiet,
-    Templates,
-    Validate,
+    Reading,
     fail_on,
-    template_paths,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
-
-if TYPE_CHECKING:
-    from kwhatif.report import Report
-    from kwhatif.whatif.session import Session
 
 Counted = Annotated[
     list[str] | None,
@@ -79,6 +72,7 @@ def _named(manifests: list[str] | None, filenames: list[str] | None) -> list[str
 
 @reads_cluster
 def capacity(
+    *,
     cluster: SchedulerSource,
     manifests: Counted = None,
     filename: Filenames = None,
@@ -87,8 +81,7 @@ def capacity(
     with_preemption: WithPreemption = False,
     add_nodes_like: AddNodesLike = None,
     max_: Max = None,
-    validate: Validate = "strict",
-    pod_template_path: Templates = None,
+    reading: Reading,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "target",
     color: ColorOption = Color.AUTO,
@@ -123,18 +116,20 @@ def capacity(
             "name what to count: a file, or a workload as deploy/NAMESPACE/NAME", param_hint="MANIFEST"
         )
 
-    def ask(session: Session, names: Sequence[str]) -> Report:
-        with template_paths():
-            return kwhatif.capacity(
+    answer(
+        cluster.ask(
+            lambda session, names: kwhatif.capacity(
                 session,
                 *names,
                 limit=max_,
                 target=target,
                 with_preemption=with_preemption,
                 add_nodes_like=add_nodes_like,
-                namespace=namespace,
-                template_paths=pod_template_path or (),
-                validation=validate,  # type: ignore[arg-type] # checked by the option
-            )
-
-    answer(cluster.ask(ask, given, namespace=namespace), Style(output.value, color, quiet), conditions)
+                **reading.arguments(namespace),
+            ),
+            given,
+            namespace=namespace,
+        ),
+        Style(output.value, color, quiet),
+        conditions,
+    )

@@ -1,9 +1,10 @@
-"""Options that say which cluster is meant: the same for every command, declared once."""
+"""Options that say which cluster is meant; and how a command takes groups of options, each declared once."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
 from functools import wraps
 from typing import Annotated, Any
 
@@ -174,12 +175,23 @@ def _source(
     )
 
 
-#: Parameters that stand for several options -> what makes their value of those.
-_GROUPS: dict[str, Callable[..., Any]] = {"cluster": _source, "where": _where}
+#: Type of a group that is not a dataclass -> what makes it from its options.
+_MAKERS: dict[Any, Callable[..., Any]] = {SchedulerSource: _source, ClusterSource: _where}
+
+
+def _maker_of(group: Any) -> Callable[..., Any] | None:
+    """What makes a value of this type from options of its own; None: it is that of one option."""
+    if isinstance(group, type) and is_dataclass(group):
+        return group
+    return _MAKERS.get(group)
 
 
 def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with options in the place of its parameter `cluster`, or `where`: see `_GROUPS`."""
+    """The command, with several options in the place of each parameter that stands for them.
+
+    Such a parameter's type is `SchedulerSource` or `ClusterSource`, of which a command has one under the name `cluster`
+    or `where`, or a dataclass, of whose fields each is an option.
+    """
     own = inspect.signature(command, eval_str=True)
     parameters = list(_spread(own))
 
@@ -200,19 +212,20 @@ def reads_cluster(command: Callable[..., None]) -> Callable[..., None]:
 def _spread(signature: inspect.Signature) -> Iterator[inspect.Parameter]:
     """The parameters, with those of its group in the place of each that stands for one."""
     for parameter in signature.parameters.values():
-        if parameter.name in _GROUPS:
-            yield from _spread(inspect.signature(_GROUPS[parameter.name], eval_str=True))
-        else:
+        make = _maker_of(parameter.annotation)
+        if make is None:
             yield parameter
+        else:
+            yield from _spread(inspect.signature(make, eval_str=True))
 
 
 def _gathered(signature: inspect.Signature, values: dict[str, Any]) -> dict[str, Any]:
     """The arguments for a function of that signature, groups made of their options."""
     arguments = {}
-    for name in signature.parameters:
-        if name in _GROUPS:
-            make = _GROUPS[name]
-            arguments[name] = make(**_gathered(inspect.signature(make), values))
-        else:
+    for name, parameter in signature.parameters.items():
+        make = _maker_of(parameter.annotation)
+        if make is None:
             arguments[name] = values[name]
+        else:
+            arguments[name] = make(**_gathered(inspect.signature(make, eval_str=True), values))
     return arguments

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,10 +11,6 @@ from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.options import Color, ColorOption, Output, OutputOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, now, parse_conditions
-
-if TYPE_CHECKING:
-    from kwhatif.report import Report
-    from kwhatif.whatif.session import Session
 
 
 def _complete_strategy(incomplete: str) -> list[str]:
@@ -83,12 +78,10 @@ def deschedule(
     moment = datetime.fromtimestamp(now(), UTC)
     # Two answers may need it.
     source = kwhatif.text(sys.stdin.buffer.read(), STDIN) if policy == "-" else policy
-
-    def ask(session: Session, names: Sequence[str]) -> Report:
-        del names
-        return kwhatif.deschedule(session, source, strategy=strategy, at=at, rounds=rounds, now=moment)
-
-    answer(cluster.ask(ask, ()), Style(output.value, color, quiet), conditions)
+    answers = cluster.ask(
+        lambda session, _: kwhatif.deschedule(session, source, strategy=strategy, at=at, rounds=rounds, now=moment)
+    )
+    answer(answers, Style(output.value, color, quiet), conditions)
 
 
 def _check(strategy: str | None, at: str | None) -> None:

@@ -11,8 +11,8 @@ from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.names import complete_node
 from kwhatif.cli.options import Color, ColorOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
-from kwhatif.cli.simulate import Explain, Horizon, Readiness, Start, Termination
-from kwhatif.cli.sweeps import Dask, Jobs, Resume, SweepOutput, SweepOutputOption, check_output, sweep_progress
+from kwhatif.cli.simulate import Explain, Times
+from kwhatif.cli.sweeps import Sweep, SweepOutput, SweepOutputOption, check_output
 from kwhatif.cli.usage import KUBECTL
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ FailOn = Annotated[str, fail_on("harm", "pending", "stalled", "cycling", "failed
 
 @reads_cluster
 def drain(
+    *,
     cluster: SchedulerSource,
     nodes: Nodes = None,
     selector: Selector = None,
@@ -88,13 +89,8 @@ def drain(
     order: Annotated[
         bool, typer.Option("--order", help="Propose the order of the nodes that does the least harm, and drain in it.")
     ] = False,
-    start: Start = "5s",
-    readiness: Readiness = "probe",
-    termination: Termination = "grace",
-    horizon: Horizon = "1h",
-    jobs: Jobs = 0,
-    dask: Dask = "",
-    resume: Resume = "",
+    times: Times,
+    sweep: Sweep,
     output: SweepOutputOption = SweepOutput.TABLE,
     explain: Explain = False,
     fail_on: FailOn = "harm",
@@ -122,7 +118,7 @@ def drain(
 
     def ask(session: Session, manifests: Sequence[str]) -> Report:
         del manifests
-        with sweep_progress() as advance:
+        with sweep.arguments(times) as arguments:
             return kwhatif.drain(
                 session,
                 *(nodes or ()),
@@ -138,14 +134,7 @@ def drain(
                 pod_selector=pod_selector,
                 parallel=parallel,
                 order=order,
-                start=start,
-                readiness=readiness,
-                termination=termination,
-                horizon=horizon,
-                jobs=jobs,
-                dask=dask,
-                resume=resume,
-                progress=advance,
+                **arguments,
             )
 
     answers = cluster.ask(ask)

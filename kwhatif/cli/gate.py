@@ -17,22 +17,17 @@ from kwhatif.cli.options import (
     Manifests,
     Namespace,
     Quiet,
-    Templates,
-    Validate,
+    Reading,
     named,
     one_of,
-    template_paths,
 )
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
 from kwhatif.cli.run import Style, now, print_answers
 from kwhatif.errors import ExitCode, InputError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kwhatif.report import Report
     from kwhatif.report.inputs import ProblemRow
-    from kwhatif.whatif.session import Session
 
 
 class GateOutput(Enum):
@@ -94,14 +89,14 @@ Fixes = Annotated[
 
 @reads_cluster
 def gate(
+    *,
     cluster: SchedulerSource,
     manifests: Manifests = None,
     filename: Filenames = None,
     policy: Policy = None,
     rollout: Rollouts = RolloutOption.END,
     namespace: Namespace = None,
-    validate: Validate = "strict",
-    pod_template_path: Templates = None,
+    reading: Reading,
     output: GateOutputOption = GateOutput.TABLE,
     report: ReportFiles = None,
     fixes: Fixes = 3,
@@ -122,22 +117,21 @@ def gate(
     files = parse_reports(report or ())
     is_markdown = output is GateOutput.MARKDOWN or any(name == "markdown" for name, _ in files)
 
-    def ask(session: Session, manifests: Sequence[str]) -> Report:
-        with template_paths():
-            return kwhatif.gate(
-                session,
-                *manifests,
-                policy=policy,
-                rollout=rollout.value,
-                namespace=namespace,
-                template_paths=pod_template_path or (),
-                validation=validate,  # type: ignore[arg-type] # checked by the option
-                strict=cluster.strict,
-                today=_today(),
-                fixes=fixes if is_markdown else 0,
-            )
-
-    answers = cluster.ask(ask, pods, lenient=True, namespace=namespace)
+    answers = cluster.ask(
+        lambda session, names: kwhatif.gate(
+            session,
+            *names,
+            policy=policy,
+            rollout=rollout.value,
+            strict=cluster.strict,
+            today=_today(),
+            fixes=fixes if is_markdown else 0,
+            **reading.arguments(namespace),
+        ),
+        pods,
+        lenient=True,
+        namespace=namespace,
+    )
     write_reports(answers.report, files)
     print_answers(answers, Style(output.value, color, quiet))
     _exit(answers.report)

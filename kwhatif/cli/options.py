@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.models import OptionInfo
 
 from kwhatif.cli.names import complete_object
+
+if TYPE_CHECKING:
+    from kwhatif.api.manifests import Manifests as ReadingArguments
 
 Manifests = Annotated[
     list[str] | None,
@@ -159,11 +161,26 @@ Validate = Annotated[
         help="Unknown and repeated fields of manifests: strict (or true), warn, ignore (or false), as in kubectl.",
     ),
 ]
+
+
+def _template_paths(texts: list[str] | None) -> list[str] | None:
+    if not texts:
+        return texts
+    from kwhatif.sources.manifests.applied import parse_template_paths
+
+    try:
+        parse_template_paths(texts)
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong), param_hint="--pod-template-path") from wrong
+    return texts
+
+
 Templates = Annotated[
     list[str] | None,
     typer.Option(
         "--pod-template-path",
         metavar="KIND=PATH",
+        callback=_template_paths,
         help="Where custom resources have their pod template, such as Rollout=.spec.template. Repeatable.",
     ),
 ]
@@ -181,14 +198,17 @@ def named(manifests: list[str] | None, filenames: list[str] | None) -> list[str]
     return named
 
 
-@contextmanager
-def template_paths() -> Iterator[None]:
-    """What is wrong with `--pod-template-path` is wrong usage.
+@dataclass(frozen=True)
+class Reading:
+    """How manifests are read."""
 
-    Raises:
-        typer.BadParameter: in the library's words.
-    """
-    try:
-        yield
-    except ValueError as wrong:
-        raise typer.BadParameter(str(wrong), param_hint="--pod-template-path") from wrong
+    validate: Validate = "strict"
+    pod_template_path: Templates = None
+
+    def arguments(self, namespace: str | None) -> ReadingArguments:
+        """The library's arguments; `namespace` is that of objects that name none."""
+        return {
+            "namespace": namespace,
+            "template_paths": self.pod_template_path or (),
+            "validation": self.validate,  # type: ignore[typeddict-item] # checked by the option
+        }

@@ -11,8 +11,8 @@ from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.drain import Nodes
 from kwhatif.cli.options import Color, ColorOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
-from kwhatif.cli.simulate import Explain, Horizon, Readiness, Start, Termination
-from kwhatif.cli.sweeps import Dask, Jobs, Resume, SweepOutput, SweepOutputOption, check_output, sweep_progress
+from kwhatif.cli.simulate import Explain, Times
+from kwhatif.cli.sweeps import Sweep, SweepOutput, SweepOutputOption, check_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +26,7 @@ FailOn = Annotated[str, fail_on("harm", "pending", "cycling")]
 
 @reads_cluster
 def outage(
+    *,
     cluster: SchedulerSource,
     nodes: Nodes = None,
     selector: Annotated[
@@ -43,13 +44,8 @@ def outage(
             "--node-monitor-grace-period", metavar="DURATION", help="After how long a silent node is taken for lost."
         ),
     ] = "50s",
-    start: Start = "5s",
-    readiness: Readiness = "probe",
-    termination: Termination = "grace",
-    horizon: Horizon = "1h",
-    jobs: Jobs = 0,
-    dask: Dask = "",
-    resume: Resume = "",
+    times: Times,
+    sweep: Sweep,
     output: SweepOutputOption = SweepOutput.TABLE,
     explain: Explain = False,
     fail_on: FailOn = "harm",
@@ -73,7 +69,7 @@ def outage(
 
     def ask(session: Session, manifests: Sequence[str]) -> Report:
         del manifests
-        with sweep_progress() as advance:
+        with sweep.arguments(times) as arguments:
             return kwhatif.outage(
                 session,
                 *(nodes or ()),
@@ -81,14 +77,7 @@ def outage(
                 each=each,
                 deleted=deleted,
                 node_monitor_grace_period=node_monitor_grace_period,
-                start=start,
-                readiness=readiness,
-                termination=termination,
-                horizon=horizon,
-                jobs=jobs,
-                dask=dask,
-                resume=resume,
-                progress=advance,
+                **arguments,
             )
 
     answers = cluster.ask(ask)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -20,21 +20,14 @@ from kwhatif.cli.options import (
     Output,
     OutputOption,
     Quiet,
-    Templates,
-    Validate,
-    template_paths,
+    Reading,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kwhatif.report import Report
-    from kwhatif.whatif.session import Session
 
 
 @reads_cluster
 def preempt(
+    *,
     cluster: SchedulerSource,
     manifests: Annotated[
         list[str] | None,
@@ -45,8 +38,7 @@ def preempt(
     alone: Alone = False,
     no_admission: NoAdmission = False,
     aftermath: Aftermath = False,
-    validate: Validate = "strict",
-    pod_template_path: Templates = None,
+    reading: Reading,
     output: OutputOption = Output.TABLE,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the decision step by step.")] = False,
     fail_on: FailOn = "unschedulable",
@@ -67,19 +59,17 @@ def preempt(
     conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=aftermath)
     pods = [*(manifests or ()), *(filename or ())]
 
-    def ask(session: Session, manifests: Sequence[str]) -> Report:
-        with template_paths():
-            return kwhatif.preempt(
-                session,
-                *manifests,
-                alone=alone,
-                admission=not no_admission,
-                aftermath=aftermath,
-                reprieves=explain or output.holds_everything,
-                namespace=namespace,
-                template_paths=pod_template_path or (),
-                validation=validate,  # type: ignore[arg-type] # checked by the option
-            )
-
-    answers = cluster.ask(ask, pods, namespace=namespace)
+    answers = cluster.ask(
+        lambda session, names: kwhatif.preempt(
+            session,
+            *names,
+            alone=alone,
+            admission=not no_admission,
+            aftermath=aftermath,
+            reprieves=explain or output.holds_everything,
+            **reading.arguments(namespace),
+        ),
+        pods,
+        namespace=namespace,
+    )
     answer(answers, Style(output.value, color, quiet, explain), conditions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,13 +10,6 @@ from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.options import Color, ColorOption, Namespace, Output, OutputOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kwhatif.report import Report
-    from kwhatif.whatif.session import Session
-
 
 FailOn = Annotated[str, fail_on("unschedulable", "gated", "preemption", "budget-violation", "asleep")]
 
@@ -48,9 +41,9 @@ def queue(
     import kwhatif
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-
-    def ask(session: Session, names: Sequence[str]) -> Report:
-        return kwhatif.pending(session, *names, namespace=namespace, explain=explain)
-
-    answers = cluster.ask(ask, pods or (), namespace=namespace)
+    answers = cluster.ask(
+        lambda session, names: kwhatif.pending(session, *names, namespace=namespace, explain=explain),
+        pods or (),
+        namespace=namespace,
+    )
     answer(answers, Style(output.value, color, quiet, explain), conditions)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.options import (
@@ -19,22 +17,15 @@ from kwhatif.cli.options import (
     Output,
     OutputOption,
     Quiet,
-    Templates,
-    Validate,
+    Reading,
     named,
-    template_paths,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kwhatif.report import Report
-    from kwhatif.whatif.session import Session
 
 
 @reads_cluster
 def schedule(
+    *,
     cluster: SchedulerSource,
     manifests: Manifests = None,
     filename: Filenames = None,
@@ -42,8 +33,7 @@ def schedule(
     alone: Alone = False,
     no_admission: NoAdmission = False,
     aftermath: Aftermath = False,
-    validate: Validate = "strict",
-    pod_template_path: Templates = None,
+    reading: Reading,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "unschedulable",
     color: ColorOption = Color.AUTO,
@@ -63,19 +53,17 @@ def schedule(
     conditions = parse_conditions(fail_on, strict=cluster.strict, aftermath=aftermath)
     pods = named(manifests, filename)
 
-    def ask(session: Session, manifests: Sequence[str]) -> Report:
-        with template_paths():
-            return kwhatif.schedule(
-                session,
-                *manifests,
-                alone=alone,
-                admission=not no_admission,
-                aftermath=aftermath,
-                reprieves=output.holds_everything,
-                namespace=namespace,
-                template_paths=pod_template_path or (),
-                validation=validate,  # type: ignore[arg-type] # checked by the option
-            )
-
-    answers = cluster.ask(ask, pods, namespace=namespace)
+    answers = cluster.ask(
+        lambda session, names: kwhatif.schedule(
+            session,
+            *names,
+            alone=alone,
+            admission=not no_admission,
+            aftermath=aftermath,
+            reprieves=output.holds_everything,
+            **reading.arguments(namespace),
+        ),
+        pods,
+        namespace=namespace,
+    )
     answer(answers, Style(output.value, color, quiet), conditions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,8 +24,7 @@ from kwhatif.cli.options import (
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 if TYPE_CHECKING:
-    from kwhatif.report import Report
-    from kwhatif.whatif.session import Session
+    from kwhatif.api.simulate import Times as TimesArguments
 
 Then = Annotated[
     list[str] | None,
@@ -62,18 +61,36 @@ Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Where the choice
 FailOn = Annotated[str, fail_on("pending", "stalled", "cycling", "failed")]
 
 
+@dataclass(frozen=True)
+class Times:
+    """How long things take."""
+
+    start: Start = "5s"
+    readiness: Readiness = "probe"
+    termination: Termination = "grace"
+    horizon: Horizon = "1h"
+
+    @property
+    def arguments(self) -> TimesArguments:
+        """The library's arguments."""
+        return {
+            "start": self.start,
+            "readiness": self.readiness,
+            "termination": self.termination,
+            "horizon": self.horizon,
+        }
+
+
 @reads_cluster
 def simulate(
+    *,
     cluster: SchedulerSource,
     manifests: Manifests = None,
     filename: Filenames = None,
     namespace: Namespace = None,
     then: Then = None,
     scenario: ScenarioFile = None,
-    start: Start = "5s",
-    readiness: Readiness = "probe",
-    termination: Termination = "grace",
-    horizon: Horizon = "1h",
+    times: Times,
     runs: RunsOption = 0,
     seed: Seed = 1,
     validate: Validate = "strict",
@@ -94,22 +111,19 @@ def simulate(
     import kwhatif
 
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-
-    def ask(session: Session, manifests: Sequence[str]) -> Report:
-        return kwhatif.simulate(
+    answers = cluster.ask(
+        lambda session, names: kwhatif.simulate(
             session,
-            *manifests,
+            *names,
             then=then or (),
             scenario=scenario,
             namespace=namespace,
             validation=validate,  # type: ignore[arg-type] # checked by the option
-            start=start,
-            readiness=readiness,
-            termination=termination,
-            horizon=horizon,
             runs=runs,
             seed=seed,
-        )
-
-    answers = cluster.ask(ask, [*(manifests or ()), *(filename or ())], namespace=namespace)
+            **times.arguments,
+        ),
+        [*(manifests or ()), *(filename or ())],
+        namespace=namespace,
+    )
     answer(answers, Style(output.value, color, quiet, explain), conditions)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,9 @@ from kwhatif.cli.progress import PATIENCE
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+    from kwhatif.api.maintenance import Options as SweepArguments
+    from kwhatif.cli.simulate import Times
 
 
 class SweepOutput(Enum):
@@ -55,6 +59,28 @@ Resume = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Who plays the scenarios."""
+
+    jobs: Jobs = 0
+    dask: Dask = ""
+    resume: Resume = ""
+
+    @contextmanager
+    def arguments(self, times: Times) -> Iterator[SweepArguments]:
+        """The library's arguments, while somebody may watch how far it is."""
+        with sweep_progress() as advance:
+            yield {
+                **times.arguments,
+                "jobs": self.jobs,
+                "dask": self.dask,
+                "resume": self.resume,
+                "progress": advance,
+            }
+
 
 SweepOutputOption = Annotated[
     SweepOutput,
