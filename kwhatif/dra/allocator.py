@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kwhatif.dra.allocated import allocated_devices
 from kwhatif.dra.counters import AvailableCounters
 from kwhatif.dra.devices import PoolDevice
-from kwhatif.dra.feasibility import MAX_DEVICES
+from kwhatif.dra.feasibility import MAX_DEVICES, Task
 from kwhatif.dra.partial_allocation import Candidate, PartialAllocation
 from kwhatif.dra.pools import Pool, inventory
 from kwhatif.dra.requests import AllocationError, ClaimToAllocate, Request, RequestKey
@@ -82,7 +82,7 @@ class Allocator:
             # QUIRK: (allocator_incubating.go) the sum is an int; one below zero makes upstream panic.
             _check(claim, size, self._rules)
         candidates = [(pool, device) for pool in pools for device in pool.devices]
-        search = Search(node, candidates, claims, so_far, devices_of, self._rules)
+        search = Search(Task(node, candidates, claims, so_far, devices_of, self._rules))
         if search.run(self._tries):
             found = zip(claims, so_far.taken, strict=True)
             return tuple([allocation_result(claim.key, taken, node.name) for claim, taken in found])

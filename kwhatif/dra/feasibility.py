@@ -8,6 +8,7 @@ end is known from their number. The answer is the same; only that kube-scheduler
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kwhatif.dra.devices import PoolDevice
 from kwhatif.dra.partial_allocation import Candidate, PartialAllocation
@@ -23,19 +24,24 @@ MAX_DEVICES = 32
 Place = tuple[int, int]
 
 
+class Task(NamedTuple):
+    """What is to be found: devices for claims on one node."""
+
+    node: SelectedNode
+    candidates: Sequence[Candidate]
+    claims: Sequence[ClaimToAllocate]
+    #: What is allocated, and what of it the search has taken; it changes with every step.
+    so_far: PartialAllocation
+    #: The devices of the requests for all devices.
+    devices_of: Mapping[RequestKey, Sequence[Candidate]]
+    rules: AllocatorRules
+
+
 class FeasibilityBound:
     """How many devices are left for each request, as long as a search takes them."""
 
-    def __init__(
-        self,
-        node: SelectedNode,
-        candidates: Sequence[Candidate],
-        claims: Sequence[ClaimToAllocate],
-        so_far: PartialAllocation,
-        devices_of: Mapping[RequestKey, Sequence[Candidate]],
-        rules: AllocatorRules,
-    ) -> None:
-        """`devices_of` are the devices of the requests for all devices."""
+    def __init__(self, task: Task) -> None:
+        node, candidates, claims, so_far, devices_of, rules = task
         self._so_far = so_far
         self._requests = [
             (place, index, alternatives)

@@ -6,15 +6,13 @@ upstream's recursion, and the depth of the search is not that of Python's stack.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from kwhatif.dra.feasibility import MAX_DEVICES, FeasibilityBound, Place
-from kwhatif.dra.partial_allocation import Candidate, PartialAllocation
-from kwhatif.dra.requests import AllocationError, AllocationTimeout, ClaimToAllocate, Request, RequestKey
-from kwhatif.dra.rules import AllocatorRules
-from kwhatif.matching.node_selector import SelectedNode
+from kwhatif.dra.feasibility import MAX_DEVICES, FeasibilityBound, Place, Task
+from kwhatif.dra.partial_allocation import Candidate
+from kwhatif.dra.requests import AllocationError, AllocationTimeout, Request
 
 
 class Outcome(Enum):
@@ -46,23 +44,10 @@ Steps = Generator[Step, Outcome, Outcome]
 class Search:
     """One attempt to find devices for all claims on one node."""
 
-    def __init__(
-        self,
-        node: SelectedNode,
-        candidates: Sequence[Candidate],
-        claims: Sequence[ClaimToAllocate],
-        so_far: PartialAllocation,
-        devices_of: Mapping[RequestKey, Sequence[Candidate]],
-        rules: AllocatorRules,
-    ) -> None:
-        """`devices_of` are the devices of the requests for all devices."""
+    def __init__(self, task: Task) -> None:
+        self._node, self._candidates, self._claims, self._so_far, self._devices_of, rules = task
         self._forgets_alternative = rules.forgets_alternative
-        self._node = node
-        self._candidates = candidates
-        self._bound = FeasibilityBound(node, candidates, claims, so_far, devices_of, rules)
-        self._claims = claims
-        self._so_far = so_far
-        self._devices_of = devices_of
+        self._bound = FeasibilityBound(task)
         #: Claim and request of the furthest step: what could not be satisfied, if there is no solution.
         self.furthest: Place = (0, 0)
 

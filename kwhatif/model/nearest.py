@@ -7,6 +7,8 @@ from difflib import get_close_matches
 
 #: So many are shown at most.
 _MOST = 3
+#: A name that is so many times as long as another is not much like it (`difflib`), which takes long to find out.
+_TIMES_LONGER = 3
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
@@ -20,4 +22,6 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
         by_lower.setdefault(each.lower(), each)
     part = name.lower()
     whole = [known for lower, known in by_lower.items() if lower.startswith(f"{part}.") or lower.endswith(f"/{part}")]
+    if len(part) > _TIMES_LONGER * max(map(len, by_lower), default=0):
+        return whole[:_MOST]
     return whole[:_MOST] or [by_lower[found] for found in get_close_matches(part, by_lower, _MOST)]

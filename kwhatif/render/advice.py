@@ -13,6 +13,7 @@ from kwhatif.render.sentences import sentence
 from kwhatif.render.verdict import sentence_about
 from kwhatif.report import Report
 from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, GoingRow, LeftRow, PatchRow
+from kwhatif.report.decision import Outcome
 
 _PLAIN = {
     "drop-node-name": "take out spec.nodeName ({before})",
@@ -89,6 +90,12 @@ def effect(row: AdviceRow) -> str:
 def advice_sentence(row: AdviceRow) -> str:
     """The changes and their effect on one line."""
     return f"{' and '.join(map(change_sentence, row.changes))}; {effect(row)}"
+
+
+def counted(report: Report) -> list[tuple[Outcome, str]]:
+    """Of workloads that nothing is advised for, though not all of their pods fit: the outcome, and a sentence."""
+    rows = [each for each in report.workloads if each.unschedulable or each.ignored]
+    return [("Unschedulable" if each.unschedulable else "Ignored", f"{each.name}: {each.message}") for each in rows]
 
 
 def headline(row: AdvisedRow, report: Report) -> str:

@@ -12,6 +12,7 @@ from kwhatif.render.advice import (
     GOING_TITLE,
     advice_sentence,
     commands,
+    counted,
     going_cells,
     headline,
     introduction,
@@ -28,6 +29,12 @@ from kwhatif.report.advise import AdvisedRow, AdviseRow
 def advise(report: Report, row: AdviseRow, detail: Detail) -> Iterator[RenderableType]:
     """Workload by workload."""
     if not row.workloads:
+        found = counted(report)
+        for outcome, said in found:
+            sign, style = SIGNS[outcome]
+            yield Text.assemble((sign, style), " ", text(said, STRONG))
+        if found:
+            return
         sign, style = SIGNS["Placed"]
         said = f"{plural(len(report.decisions), 'pod')}: nothing to advise, all fit"
         yield (

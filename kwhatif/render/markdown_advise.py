@@ -10,6 +10,7 @@ from kwhatif.render.advice import (
     advice_sentence,
     change_sentence,
     commands,
+    counted,
     effect,
     going_cells,
     headline,
@@ -25,7 +26,9 @@ from kwhatif.report.advise import AdvisedRow, AdviseRow
 def advise_parts(row: AdviseRow, report: Report) -> Iterator[str]:
     """A heading and a list for each workload."""
     if not row.workloads:
-        yield "### Nothing to advise: all pods fit"
+        found = counted(report)
+        yield from (f"### {SIGNS[outcome]} {prose(said)}" for outcome, said in found)
+        yield from ([] if found else ["### Nothing to advise: all pods fit"])
         return
     for number, each in enumerate(row.workloads):
         yield from ([""] if number else [])

@@ -21,6 +21,12 @@ def _hangs(row: WorkloadRow) -> bool:
     return row.rollout is not None and not row.rollout.completed
 
 
+def _is_unschedulable(report: Report) -> bool:
+    """Also where pods were only counted."""
+    of_workloads = any(_hangs(row) or row.unschedulable for row in report.workloads)
+    return of_workloads or any(map(_stays_pending, report.decisions))
+
+
 def _breaks_budget(decision: Decision) -> bool:
     return any(victim.violates for victim in decision.victims)
 
@@ -67,11 +73,11 @@ def _misses_target(report: Report) -> bool:
 
 
 CONDITIONS: Mapping[str, Callable[[Report], bool]] = {
-    "unschedulable": lambda report: any(map(_stays_pending, report.decisions)) or any(map(_hangs, report.workloads)),
+    "unschedulable": _is_unschedulable,
     "rollout": lambda report: any(map(_hangs, report.workloads)),
     "denied": _comes_to("Denied"),
     "gated": _comes_to("Gated"),
-    "ignored": _comes_to("Ignored"),
+    "ignored": lambda report: _comes_to("Ignored")(report) or any(row.ignored for row in report.workloads),
     "preemption": _comes_to("Preempts"),
     "budget-violation": lambda report: any(map(_breaks_budget, report.decisions)),
     "evictions": lambda report: report.deschedule is not None and bool(report.deschedule.evicted),

@@ -90,7 +90,7 @@ class Advisor:
             pod=self._decision.pod,
             outcome=self._decision.outcome,
             fit=sum(decision.outcome in ("Placed", "Preempts") for decision in counts),
-            of=len(counts),
+            of=self._judged.row.replicas,
             victims=tuple(victim.pod for victim in self._decision.victims),
             advice=tuple(self._rows.advice(each, self._decision) for each in proven[:most]),
             left=() if proven else tuple(self._rows.left(searched.nearest, searched.left)),

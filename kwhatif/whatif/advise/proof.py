@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kwhatif.admission.new_pod import stored_pod
 from kwhatif.errors import InputError
 from kwhatif.model.pod import Pod
+from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report.decision import Decision
 from kwhatif.state.change import Upsert
 from kwhatif.whatif.advise.change import Advice, Amount, Change
@@ -87,14 +88,18 @@ class Asking:
             workload, session = _in_its_place(workload, made, session)
         applied = [workload if each is self._workload else each for each in self._question.applied]
         answer = judge(session, replace(self._question, applied=applied, explain=_nothing))
-        return proof_of(self._decisions(answer.judged, answer.others), workload)
+        return self._proof(answer.judged, answer.others)
 
-    def _decisions(self, judged: Iterable[object], others: Iterable[Decision]) -> list[Decision]:
+    def _proof(self, judged: Iterable[JudgedWorkload], others: Iterable[Decision]) -> Proof:
         source = self._workload.source
-        rows = [each for each in judged if each.row.source == source]  # type: ignore[attr-defined]
-        if rows:
-            return [decision for each in rows for decision in each.decisions]  # type: ignore[attr-defined]
-        return [decision for decision in others if decision.source in (source, None)]
+        rows = [each for each in judged if each.row.source == source]
+        decisions = [decision for each in rows for decision in each.decisions]
+        if not rows:
+            decisions = [decision for decision in others if decision.source in (source, None)]
+        # A workload may ask for more pods than are judged.
+        wanted = sum(each.row.replicas for each in rows) if rows else len(decisions)
+        outcomes = [decision.outcome for decision in decisions]
+        return Proof(outcomes.count("Placed"), outcomes.count("Preempts"), wanted, tuple(decisions))
 
     # --- the least that is enough --------------------------------------------------------------------
 
@@ -179,13 +184,6 @@ def _on_step(amount: Amount, low: int, high: int) -> int:
 
 def _with(advice: Advice, place: int, change: Change) -> Advice:
     return advice._replace(changes=(*advice.changes[:place], change, *advice.changes[place + 1 :]))
-
-
-def proof_of(decisions: Sequence[Decision], workload: Applied) -> Proof:
-    """The decisions counted."""
-    del workload
-    outcomes = [decision.outcome for decision in decisions]
-    return Proof(outcomes.count("Placed"), outcomes.count("Preempts"), len(outcomes), tuple(decisions))
 
 
 def _in_its_place(workload: Applied, made: object, session: Session) -> tuple[Applied, Session]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import kwhatif
+from kwhatif.edits.parse import split_words
 from kwhatif.edits.selection import selector_of
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
@@ -511,3 +515,14 @@ def test_nodes_of_a_pattern_are_taken_by_name(word: str) -> None:
     assert named_nodes(turned, [word]) == named_nodes(session, [word]) == tuple(sorted(nodes))
     assert named_nodes(turned, ["b1", word])[0] == "b1"
     assert named_nodes(turned, [], selector_of("kubernetes.io/hostname")) == tuple(sorted(nodes))
+
+
+@given(st.text(st.sampled_from("ab \t\r\n\x0b\xa0'\"\\#"), max_size=30))
+def test_words_are_split_as_a_shell_does(text: str) -> None:
+    try:
+        expected = shlex.split(text)
+    except ValueError as wrong:
+        with pytest.raises(ValueError, match=str(wrong)):
+            split_words(text)
+    else:
+        assert split_words(text) == expected

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kwhatif.model.nearest import nearest
 
@@ -23,3 +27,12 @@ def test_names_that_are_spelled_alike(name: str, known: list[str], expected: lis
     """The nearest comes first; nothing where nothing is near."""
     assert nearest(name, known) == expected
     assert nearest(name, reversed(known)) == expected
+
+
+@given(st.text("ab", max_size=60), st.lists(st.text("ab", max_size=12), max_size=5))
+def test_a_name_that_is_much_longer_is_near_to_none(name: str, known: list[str]) -> None:
+    """As `difflib` finds by counting."""
+    found = nearest(name, known)
+    starts = [each for each in sorted({*known}) if each.startswith(f"{name}.") or each.endswith(f"/{name}")]
+    assert found == (starts[:3] or get_close_matches(name, sorted({*known}), 3))
+    assert nearest("a" * 1_000_000, known) == []

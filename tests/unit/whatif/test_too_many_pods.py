@@ -13,12 +13,15 @@ import kwhatif
 from kwhatif.model.caveat import TooManyPods
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
+from kwhatif.render.markdown import to_markdown
 from kwhatif.report.workload import WorkloadRow
+from kwhatif.whatif.fail_on import fails
 from kwhatif.whatif.session import Session
 from kwhatif.workloads import many
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.many import FEW, MOST, capped, most_pods, wanted
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
+from tests.unit.render.test_tables import shown
 from tests.unit.whatif.test_judge import ask, row, stored
 
 HUGE = 2**31 - 1
@@ -204,3 +207,19 @@ def test_a_gate_fails_for_pods_that_are_counted(monkeypatch: pytest.MonkeyPatch)
     (finding,) = (each for each in policy.findings if each.rule == "unschedulable")
     assert (finding.level, finding.workload) == ("fail", "Deployment default/web")
     assert finding.message == f"{HUGE - 220} of {HUGE} pods stay pending: all nodes together cannot take so many pods"
+
+
+@pytest.mark.parametrize("output", ["text", "markdown"])
+def test_advice_is_about_all_pods(monkeypatch: pytest.MonkeyPatch, output: str) -> None:
+    monkeypatch.setattr(many, "FEW", 10)
+    monkeypatch.setattr(many, "MOST", 20)
+    some = kwhatif.advise(session(), yaml.safe_load(manifest("Deployment")))
+    assert some.advise is not None
+    (about,) = some.advise.workloads
+    assert (about.fit, about.of) == (3, HUGE)
+    assert {each.of for each in about.advice} <= {HUGE}
+    all_judged = kwhatif.advise(session(), yaml.safe_load(manifest("Deployment").replace('{cpu: "1"}', '{cpu: "0"}')))
+    said = shown(all_judged, width=200) if output == "text" else to_markdown(all_judged)
+    assert f"Deployment default/web: 20 of {HUGE} pods fit, {HUGE - 220} stay pending, 200 are not judged" in said
+    assert "all" not in said.partition("fit")[0]
+    assert (fails(all_judged, ("unschedulable",)), fails(all_judged, ("ignored",))) == (True, True)
