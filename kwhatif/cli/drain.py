@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,12 +14,6 @@ from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.simulate import Explain, Times
 from kwhatif.cli.sweeps import Sweep, SweepOutput, SweepOutputOption, check_output
 from kwhatif.cli.usage import KUBECTL
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kwhatif.report import Report
-    from kwhatif.whatif.session import Session
 
 Nodes = Annotated[
     list[str] | None,
@@ -115,27 +109,25 @@ def drain(
     if not nodes and not selector:
         raise typer.BadParameter("name a node, or its labels with -l", param_hint="NODE")
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-
-    def ask(session: Session, manifests: Sequence[str]) -> Report:
-        del manifests
-        with sweep.arguments(times) as arguments:
-            return kwhatif.drain(
-                session,
-                *(nodes or ()),
-                selector=selector or "",
-                each=each,
-                ignore_daemonsets=ignore_daemonsets,
-                delete_emptydir_data=delete_emptydir_data,
-                force=force,
-                disable_eviction=disable_eviction,
-                grace_period=grace_period,
-                timeout=timeout,
-                skip_wait_for_delete_timeout=skip_wait_for_delete_timeout,
-                pod_selector=pod_selector,
-                parallel=parallel,
-                order=order,
-                **arguments,
-            )
-
-    answers = cluster.ask(ask)
+    answers = sweep.ask(
+        cluster,
+        times,
+        lambda session, how: kwhatif.drain(
+            session,
+            *(nodes or ()),
+            selector=selector or "",
+            each=each,
+            ignore_daemonsets=ignore_daemonsets,
+            delete_emptydir_data=delete_emptydir_data,
+            force=force,
+            disable_eviction=disable_eviction,
+            grace_period=grace_period,
+            timeout=timeout,
+            skip_wait_for_delete_timeout=skip_wait_for_delete_timeout,
+            pod_selector=pod_selector,
+            parallel=parallel,
+            order=order,
+            **how,
+        ),
+    )
     answer(answers, Style(output.value, color, quiet, explain), conditions)

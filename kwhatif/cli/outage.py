@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,13 +13,6 @@ from kwhatif.cli.options import Color, ColorOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.simulate import Explain, Times
 from kwhatif.cli.sweeps import Sweep, SweepOutput, SweepOutputOption, check_output
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kwhatif.report import Report
-    from kwhatif.whatif.session import Session
-
 
 FailOn = Annotated[str, fail_on("harm", "pending", "cycling")]
 
@@ -66,19 +59,17 @@ def outage(
     if [bool(nodes), bool(selector), bool(each)].count(True) != 1:
         raise typer.BadParameter("name nodes, or their labels with -l, or a label with --each", param_hint="NODE")
     conditions = parse_conditions(fail_on, strict=cluster.strict)
-
-    def ask(session: Session, manifests: Sequence[str]) -> Report:
-        del manifests
-        with sweep.arguments(times) as arguments:
-            return kwhatif.outage(
-                session,
-                *(nodes or ()),
-                selector=selector or "",
-                each=each,
-                deleted=deleted,
-                node_monitor_grace_period=node_monitor_grace_period,
-                **arguments,
-            )
-
-    answers = cluster.ask(ask)
+    answers = sweep.ask(
+        cluster,
+        times,
+        lambda session, how: kwhatif.outage(
+            session,
+            *(nodes or ()),
+            selector=selector or "",
+            each=each,
+            deleted=deleted,
+            node_monitor_grace_period=node_monitor_grace_period,
+            **how,
+        ),
+    )
     answer(answers, Style(output.value, color, quiet, explain), conditions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from kwhatif.api.maintenance import Options as SweepArguments
+    from kwhatif.cli.cluster import Answers, SchedulerSource
     from kwhatif.cli.simulate import Times
+    from kwhatif.report import Report
+    from kwhatif.whatif.session import Session
 
 
 class SweepOutput(Enum):
@@ -69,17 +72,17 @@ class Sweep:
     dask: Dask = ""
     resume: Resume = ""
 
-    @contextmanager
-    def arguments(self, times: Times) -> Iterator[SweepArguments]:
-        """The library's arguments, while somebody may watch how far it is."""
-        with sweep_progress() as advance:
-            yield {
-                **times.arguments,
-                "jobs": self.jobs,
-                "dask": self.dask,
-                "resume": self.resume,
-                "progress": advance,
-            }
+    def ask(
+        self, cluster: SchedulerSource, times: Times, question: Callable[[Session, SweepArguments], Report]
+    ) -> Answers:
+        """Read the cluster, and ask the library's question with these arguments; a bar shows how far it is."""
+
+        def ask(session: Session, _: Sequence[str]) -> Report:
+            with sweep_progress() as advance:
+                who: SweepArguments = {"jobs": self.jobs, "dask": self.dask, "resume": self.resume, "progress": advance}
+                return question(session, {**times.arguments, **who})
+
+        return cluster.ask(ask)
 
 
 SweepOutputOption = Annotated[
