@@ -232,10 +232,9 @@ class EvictionCandidates:
         selector = self._budgets.selector(budget)
         if selector is None:
             return
-        groups = snapshot.index.groups(budget.partition("/")[0])
-        if selector.pair is not None:
-            label, value = selector.pair
-            groups = [group for group in groups if group.labels.get(label) == value]
+        namespace, index = budget.partition("/")[0], snapshot.index
+        pair = selector.pair
+        groups = index.groups(namespace) if pair is None else index.groups_with(namespace, pair)
         guarded = Counter[str]()
         for group in groups:
             if selector.matches(group.labels):

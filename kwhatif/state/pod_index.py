@@ -76,6 +76,8 @@ class PodIndex:
         #: The namespaces that nobody has asked about, once some were. Until then, what is on the nodes counts.
         self._ungrouped: Overlay[str, _Ungrouped] | None = None
         self._groups: Overlay[str, tuple[object, _Groups]] = Overlay()
+        #: By namespace and label: how many groups there were, and the keys of those with the label. None ever goes.
+        self._keys_with: dict[tuple[str, tuple[str, str]], tuple[int, list[object]]] = {}
         #: The namespaces that have pods, or had some; None: nobody has asked yet. Shared by forks, so never changed.
         self._namespaces: frozenset[str] | None = None
         #: By the terms; and by namespace those that may speak of its pods. None: nobody has asked yet.
@@ -90,7 +92,7 @@ class PodIndex:
         other = PodIndex(nodes, strays)
         self._mark = object()
         other._ungrouped = None if self._ungrouped is None else self._ungrouped.fork()
-        other._groups = self._groups.fork()
+        other._groups, other._keys_with = self._groups.fork(), self._keys_with.copy()
         other._namespaces = self._namespaces
         if self._by_terms is not None:
             other._by_terms = self._by_terms.fork()
@@ -109,8 +111,20 @@ class PodIndex:
 
     def groups(self, namespace: str) -> Iterable[PodGroup]:
         """The pods of a namespace, grouped by labels."""
+        return self._all_groups(namespace).values()
+
+    def groups_with(self, namespace: str, label: tuple[str, str]) -> Iterable[PodGroup]:
+        """Those whose pods have the label of that value."""
+        groups, place = self._all_groups(namespace), (namespace, label)
+        known = self._keys_with.get(place)
+        if known is None or known[0] != len(groups):
+            found: list[object] = [key for key, group in groups.items() if group.labels.get(label[0]) == label[1]]
+            known = self._keys_with[place] = len(groups), found
+        return [groups[key] for key in known[1]]
+
+    def _all_groups(self, namespace: str) -> _Groups:
         found = self._groups.get(namespace)
-        return (found[1] if found is not None else self._group(namespace)).values()
+        return found[1] if found is not None else self._group(namespace)
 
     def terms_about(self, namespace: str) -> Iterator[tuple[AffinityTerms, Mapping[str, int]]]:
         """Affinity terms that may speak of the namespace's pods, and how many pods have them, by node name."""

@@ -61,6 +61,21 @@ def test_it_keeps_up_with_pods_that_come_and_go() -> None:
     assert counts(snap) == {"web": {"n1": 1, "n2": 1}}
 
 
+def test_groups_with_a_label_are_those_of_each_fork() -> None:
+    def front(snap: State) -> dict[str | None, dict[str, int]]:
+        found = snap.index.groups_with("default", ("tier", "front"))
+        return {group.labels.get("app"): dict(group.pods) for group in found}
+
+    snap = snapshot(node("n1"), web("a").labels(tier="front").on("n1"), web("b").on("n1"))
+    assert front(snap) == {"web": {"n1": 1}}
+    one, other = snap.fork(), snap.fork()
+    one.apply(Bind(pod("c").labels(app="db", tier="front").build(), "n1"))
+    other.apply(Bind(pod("d").labels(app="db", tier="back").build(), "n1"))
+    assert (front(one), front(other)) == ({"web": {"n1": 1}, "db": {"n1": 1}}, {"web": {"n1": 1}})
+    other.apply(Evict("default/a"))
+    assert (front(other), front(snap)) == ({"web": {}}, {"web": {"n1": 1}})
+
+
 def test_it_keeps_up_with_namespaces_that_nobody_asked_about() -> None:
     snap = snapshot(node("n1"), web("a", "shop").on("n1"), web("b").on("n1"))
     assert counts(snap) == {"web": {"n1": 1}}
