@@ -23,7 +23,7 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
 #: Of so many nodes in all verdicts are kept: with more, signatures that were not asked for longest are forgotten.
-_KEPT_NODES = 250_000
+_KEPT_NODES = 500_000
 #: And of at least, and at most, so many signatures.
 _KEPT, _MOST = 2, 1000
 
@@ -77,6 +77,9 @@ class BatchCache:
         self._columns = Columns()
         #: By signature, the one that was asked for last at the end.
         self._batches: dict[Hashable, Batch] = {}
+        #: Of how many nodes verdicts are kept, forks each for themselves. Fewer save memory; with too few, what a round
+        #: of many workloads needs again has always just been forgotten.
+        self.kept_nodes = _KEPT_NODES
         #: The cache that this one was forked from, and the generation of its state then: while that stays, what a first
         #: attempt comes to is found out there, for all forks.
         self._base: tuple[BatchCache, int] | None = None
@@ -176,6 +179,6 @@ class BatchCache:
         return batch
 
     def _forget_some(self) -> None:
-        most = min(max(_KEPT, _KEPT_NODES // max(len(self._state.nodes), 1)), _MOST)
+        most = min(max(_KEPT, self.kept_nodes // max(len(self._state.nodes), 1)), _MOST)
         while len(self._batches) > most:
             del self._batches[next(iter(self._batches))]

@@ -114,6 +114,11 @@ class Scheduler:
         world.watchers.append(other._observe)
         return other
 
+    def keep(self, nodes: int) -> None:
+        """Remember of signatures, here and in forks, verdicts about so many nodes (`BatchCache.kept_nodes`)."""
+        for cache in self._caches.values():
+            cache.kept_nodes = nodes
+
     def end(self) -> None:
         """Forget what is known of signatures."""
         self._caches.clear()

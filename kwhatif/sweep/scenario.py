@@ -26,6 +26,10 @@ from kwhatif.whatif.session import Session
 from kwhatif.whatif.simulate import Playing
 from kwhatif.whatif.story_caveats import caveats_of_end
 
+#: Verdicts about so many nodes are kept of the base, and of a scenario: less than elsewhere, as scenarios of the same
+#: workloads follow each other.
+_KEPT_NODES = 250_000
+
 
 class Drains(msgspec.Struct, frozen=True, tag="drain"):
     """Can the nodes be drained?"""
@@ -97,6 +101,7 @@ class Player:
         """Where all scenarios start."""
         if self._base is None:
             self._base = SettledCluster(self.session, self.parameters, self._apply if self.applied else None)
+            self._base.engine.scheduler.keep(_KEPT_NODES)
         return self._base
 
     def _apply(self, engine: Engine) -> None:
