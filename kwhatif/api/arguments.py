@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 
 from kwhatif.whatif.session import Session
 
@@ -16,6 +17,20 @@ def require_session(given: object, function: str) -> None:
     if not isinstance(given, Session):
         kind = type(given).__name__
         raise TypeError(f"{function}() takes a cluster first, as kwhatif.load(...) returns it; this is of type {kind}")
+
+
+def require_known(options: Mapping[str, object], known: type, function: str) -> None:
+    """Only options that there are: `known` is the TypedDict of them.
+
+    Raises:
+        TypeError: one is not, as Python says of a function that names all of them.
+    """
+    names: frozenset[str] = getattr(known, "__optional_keys__", frozenset())
+    for name in options:
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            hint = f". Did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
 def require_names(given: object, argument: str) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Unpack
 
-from kwhatif.api.arguments import require_session
+from kwhatif.api.arguments import require_known, require_session
 from kwhatif.api.manifests import Manifests
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
@@ -68,6 +68,7 @@ def capacity(
             path is malformed.
     """
     require_session(session, "capacity")
+    require_known(options, Manifests, "capacity")
     if not manifests and (target is not None or with_preemption):
         raise TypeError("capacity() needs a manifest, of which a number of pods could fit")
     if min(1 if limit is None else limit, 1 if target is None else target) < 1:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack, get_args
 
 from msgspec.structs import replace
 
+from kwhatif.api.arguments import require_known
 from kwhatif.api.manifests import Manifests, read_manifests, require_asked
 from kwhatif.api.sessions import PathLike
 from kwhatif.garbage import rare_garbage_collection
@@ -66,6 +67,7 @@ def gate(
         ValueError: a template path is malformed, or `validation` or `rollout` is none of those words.
     """
     require_asked(session, manifests, "gate")
+    require_known(options, Manifests, "gate")
     if rollout not in get_args(Rollout):
         raise ValueError(f"rollout: {rollout!r} is none of {', '.join(get_args(Rollout))}")
     from kwhatif.policy.build import default_rulebook

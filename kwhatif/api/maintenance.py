@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from msgspec.structs import replace
 
-from kwhatif.api.arguments import require_names, require_session
+from kwhatif.api.arguments import require_known, require_names, require_session
 from kwhatif.api.simulate import Times, seconds_of
 from kwhatif.edits.edit import Wrong
 from kwhatif.edits.selection import selector_of
@@ -85,6 +85,7 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
         ValueError: a duration is none.
     """
     require_session(session, "drain")
+    require_known(options, Options, "drain")
     _require_nodes(nodes, selector, "drain")
     question = Drains(
         ignore_daemonsets=ignore_daemonsets,
@@ -138,6 +139,7 @@ def outage(
         ValueError: a duration is none.
     """
     require_session(session, "outage")
+    require_known(options, Options, "outage")
     _require_nodes(nodes, selector or each or "", "outage")
     names = () if each else named_nodes(session, nodes, _selector("--selector", selector))
     grace = seconds_of("node-monitor-grace-period", node_monitor_grace_period) or 0.0

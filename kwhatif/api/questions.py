@@ -7,7 +7,7 @@ from typing import NamedTuple, Unpack
 
 from msgspec.structs import replace
 
-from kwhatif.api.arguments import require_names, require_session
+from kwhatif.api.arguments import require_known, require_names, require_session
 from kwhatif.api.manifests import Manifests, read_manifests, require_asked, require_templates
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.render.caveats import worded
@@ -78,6 +78,7 @@ def preempt(
     if manifests:
         return _answer(session, "preempt", manifests, options, how)
     require_asked(session, manifests, "preempt")
+    require_known(options, Manifests, "preempt")
     namespace = options.get("namespace") or ""
     require_namespace(namespace, session.cluster)
     with rare_garbage_collection():
@@ -93,6 +94,7 @@ def _answer(
     how: _How,
 ) -> Report:
     require_asked(session, manifests, command)
+    require_known(options, Manifests, command)
     inputs = named_inputs(manifests, "manifest")
     asked, paths = read_manifests(session, inputs, options, stored=not how.admission)
     asked.require_sound()
@@ -144,6 +146,7 @@ def advise(
         ValueError: a template path is malformed, or `validation` is none of those words.
     """
     require_asked(session, manifests, "advise")
+    require_known(options, Manifests, "advise")
     from kwhatif.whatif.advise.question import Limits, ask_advice
 
     asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)

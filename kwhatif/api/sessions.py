@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
-from kwhatif.api.arguments import require_edits, require_session
+from kwhatif.api.arguments import require_edits, require_known, require_session
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
@@ -71,6 +71,7 @@ def load(
         raise TypeError("load() needs a dump; kwhatif.load_live() reads the live cluster")
     from kwhatif.sources.dumps.dump import collect_dump
 
+    require_known(scheduler, SchedulerOptions, "load")
     source = _scheduler_source(scheduler)
     stored = None if source.originals is None else source.originals.stored
     with no_garbage_collection():
@@ -117,6 +118,7 @@ def load_live(
         as_groups=as_groups,
         request_timeout=request_timeout,
     )
+    require_known(scheduler, SchedulerOptions, "load_live")
     source = _scheduler_source(scheduler)
     with no_garbage_collection():
         collected = read_live(options, progress, None if source.originals is None else source.originals.stored)

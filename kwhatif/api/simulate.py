@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from msgspec.structs import replace
 
-from kwhatif.api.arguments import require_edits, require_session
+from kwhatif.api.arguments import require_edits, require_known, require_session
 from kwhatif.edits.edit import Apply
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
@@ -70,6 +70,7 @@ def simulate(
         ValueError: a duration is none, or `runs` is negative.
     """
     require_session(session, "simulate")
+    require_known(times, Times, "simulate")
     require_edits(then, "then")
     if runs < 0:
         raise ValueError(f"runs: {runs} is negative")

@@ -190,6 +190,18 @@ WRONG: dict[str, tuple[Callable[[kwhatif.Session], object], str]] = {
         lambda cluster: kwhatif.compare(cluster, cluster),  # type: ignore[arg-type]
         r"compare\(\) takes two reports; this is of type Session",
     ),
+    "no such option": (
+        lambda cluster: kwhatif.schedule(cluster, POD, namespce="shop"),  # type: ignore[call-arg]
+        r"schedule\(\) got an unexpected keyword argument 'namespce'. Did you mean 'namespace'\?",
+    ),
+    "no such option of a simulation": (
+        lambda cluster: kwhatif.simulate(cluster, edits=["cordon general-a1"]),  # type: ignore[call-arg]
+        r"simulate\(\) got an unexpected keyword argument 'edits'",
+    ),
+    "no such option of a load": (
+        lambda _: kwhatif.load(DUMP, version="1.36"),  # type: ignore[call-arg]
+        r"load\(\) got an unexpected keyword argument 'version'",
+    ),
     "a policy": (lambda cluster: kwhatif.gate(cluster, POD, policy=3), r"policy is of type int; it can be"),  # type: ignore[arg-type]
 }
 
