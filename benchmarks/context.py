@@ -53,7 +53,8 @@ class Context:
 
     def _json(self, shape: Shape) -> Path:
         """The dump of such a cluster."""
-        path = self.folder / f"{shape.nodes}-{shape.pods_per_node}-{shape.free_cpu}.json"
+        owned = "-owned" if shape.owned else ""
+        path = self.folder / f"{shape.nodes}-{shape.pods_per_node}-{shape.free_cpu}{owned}.json"
         write_json(path, shape)
         return path
 
