@@ -8,16 +8,14 @@ from typing import Any
 
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.drawers import Drawers
-from kwhatif.model.meta import controller_of, parse_time
+from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import ReplicaSet
-from kwhatif.simulation.survey import survey_of
+from kwhatif.workloads.survey import in_order, survey_of
 
 #: Kind of the owner, its namespace, its name, and the kind of what it controls.
 _Place = tuple[str, str, str, type]
-#: How long a time is as the API server writes it: these sort as texts.
-_PLAIN = len("2026-01-31T12:00:00Z")
 _NONE: Mapping[str, ReplicaSet] = {}
 
 
@@ -35,7 +33,7 @@ class Owned:
         for kind in cluster.counts():
             if kind not in (Node, Pod):
                 self._file(cluster.all(kind))
-        self._unsorted.update(self._keys.keys())
+        self._unsorted.update(place for place in self._keys.keys() if place[3] is not Pod)  # noqa: SIM118 - not a dict
 
     def _file(self, objects: Mapping[str, KubernetesObject]) -> None:
         for key, obj in objects.items():
@@ -105,14 +103,8 @@ class Owned:
     def _in_order(self, place: _Place, keys: dict[str, str]) -> dict[str, str]:
         """By time of creation, then by name."""
         objects: list[KubernetesObject] = self._cluster.select(place[3], keys)
-        times = [each.metadata.creation_timestamp or "" for each in objects]
-        if all(len(time) == _PLAIN and time[-1] == "Z" for time in times):
-            order = [key for _, key in sorted(zip(times, keys, strict=True))]
-        else:  # as texts, fractions of a second would sort before the whole second
-            parsed = [parse_time(time) if time else 0 for time in times]
-            order = [key for _, key in sorted(zip(parsed, keys, strict=True))]
-        in_order = {key: keys[key] for key in order}
-        return keys if list(keys) == list(in_order) else self._keys.put(place, in_order)
+        order = in_order(keys, [each.metadata.creation_timestamp or "" for each in objects])
+        return keys if list(keys) == order else self._keys.put(place, {key: keys[key] for key in order})
 
 
 def _places_of_pods(cluster: Cluster) -> dict[_Place, dict[str, str]]:
