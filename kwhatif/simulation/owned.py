@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from copy import copy
 from typing import Any
@@ -13,6 +14,7 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import ReplicaSet
 from kwhatif.simulation.survey import survey_of
+from kwhatif.workloads.removal import is_active
 
 #: Kind of the owner, its namespace, its name, and the kind of what it controls.
 _Place = tuple[str, str, str, type]
@@ -30,6 +32,8 @@ class Owned:
         self._keys: Drawers[_Place, dict[str, str]] = Drawers(dict.copy, _places_of_pods(cluster))
         #: Places whose keys are not in order yet.
         self._unsorted: set[_Place] = set()
+        #: By place that was asked about, and by the UID by which they name their owner, how many pods are active.
+        self._active: Drawers[_Place, Counter[str]] = Drawers(Counter.copy)
         #: By key, those that have gone: their pods, which go after them, were their Deployments'.
         self.gone: dict[str, ReplicaSet] = {}
         for kind in cluster.counts():
@@ -47,6 +51,7 @@ class Owned:
         """The same of a fork of the cluster."""
         other = copy(self)
         other._cluster, other._keys = cluster, self._keys.fork()
+        other._active = self._active.fork()
         other._unsorted, other.gone = self._unsorted.copy(), self.gone.copy()
         return other
 
@@ -60,12 +65,30 @@ class Owned:
             self.gone[key_of(before)] = before
         old = None if before is None else _place(before)
         new = None if after is None else _place(after)
+        self._count_active(before, old, -1)
+        self._count_active(after, new, 1)
         if old == new:
             return
         if old is not None and before is not None:
             self._at(old[0]).pop(key_of(before), None)
         if new is not None and after is not None:
             self._at(new[0])[key_of(after)] = new[1]
+
+    def _count_active(self, obj: KubernetesObject | None, at: tuple[_Place, str] | None, amount: int) -> None:
+        counts = None if at is None else self._active.own(at[0])
+        if at is not None and counts is not None and isinstance(obj, Pod) and is_active(obj):
+            counts[at[1]] += amount
+
+    def count_active(self, owner: KubernetesObject) -> int:
+        """How many of its pods are neither terminating nor at their end."""
+        meta = owner.metadata
+        place = type(owner).__name__, meta.namespace, meta.name, Pod
+        counts = self._active.get(place)
+        if counts is None:
+            keys = self._keys.get(place) or {}
+            pods = zip(keys.values(), self._cluster.select(Pod, keys), strict=True)
+            counts = self._active.put(place, Counter(uid for uid, pod in pods if is_active(pod)))
+        return counts[meta.uid] + counts[""] if meta.uid else counts.total()
 
     def count(self, owner: KubernetesObject, kind: type) -> int:
         """How many there are."""
