@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -168,9 +169,10 @@ def _keep(session: Session) -> None:
     """Nobody looks for garbage among a cluster's objects, nor takes them apart in the end.
 
     There are millions, of which this process needs each until it exits: a cycle that the collector never sees again
-    holds them.
+    holds them. Nor does anybody look through the answer, as Python does before it exits.
     """
     kept: list[object] = [session]
     kept.append(kept)
     gc.freeze()
+    atexit.register(gc.freeze)
     gc.set_threshold(MANY)

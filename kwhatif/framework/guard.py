@@ -18,6 +18,7 @@ from kwhatif.framework.incremental import (
     NormalizesByRange,
     Relaxing,
     ScoresByShape,
+    ScoresByShapeBut,
     Selective,
     TopologyDomains,
     tracks_pods,
@@ -289,6 +290,8 @@ _FILTER_GUARDS: dict[type, type] = {
 
 def _guard_scorer(inner: NodeScorer, site: CallSite) -> NodeScorer:
     kinds: list[type] = [kind for kind in (ScoresByShape, NormalizesByRange) if isinstance(inner, kind)]
+    if isinstance(inner, ScoresByShapeBut):  # a node at a time is exact, too, and has no exceptions
+        kinds.remove(ScoresByShape)
     if isinstance(inner, Incremental):
         kinds.insert(0, _GuardedIncremental)
     guard: NodeScorer = _guard_of((_GuardedScorer, *kinds))(inner, site)

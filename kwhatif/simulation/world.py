@@ -204,7 +204,7 @@ class World:
         return None
 
     def _one_too_many(self, obj: Any) -> Denied | None:
-        """More pods than could ever find a node are not made: what they would do is known from the others."""
+        """Pods beyond the most that one workload gets are not made (`workloads/many.py`)."""
         owner = controller_of(obj.metadata) if isinstance(obj, Pod) else None
         kind = POD_CONTROLLERS.get(owner.kind) if owner is not None else None
         if owner is None or kind is None:

@@ -1,4 +1,4 @@
-"""Workloads that ask for more pods than are made one by one: as many as could ever fit are."""
+"""Workloads that ask for very many pods: as many as could ever fit are made one by one, and at most `MOST` more."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import wanted_pods
 from kwhatif.workloads.rolling.update import resolved
 
-#: So many pods of a workload are always made one by one, and never so many more than the largest one has.
+#: At least, and at most, so many more pods than the largest workload has are made one by one.
 FEW, MOST = 500, 10_000
 
 Kind = TypeVar("Kind")
 
 
 def most_pods(cluster: Cluster) -> int:
-    """How many pods of a workload are made one by one: one more than all nodes can take, but at least `FEW`.
+    """How many pods of a workload are made one by one: one more than all nodes can take, within `FEW` and `MOST`.
 
-    So the last of them finds no node, and no other that is like it does. Where nodes take very many pods, it is `MOST`
-    more than the largest workload has: never fewer than a workload has already, as none of its pods may seem too many.
+    So the last of them finds no node, and no other that is like it does; or, where nodes take very many pods, most of
+    what is asked for is judged. It is more than any workload has already: some of what is new is always judged.
     """
     largest = _largest(cluster)
-    return max(FEW, largest, min(MOST + largest, 1 + places(cluster)))
+    return largest + min(MOST, max(FEW, 1 + places(cluster) - largest))
 
 
 def places(cluster: Cluster) -> int:

@@ -16,6 +16,7 @@ from kwhatif.framework.incremental import (
     NormalizesByRange,
     Relaxing,
     ScoresByShape,
+    ScoresByShapeBut,
     Selective,
     TopologyDomains,
     apply_pod_change,
@@ -324,6 +325,12 @@ def test_a_scorer_keeps_what_it_says_of_shapes() -> None:
     scorer = own(pre_score=lambda *_: ByShape()).pre_score(pod().info(), snapshot(), ())
     assert not scores_by_shape(scorer)
     assert isinstance(scorer, NormalizesByRange)
+
+    class ButSome(ScoresByShapeBut, Scorer):
+        by_shape = True
+
+    # By shape it would have to be asked for exceptions; a node at a time it need not.
+    assert not scores_by_shape(own(pre_score=lambda *_: ButSome()).pre_score(pod().info(), snapshot(), ()))
     plain = own(pre_score=lambda *_: Scorer()).pre_score(pod().info(), snapshot(), ())
     assert not isinstance(plain, ScoresByShape | NormalizesByRange)
 

@@ -17,6 +17,7 @@ from kwhatif.render.markdown import to_markdown
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.whatif.fail_on import fails
 from kwhatif.whatif.session import Session
+from kwhatif.whatif.workload_rows import sentence
 from kwhatif.workloads import many
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.many import FEW, MOST, capped, most_pods, wanted
@@ -148,10 +149,25 @@ def test_what_a_workload_has_is_not_too_much(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(many, "MOST", 5)
     huge = replace(Deployment(), spec=replace(Deployment().spec, replicas=HUGE))
     known = [pod(f"p{number}").on("a") for number in range(20)]
-    assert most_pods(cluster(node("a").allocatable(pods="10"), huge, *known)) == 20
+    assert most_pods(cluster(node("a").allocatable(pods="10"), huge, *known)) == 23
     assert most_pods(cluster(node("a").allocatable(pods="1k"), huge, *known)) == 25
     small = replace(huge, spec=replace(huge.spec, replicas=7))
     assert most_pods(cluster(node("a").allocatable(pods="1k"), small, *known)) == 12
+
+
+@pytest.mark.parametrize(("more", "message"), [(1, "1 pod is not judged"), (9, "all 9 pods are not judged")])
+def test_none_of_them_is_judged(more: int, message: str) -> None:
+    assert sentence("scaled", 0, (), {"Ignored": more}) == message
+
+
+def test_a_large_workload_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of what is new is judged, however many pods it has."""
+    monkeypatch.setattr(many, "FEW", 5)
+    known = stored(manifest("Deployment", 20))
+    assert [row(ask(session(*known), manifest("Deployment", count), full=False)).message for count in (21, 30)] == [
+        "fits on a",
+        "3 of 10 pods fit, 7 stay pending",
+    ]
 
 
 @pytest.mark.parametrize(("replicas", "made", "left_out"), [(10**40, FEW, 10**40 - FEW), (3, 3, 0), (-(10**40), 0, 0)])
