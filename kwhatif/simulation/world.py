@@ -97,6 +97,10 @@ class World:
         """See `View`."""
         return self._owned.of(owner, Pod)
 
+    def count_active(self, owner: KubernetesObject) -> int:
+        """See `View`."""
+        return self._owned.count_active(owner)
+
     def owned(self, owner: KubernetesObject, kind: type[T]) -> Sequence[T]:
         """See `View`."""
         return self._owned.of(owner, kind)

@@ -5,10 +5,9 @@ A hundred thousand pods are all over the memory: to look at each again for every
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.meta import parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.workloads.owners import ControllerKey
@@ -20,13 +19,13 @@ _PLAIN = len("2026-01-31T12:00:00Z")
 class Controlled:
     """The pods that name the same controller; of a namespace, those that name none."""
 
-    __slots__ = ("created", "keys", "nodes", "ready")
+    __slots__ = ("keys", "nodes", "ready", "restless")
 
     def __init__(self) -> None:
-        #: The keys of all of them, each with the UID that it names, in the order of creation, then of names.
+        #: The keys of all of them, each with the UID that it names.
         self.keys: dict[str, str] = {}
-        #: When they were created, while that order is still to be found; "": nobody knows.
-        self.created: list[str] = []
+        #: Whether any of them is restless.
+        self.restless = False
         #: How many of those that are not restless are on which node, and how many of them are ready; not of bare pods.
         self.nodes: dict[str, int] = {}
         self.ready = 0
@@ -62,7 +61,6 @@ class Survey:
             if place != before:  # replicas stand side by side
                 before, group = place, controlled.setdefault(place, Controlled())
             group.keys[key] = uid
-            group.created.append(meta.creation_timestamp or "")
             for time in (meta.creation_timestamp, status.start_time):
                 if time and (time > latest or len(time) != _PLAIN):
                     latest = self._later(latest, time)
@@ -73,6 +71,7 @@ class Survey:
                 or meta.annotations.run_seconds
             ):
                 restless.append(pod)
+                group.restless = True
                 continue
             if not place[1]:
                 bare.append(pod)
@@ -83,24 +82,12 @@ class Survey:
                     group.ready += condition.status == "True"
                     break
         self.latest = latest
-        for group in controlled.values():
-            group.keys = {key: group.keys[key] for key in in_order(group.keys, group.created)}
-            group.created.clear()
 
     def _later(self, latest: str, time: str) -> str:
         if len(time) == _PLAIN and time[-1] == "Z":
             return time
         self.odd_times.add(time)
         return latest
-
-
-def in_order(keys: Iterable[str], times: Sequence[str]) -> list[str]:
-    """The keys of objects by when these were created, then by name."""
-    if all(len(time) == _PLAIN and time[-1] == "Z" for time in times):
-        return [key for _, key in sorted(zip(times, keys, strict=True))]
-    # As texts, fractions of a second would sort before the whole second.
-    parsed = [parse_time(time) if time else 0 for time in times]
-    return [key for _, key in sorted(zip(parsed, keys, strict=True))]
 
 
 def survey_of(cluster: Cluster) -> Survey:
