@@ -9,7 +9,7 @@ from typing import Any
 
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.drawers import Drawers
-from kwhatif.model.meta import controller_of, parse_time
+from kwhatif.model.meta import PLAIN_TIME, controller_of, parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import ReplicaSet
@@ -18,8 +18,6 @@ from kwhatif.workloads.survey import survey_of
 
 #: Kind of the owner, its namespace, its name, and the kind of what it controls.
 _Place = tuple[str, str, str, type]
-#: How long a time is as the API server writes it: these sort as texts.
-_PLAIN = len("2026-01-31T12:00:00Z")
 _NONE: Mapping[str, ReplicaSet] = {}
 
 
@@ -130,7 +128,7 @@ class Owned:
         """By time of creation, then by name."""
         objects: list[KubernetesObject] = self._cluster.select(place[3], keys)
         times = [each.metadata.creation_timestamp or "" for each in objects]
-        if all(len(time) == _PLAIN and time[-1] == "Z" for time in times):
+        if all(len(time) == PLAIN_TIME and time[-1] == "Z" for time in times):
             order = [key for _, key in sorted(zip(times, keys, strict=True))]
         else:  # as texts, fractions of a second would sort before the whole second
             parsed = [parse_time(time) if time else 0 for time in times]

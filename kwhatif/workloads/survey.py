@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import PLAIN_TIME
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.workloads.owners import ControllerKey
-
-#: How long a time is as the API server writes it: these sort as texts.
-_PLAIN = len("2026-01-31T12:00:00Z")
 
 
 class Controlled:
@@ -62,7 +60,7 @@ class Survey:
                 before, group = place, controlled.setdefault(place, Controlled())
             group.keys[key] = uid
             for time in (meta.creation_timestamp, status.start_time):
-                if time and (time > latest or len(time) != _PLAIN):
+                if time and (time > latest or len(time) != PLAIN_TIME):
                     latest = self._later(latest, time)
             if (
                 status.phase != "Running"
@@ -84,7 +82,7 @@ class Survey:
         self.latest = latest
 
     def _later(self, latest: str, time: str) -> str:
-        if len(time) == _PLAIN and time[-1] == "Z":
+        if len(time) == PLAIN_TIME and time[-1] == "Z":
             return time
         self.odd_times.add(time)
         return latest
