@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, NoReturn, Self, TypeVar, cast
 from kwhatif.errors import KwhatifError, PluginFailed
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.incremental import (
+    ByShape,
     Incremental,
     NormalizesByRange,
     Relaxing,
-    ScoresByShape,
     Selective,
     TopologyDomains,
     tracks_pods,
@@ -288,11 +288,11 @@ _FILTER_GUARDS: dict[type, type] = {
 
 
 def _guard_scorer(inner: NodeScorer, site: CallSite) -> NodeScorer:
-    kinds: list[type] = [kind for kind in (ScoresByShape, NormalizesByRange) if isinstance(inner, kind)]
+    kinds: list[type] = [kind for kind in (ByShape, NormalizesByRange) if isinstance(inner, kind)]
     if isinstance(inner, Incremental):
         kinds.insert(0, _GuardedIncremental)
     guard: NodeScorer = _guard_of((_GuardedScorer, *kinds))(inner, site)
-    if isinstance(inner, ScoresByShape) and isinstance(guard, ScoresByShape):
+    if isinstance(inner, ByShape) and isinstance(guard, ByShape):
         (guard.by_shape,) = site.fields(inner, by_shape=bool)
     return guard
 

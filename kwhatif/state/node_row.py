@@ -21,6 +21,8 @@ class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
     places: Sequence[int]
     #: Their shapes, one a node.
     shapes: Sequence[int]
+    #: Their names.
+    names: Sequence[str]
     _places_by_name: Mapping[str, int]
 
     @classmethod
@@ -29,7 +31,8 @@ class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
         nodes = state.nodes
         row = cls(nodes if len(places) == len(nodes) else map(nodes.__getitem__, places))
         row.places, row._places_by_name = places, state.places
-        row.shapes = row.pick(state.names_and_shapes[1])
+        names, shapes = state.names_and_shapes
+        row.names, row.shapes = row.pick(names), row.pick(shapes)
         return row
 
     def pick(self, column: Sequence[T]) -> list[T]:
