@@ -24,7 +24,7 @@ from kwhatif.framework.incremental import (
     tracks_pods,
 )
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult, Reads
-from kwhatif.framework.shown import shown, shown_node, shown_pod
+from kwhatif.framework.shown import shown, shown_cycle, shown_node, shown_pod
 from kwhatif.framework.status import Status
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.state.node_info import NodeInfo
@@ -169,9 +169,12 @@ def _pre_score(
 
 
 def _post_filter(plugin: Any, fence: Callable[..., Any]) -> Callable[[Cycle], PostFilterResult]:
+    # One that is inherited asks a policy of the plugin's, which has a guard of its own.
+    is_own = getattr(plugin.post_filter, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
+
     def post_filter(cycle: Cycle) -> PostFilterResult:
         site = CallSite(plugin.name, "PostFilter", cycle.pod.key, fence=fence)
-        return site.call(plugin.post_filter, cycle, returns=PostFilterResult)
+        return site.call(plugin.post_filter, cycle if is_own else shown_cycle(cycle), returns=PostFilterResult)
 
     return post_filter
 
