@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from kwhatif import garbage
 from kwhatif.garbage import MANY, no_garbage_collection, rare_garbage_collection
 
 
@@ -59,3 +60,21 @@ def test_nobody_looks_for_garbage_before_the_command_line_exits() -> None:
     ran = subprocess.run([sys.executable, "-c", AT_EXIT, *question], capture_output=True, text=True, check=False)
     assert ran.returncode in (0, 1)
     assert int(ran.stderr) < 100
+
+
+def test_only_a_process_for_one_answer_keeps_what_it_has_read() -> None:
+    before = gc.get_freeze_count()
+    garbage.keep(["read"])
+    assert gc.get_freeze_count() == before
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import gc; from kwhatif import garbage; garbage.end_with_the_answer(); garbage.keep([]);"
+            "print(gc.get_freeze_count() > 0)",
+        ],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert ran.stdout == "True\n"
