@@ -148,7 +148,7 @@ def _check_attached(ctx: Any, args: Sequence[str]) -> None:
     options = [param for param in ctx.command.params if isinstance(param, TyperOption) and not param.is_flag]
     names = {name for option in options for name in option.opts}
     for before, word in zip(("", *args), args, strict=False):
-        if before == "--" or word == "--":
+        if word == "--":
             return
         value = word.removeprefix("-f")
         if "-f" not in names or value == word or before in names or os.path.lexists(value):

@@ -63,7 +63,8 @@ class World:
         self._usage = QuotaUsage(state.cluster)
         self._replicas = ReplicaAdmission()
         self._memory: Drawers[tuple[str, str], dict[str, Any]] = Drawers(dict.copy)
-        self._initial = {pod.metadata.uid or key for key, pod in state.cluster.all(Pod).items()}
+        #: The objects at the start.
+        self._before = state.cluster.fork()
         self._made = 0
         #: How many pods of a workload are made, and by kind and key the workloads that ask for more.
         self.most = most_pods(state.cluster)
@@ -121,7 +122,8 @@ class World:
 
     def was_there(self, pod: Pod) -> bool:
         """Whether the pod was there at the start."""
-        return (pod.metadata.uid or key_of(pod)) in self._initial
+        known = self._before.get(Pod, key_of(pod))
+        return known is not None and known.metadata.uid == pod.metadata.uid
 
     def bare_pods(self) -> Iterator[Pod]:
         """The pods that name no controller."""
@@ -332,7 +334,7 @@ class World:
             self._evicted[f"{controller.kind} {preemptor.metadata.namespace}/{controller.name}"] += 1
         owner = root_of(pod, self.state.cluster, self._owned.gone)
         node = pod.spec.node_name or None
-        self.history.lose(Gone(key_of(pod), uid, owner, uid in self._initial, node, how, by, self.now))
+        self.history.lose(Gone(key_of(pod), uid, owner, self.was_there(pod), node, how, by, self.now))
 
 
 _VERBS = {

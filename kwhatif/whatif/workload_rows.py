@@ -13,7 +13,7 @@ from kwhatif.policy.words import after, hang, victims_by_owner
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.workload import RolloutRow, UpdateKind, WorkloadRow
-from kwhatif.workloads.many import places
+from kwhatif.workloads.many import allowed_pods
 
 _MOST_RUNS = 3
 #: Pods that are counted without a decision of their own: how many, by what becomes of them.
@@ -69,7 +69,7 @@ def workload_row(
 def room_for_pods(profiles: Mapping[str, Profile], cluster: Cluster) -> int | None:
     """How many pods all nodes can take; None where a profile puts any number on a node."""
     counts = (any(isinstance(plugin, NodeResourcesFit) for plugin in each.filter) for each in profiles.values())
-    return places(cluster) if all(counts) else None
+    return allowed_pods(cluster) if all(counts) else None
 
 
 def _beyond(decisions: Sequence[Decision], left_out: int, room: int | None) -> Beyond:

@@ -44,12 +44,12 @@ def most_pods(cluster: Cluster) -> int:
     what is asked for is judged. It is more than any workload has already: some of what is new is always judged.
     """
     largest = _largest(cluster)
-    return largest + min(MOST, max(FEW, 1 + places(cluster) - largest))
+    return largest + min(MOST, max(FEW, 1 + allowed_pods(cluster) - largest))
 
 
-def places(cluster: Cluster) -> int:
+def allowed_pods(cluster: Cluster) -> int:
     """How many pods all nodes can take."""
-    return sum(map(_places, cluster.all(Node).values()))
+    return sum(map(_allowed_pods, cluster.all(Node).values()))
 
 
 def room_for(pod: PodInfo, nodes: Iterable[NodeInfo]) -> int:
@@ -73,7 +73,7 @@ def _largest(cluster: Cluster) -> int:
     return min(len(cluster.all(Pod)), max(asked, default=0))
 
 
-def _places(node: Node) -> int:
+def _allowed_pods(node: Node) -> int:
     """How many pods the node takes."""
     listed = node.status.capacity if node.status.allocatable is None else node.status.allocatable
     return value(resource_nanos(listed).get(PODS, 0))
