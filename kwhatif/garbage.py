@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,12 +48,10 @@ def keep(read: object) -> None:
     """In a process for one answer nobody looks for garbage among a cluster's objects, nor takes them apart in the end.
 
     There are millions, of which it needs each until it exits: a cycle that the collector never sees again holds them.
-    Nor does anybody look through the answer, as Python does before it exits.
     """
     if not _Process.ends_with_the_answer:
         return
     kept: list[object] = [read]
     kept.append(kept)
     gc.freeze()
-    atexit.register(gc.freeze)
     gc.set_threshold(MANY)
