@@ -19,6 +19,7 @@ from kwhatif.model.pod import Pod, PodCondition, is_terminal
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.generated import uid_of
+from kwhatif.workloads.removal import active
 
 START = "2026-03-01T00:00:00Z"
 
@@ -49,6 +50,9 @@ class World:
 
     def pods_of(self, owner: Any) -> list[Pod]:
         return self.owned(owner, Pod)
+
+    def count_active(self, owner: Any) -> int:
+        return len(active(self.pods_of(owner)))
 
     def owned(self, owner: Any, kind: type) -> list[Any]:
         def is_owned(obj: Any) -> bool:

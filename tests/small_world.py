@@ -14,6 +14,7 @@ from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
+from kwhatif.workloads.removal import active
 
 #: When the world starts.
 START = "2026-01-01T00:00:00Z"
@@ -36,6 +37,9 @@ class SmallWorld:
 
     def pods_of(self, owner: KubernetesObject) -> Sequence[Pod]:
         return self.owned(owner, Pod)
+
+    def count_active(self, owner: KubernetesObject) -> int:
+        return len(active(self.pods_of(owner)))
 
     def owned(self, owner: KubernetesObject, kind: type[Any]) -> Sequence[Any]:
         found = []

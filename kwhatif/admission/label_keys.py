@@ -17,8 +17,10 @@ from kwhatif.model.pod import (
     Pod,
     PodAffinity,
     PodAffinityTerm,
+    PodSpec,
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
+    pod_affinity_terms,
 )
 
 Labels = Mapping[str, str]
@@ -27,7 +29,7 @@ Labels = Mapping[str, str]
 def merge_label_keys(pod: Pod) -> Pod:
     """The pod with its label keys merged into its selectors; the same object when that changes nothing."""
     spec = pod.spec
-    if spec.affinity is None and not spec.topology_spread_constraints:
+    if not _has_keys(spec):
         return pod
     labels = pod.metadata.labels
     affinity = _affinity(spec.affinity, labels) if spec.affinity else None
@@ -35,6 +37,17 @@ def merge_label_keys(pod: Pod) -> Pod:
     if affinity is spec.affinity and spread is spec.topology_spread_constraints:
         return pod
     return replace(pod, spec=replace(spec, affinity=affinity, topology_spread_constraints=spread))
+
+
+def _has_keys(spec: PodSpec) -> bool:
+    """Hardly any pod has, of a hundred thousand."""
+    for constraint in spec.topology_spread_constraints:
+        if constraint.match_label_keys:
+            return True
+    for term in pod_affinity_terms(spec) if spec.affinity is not None else ():
+        if term.match_label_keys or term.mismatch_label_keys:
+            return True
+    return False
 
 
 def _affinity(affinity: Affinity, labels: Labels) -> Affinity:

@@ -1,11 +1,1 @@
-"""kwhatif as a library; the command line uses nothing else.
-
-```python
-import kwhatif
-
-cluster = kwhatif.load("cluster.yaml")
-report = kwhatif.schedule(cluster, "pod.yaml")
-for decision in report.decisions:
-    print(decision.pod, decision.outcome, decision.node)
-```
-"""
+"""kwhatif as a library: a module for each group of questions. Import from `kwhatif`; the command line does, too."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Unpack
 
 from kwhatif.api.arguments import require_known, require_session
-from kwhatif.api.manifests import Manifests
+from kwhatif.api.manifests import Manifests, read_manifests
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.model.caveat import Caveat
@@ -17,8 +16,7 @@ from kwhatif.model.cluster import key_of
 from kwhatif.model.workload import DaemonSet
 from kwhatif.render.caveats import worded
 from kwhatif.report import Report
-from kwhatif.sources.decoding.strict import parse_validation
-from kwhatif.sources.manifests.applied import parse_template_paths, read_applied
+from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.text.files import Given
 from kwhatif.whatif.applied import Applied
@@ -81,7 +79,7 @@ def capacity(
         paths = parse_template_paths(options.get("template_paths", ()))
         if not manifests:
             return worded(ask_headroom(session, limit or LIMIT_OF_SHAPES, paths))
-        asked = _read(session, named_inputs(manifests, "manifest"), paths, options)
+        asked = _read(session, named_inputs(manifests, "manifest"), options)
         question = CapacityQuestion(
             parts=asked.parts,
             applied=asked.applied,
@@ -95,7 +93,7 @@ def capacity(
         return worded(ask_capacity(session, question))
 
 
-def _read(session: Session, inputs: Sequence[str], paths: Mapping[str, Sequence[str]], options: Manifests) -> _Asked:
+def _read(session: Session, inputs: Sequence[str], options: Manifests) -> _Asked:
     """Each input by itself, as each has a number of its own.
 
     Raises:
@@ -108,15 +106,7 @@ def _read(session: Session, inputs: Sequence[str], paths: Mapping[str, Sequence[
     for given in inputs:
         times, path = _times(given)
         try:
-            asked = read_applied(
-                [path],
-                session.cluster,
-                stdin=sys.stdin.buffer,
-                default_namespace=options.get("namespace") or session.namespace,
-                originals=session.originals.candidates if session.originals else None,
-                custom_kinds=paths,
-                validation=parse_validation(options.get("validation", "strict")),
-            )
+            asked, _ = read_manifests(session, [path], options)
         except InputError as wrong:
             problems += wrong.problems
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
-from kwhatif.api.manifests import require_asked
+from kwhatif.api.arguments import require_session
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.render.caveats import worded
 from kwhatif.report import Report
@@ -36,7 +36,7 @@ def deschedule(
         InputError: the descheduler refuses the policy; the message is its own.
         ValueError: both policy and strategy are given, or neither; the strategy or the time is none.
     """
-    require_asked(session, (policy or strategy,), "deschedule")
+    require_session(session, "deschedule")
     from kwhatif.descheduler.build import strategy_policy
     from kwhatif.sources.descheduler_policy import DeschedulerPolicyFile, read_descheduler_policy
     from kwhatif.whatif.deschedule import DescheduleQuestion, ask_deschedule, moment_of

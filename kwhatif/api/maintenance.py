@@ -140,7 +140,9 @@ def outage(
     """
     require_session(session, "outage")
     require_known(options, Options, "outage")
-    _require_nodes(nodes, selector or each or "", "outage")
+    _require_nodes(nodes, selector or each, "outage")
+    if [bool(nodes), bool(selector), bool(each)].count(True) > 1:
+        raise TypeError("outage() takes nodes, a selector of nodes, or a label as each: only one of them")
     names = () if each else named_nodes(session, nodes, _selector("--selector", selector))
     grace = seconds_of("node-monitor-grace-period", node_monitor_grace_period) or 0.0
     with rare_garbage_collection():

@@ -30,10 +30,10 @@ def require_asked(session: object, manifests: Sequence[object], function: str) -
     """Something is asked.
 
     Raises:
-        TypeError: there is no session, or no manifest where the question needs one.
+        TypeError: there is no session, or no manifest.
     """
     require_session(session, function)
-    if function != "preempt" and not manifests:
+    if not manifests:
         raise TypeError(f"{function}() needs a manifest")
 
 

@@ -77,7 +77,7 @@ def preempt(
     how = _How(alone=alone, admission=admission, aftermath=aftermath, reprieves=reprieves)
     if manifests:
         return _answer(session, "preempt", manifests, options, how)
-    require_asked(session, manifests, "preempt")
+    require_session(session, "preempt")
     require_known(options, Manifests, "preempt")
     namespace = options.get("namespace") or ""
     require_namespace(namespace, session.cluster)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from kwhatif.api.sessions import require_complete
+from kwhatif.api.sessions import PathLike, require_complete
 from kwhatif.render.caveats import inventory_worded
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.dump import collect_dump
@@ -19,8 +18,6 @@ from kwhatif.whatif.inventory import Inventory, inventory
 if TYPE_CHECKING:
     from kwhatif.sources.dumps.progress import Progress
     from kwhatif.sources.live.options import LiveArguments
-
-PathLike = str | Path
 
 
 def save_snapshot(

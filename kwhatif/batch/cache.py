@@ -19,6 +19,7 @@ from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.reference import is_reference
 from kwhatif.framework.scoring import Scores
+from kwhatif.model.pod import Pod
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
@@ -42,6 +43,36 @@ class Cycles:
         """The next cycle's number."""
         self.number += 1
         return self.number
+
+
+class _Errors:
+    """Attempts that ended with an error. While only pods without a node change, another one ends with the same."""
+
+    def __init__(self) -> None:
+        self._generation = 0
+        #: By UID.
+        self._known: dict[str, ScheduleResult] = {}
+
+    def of(self, pod: PodInfo, state: State) -> ScheduleResult | None:
+        """What the pod's next attempt comes to, if that is known."""
+        if self._generation != state.generation:
+            touched = state.since(self._generation)
+            self._generation = state.generation
+            if touched is None or touched.nodes or any(kind is not Pod for kind, _ in touched.objects):
+                self._known.clear()
+        known = self._known.get(pod.uid)
+        if known is None or _unconditional(known.pod.pod) != _unconditional(pod.pod):
+            return None
+        return known
+
+    def keep(self, result: ScheduleResult) -> None:
+        """Of an attempt about which `of` was asked just before."""
+        self._known[result.pod.uid] = replace(result, whole=None)
+
+
+def _unconditional(pod: Pod) -> Pod:
+    """The pod without what the scheduler itself says about it."""
+    return replace(pod, status=replace(pod.status, conditions=()))
 
 
 class BatchCache:
@@ -75,6 +106,7 @@ class BatchCache:
         self._opportunistic = OpportunisticBatch(profile, state)
         self._scored, self._choose = scored, choose
         self._columns = Columns()
+        self._errors = _Errors()
         #: By signature, the one that was asked for last at the end.
         self._batches: dict[Hashable, Batch] = {}
         #: Of how many nodes verdicts are kept, forks each for themselves. Fewer save memory; with too few, what a round
@@ -97,6 +129,7 @@ class BatchCache:
         other._state, other._cycles, other._mark = state, cycles or copy(self._cycles), object()
         other._opportunistic = copy(self._opportunistic)
         other._batches, other._columns = self._batches.copy(), self._columns.fork()
+        other._errors = _Errors()
         other._base = self, self._state.generation
         self._mark = object()
         return other
@@ -143,9 +176,14 @@ class BatchCache:
                     self._batches[signature.key] = batch
                 if found is not None:
                     return found
+        known = None if is_reference() else self._errors.of(pod, self._state)
+        if known is not None:
+            return known
         whole = attempt(self._profile, pod, self._state, columns=self._columns)
         result = result_of(whole)
-        if signature is not None and not is_nominated and can_be_kept_up(whole, signature):
+        if whole.failed:
+            self._errors.keep(result)
+        elif signature is not None and not is_nominated and can_be_kept_up(whole, signature):
             self._batches[signature.key] = Batch(whole, result, self._mark)
             self._forget_some()
         return result

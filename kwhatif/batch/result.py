@@ -62,6 +62,8 @@ class ScheduleResult(msgspec.Struct, frozen=True):
     #: Whether the node is the next one of the ranking made for the pod before (OpportunisticBatching), and ranking the
     #: nodes anew would come to something else.
     hinted: bool = False
+    #: Whether the attempt ended with an error, not with a verdict.
+    failed: bool = False
     #: The whole attempt, where one was made.
     whole: Attempt | None = None
 
@@ -119,7 +121,13 @@ def result_of(whole: Attempt) -> ScheduleResult:
         )
     nominated = pod.pod.status.nominated_node_name if found is None or found.nominated is None else found.nominated
     return ScheduleResult(
-        pod, "Unschedulable", message=whole.message, rejectors=rejectors, nominated=nominated, whole=whole
+        pod,
+        "Unschedulable",
+        message=whole.message,
+        rejectors=rejectors,
+        nominated=nominated,
+        failed=whole.failed,
+        whole=whole,
     )
 
 

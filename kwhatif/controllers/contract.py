@@ -122,6 +122,9 @@ class View(Moment, Protocol):
         where both sides have one, else its kind and name. Whether one is ready is its condition Ready.
         """
 
+    def count_active(self, owner: KubernetesObject) -> int:
+        """How many of them are neither terminating nor at their end; they need not be gone through for that."""
+
     def owned(self, owner: KubernetesObject, kind: type[T]) -> Sequence[T]:
         """The objects of another kind that it controls, such as a Deployment's ReplicaSets, in the same order."""
 

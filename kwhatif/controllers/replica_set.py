@@ -49,13 +49,12 @@ class Replicas:
         owner = view.state.cluster.get(self._kind, key)
         if owner is None or owner.metadata.deletion_timestamp is not None:
             return NOTHING
-        pods = active(view.pods_of(owner))
-        missing = _wanted(owner) - len(pods)
+        missing = _wanted(owner) - view.count_active(owner)
         if missing > 0:
             return Outcome(tuple(map(Create, self._new_pods(owner, key, min(missing, BURST), view))))
         succeeded(self.name, key, view)
         if missing < 0:
-            return Outcome(tuple(self._deletions(owner, pods, min(-missing, BURST), view)))
+            return Outcome(tuple(self._deletions(owner, active(view.pods_of(owner)), min(-missing, BURST), view)))
         return NOTHING
 
     def _new_pods(self, owner: ReplicaSet | ReplicationController, key: str, count: int, view: View) -> Iterable[Pod]:

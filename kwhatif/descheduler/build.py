@@ -87,8 +87,8 @@ def strategy_policy(strategy: str) -> Policy:
     args = STRATEGIES.get(strategy)
     if args is None:
         near = nearest(strategy, STRATEGIES)
-        meant = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(STRATEGIES)}"
-        raise ValueError(f"there is no strategy {strategy!r}: {meant}")
+        hint = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(STRATEGIES)}"
+        raise ValueError(f"there is no strategy {strategy!r}: {hint}")
     profile = Profile(
         name="default",
         deschedule=(strategy,) if strategy in DESCHEDULE else (),

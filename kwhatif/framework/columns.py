@@ -6,7 +6,8 @@ asked anew.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple, cast
 
 from kwhatif.framework.incremental import Reprieving, SignedScorer
@@ -94,9 +95,15 @@ class Columns:
             del self._columns[next(iter(self._columns))]
         places = nodes.places if isinstance(nodes, NodeRow) else [state.places[node.name] for node in nodes]
         found = list(map(scores.__getitem__, places))
-        if None in found:
-            for node, place in zip(nodes, places, strict=True):
-                if scores[place] is None:
-                    scores[place] = scorer.score(node)
-            found = list(map(scores.__getitem__, places))
+        for at in _gaps(found):
+            scores[places[at]] = found[at] = scorer.score(nodes[at])
         return cast("list[int]", found)
+
+
+def _gaps(found: Sequence[object]) -> Iterator[int]:
+    """Where there is nothing yet; mostly there is something, which is passed over at once."""
+    at = -1
+    with suppress(ValueError):
+        while True:
+            at = found.index(None, at + 1)
+            yield at

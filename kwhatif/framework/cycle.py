@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from itertools import chain
 
@@ -166,6 +166,10 @@ class Cycle:
         """
         nominated = self.nominated_on(node) if self.snapshot.nominated else ()
         if nominated:
+            by_shape, filters = _split_by_shape(filters)  # to these no pod makes a difference
+            objection = run_filters(by_shape, node)
+            if objection is not None:
+                return objection
             forked = [(name, plugin.fork()) for name, plugin in filters]
             crowded = node.clone()
             for other in nominated:
@@ -192,26 +196,21 @@ class Cycle:
             # QUIRK: (schedule_one.go) a plugin that has just turned down the nominated node is named with those that
             # narrowed the search: upstream keeps both in one set.
             self.absent = Verdict(_not_in_node_set(self.unschedulable_plugins))
-        filters = self.filters
-        # Where filters that read the shape alone have nothing against it, they need not be asked again.
-        by_shape = [named for named in filters if isinstance(named[1], ByShape)]
-        others = [self._known(*named) for named in filters if not isinstance(named[1], ByShape)]
-        known, rest = _split(others)
+        by_shape, filters = _split_by_shape(self.filters)
+        known, rest = _split(self._known(*named) for named in filters)
         left = self._places_left()
-        passing: dict[int, bool] = {}
+        failing = self._failing_shapes(by_shape, left)
         objecting: set[int] = set()
         nominated, nodes = self.snapshot.nominated, self.snapshot.nodes
         names, shapes = self.snapshot.names_and_shapes
-        for place in self._doubtful(left, by_shape, known, rest):
-            name, shape, node = names[place], shapes[place], nodes[place]
-            if shape not in passing:
-                passing[shape] = run_filters(by_shape, node) is None
-            if nominated and name in nominated:
-                objection = self.check(node, filters)
-            elif passing[shape]:
-                objection = known.get(name) or (run_filters(rest, node) if rest else None)
-            else:
-                objection = run_filters(filters, node)
+        for place in self._doubtful(left, failing, known, rest):
+            name, node = names[place], nodes[place]
+            objection = failing.get(shapes[place])
+            if objection is None:
+                if nominated and name in nominated:
+                    objection = self.check(node, filters)
+                else:
+                    objection = known.get(name) or (run_filters(rest, node) if rest else None)
             if objection is not None:
                 objecting.add(place)
                 self._record(node, objection)
@@ -228,21 +227,29 @@ class Cycle:
             return range(len(places))
         return sorted(place for name in node_set if (place := places.get(name)) is not None)
 
+    def _failing_shapes(self, by_shape: Sequence[NamedFilter], left: Sequence[int]) -> Mapping[int, Verdict]:
+        """Of the nodes left, the shapes to which filters that read nothing else object."""
+        if not by_shape:
+            return {}
+        nodes = self.snapshot.nodes
+        some = self.snapshot.of_shape if self.node_set is None else {nodes[at].shape: nodes[at] for at in left[::-1]}
+        found = ((shape, run_filters(by_shape, node)) for shape, node in some.items())
+        return {shape: objection for shape, objection in found if objection is not None}
+
     def _doubtful(
         self,
         left: Sequence[int],
-        by_shape: Sequence[NamedFilter],
+        failing: Mapping[int, Verdict],
         known: Mapping[str, Verdict],
         rest: Sequence[NamedFilter],
     ) -> Sequence[int]:
         """The places of all nodes that a filter may object to, ascending: often that is clear without asking each."""
         suspects = suspects_of([plugin for _, plugin in rest], self.snapshot)
-        if self.node_set is not None or suspects is None or is_reference():
+        if self.node_set is not None or suspects is None:
             return left
-        of_shape, places = self.snapshot.of_shape, self.snapshot.places
+        places = self.snapshot.places
         names = {*known, *suspects, *self.snapshot.nominated}
         doubtful = {place for name in names if (place := places.get(name)) is not None}
-        failing = {shape for shape, node in of_shape.items() if run_filters(by_shape, node) is not None}
         if failing:
             shapes = self.snapshot.names_and_shapes[1]
             doubtful.update([place for place, shape in enumerate(shapes) if shape in failing])
@@ -302,8 +309,15 @@ class Cycle:
         return fit_error(total, reasons_histogram(statuses, absent, total - len(statuses)))
 
 
-def _split(filters: Sequence[NamedFilter]) -> tuple[Mapping[str, Verdict], Sequence[NamedFilter]]:
+def _split_by_shape(filters: Sequence[NamedFilter]) -> tuple[Sequence[NamedFilter], Sequence[NamedFilter]]:
+    """Those in front that read the node's shape alone, and the others: what the first object to, no other is asked."""
+    number = next((place for place, (_, each) in enumerate(filters) if not isinstance(each, ByShape)), len(filters))
+    return filters[:number], filters[number:]
+
+
+def _split(found: Iterable[NamedFilter]) -> tuple[Mapping[str, Verdict], Sequence[NamedFilter]]:
     """The first objection to each node of those filters, in front, whose answers are known; and the others."""
+    filters = list(found)
     number = next((place for place, (_, each) in enumerate(filters) if not isinstance(each, Known)), len(filters))
     known = [each.objections for _, each in filters[:number] if isinstance(each, Known)]
     if len(known) == 1:

@@ -89,13 +89,20 @@ def score_nodes(cycle: Cycle) -> Scores:
 
 def add_columns(columns: Iterable[list[int]], size: int) -> list[int]:
     """The sums of the columns, of so many numbers each, place by place."""
-    everywhere, total = 0, [0] * size
+    everywhere = 0
+    total: list[int] | None = None
     for column in columns:
-        if size and column.count(column[0]) == size:  # many plugins say the same of all nodes
+        if _is_even(column):  # many plugins say the same of all nodes
             everywhere += column[0]
         else:
-            total = list(map(add, total, column))
-    return [each + everywhere for each in total] if everywhere else total
+            total = column if total is None else list(map(add, total, column))
+    if total is None:
+        return [everywhere] * size
+    return [each + everywhere for each in total]  # a list of its own: extenders add to it
+
+
+def _is_even(column: list[int]) -> bool:
+    return bool(column) and column.count(column[0]) == len(column)
 
 
 def _by_plugin(
@@ -155,7 +162,9 @@ def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[Node
             f'applying score defaultWeights on Score plugins: plugin "{name}" returns an invalid score {scores[place]},'
             f" it should in the range of [0, {MAX_NODE_SCORE}] after normalizing",
         )
-    return scores if weight == 1 else [score * weight for score in scores]
+    if weight == 1:
+        return scores
+    return [scores[0] * weight] * len(scores) if _is_even(scores) else [score * weight for score in scores]
 
 
 def _raw(

@@ -361,6 +361,20 @@ def pod_condition(pod: Pod, type_: str) -> PodCondition | None:
     return None
 
 
+def pod_affinity_terms(spec: PodSpec) -> list[PodAffinityTerm]:
+    """The terms of all kinds about other pods."""
+    affinity = spec.affinity
+    if affinity is None:
+        return []
+    terms: list[PodAffinityTerm] = []
+    for part in (affinity.pod_affinity, affinity.pod_anti_affinity):
+        if part is not None:
+            terms += part.required
+            for weighted in part.preferred:
+                terms.append(weighted.pod_affinity_term)
+    return terms
+
+
 def is_terminal(pod: Pod) -> bool:
     """Succeeded or failed: such a pod is not part of the scheduler's world."""
     return pod.status.phase in ("Succeeded", "Failed")

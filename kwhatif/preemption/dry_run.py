@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.filters import NamedFilter, run_filters
+from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.incremental import is_affected, is_relaxing, tracks_pods
 from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.reference import is_reference
 from kwhatif.framework.status import SUCCESS, Code, Verdict, error
 from kwhatif.preemption.emptied_node import EmptiedNode
+from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
 
@@ -31,9 +34,12 @@ class DryRun:
         self._followers: list[NodeFilter] = []
         #: Filters whose answer these pods can change: once the others let the preemptor pass, they always will.
         self._volatile: list[NamedFilter] = []
-        self._crowded = bool(cycle.nominated_on(emptied.whole))
+        nominated = cycle.nominated_on(emptied.whole)
+        self._crowded = bool(nominated)
         for named in cycle.filters:
             self._take(named, emptied.removed)
+        #: The node with the nominated pods, where these need not be added again for every question.
+        self._crowd = _Crowd(emptied.node, nominated, self._filters) if nominated and _is_known(cycle) else None
 
     def _take(self, named: NamedFilter, removed: Sequence[PodInfo]) -> None:
         name, plugin = named
@@ -60,7 +66,7 @@ class DryRun:
 
     def objection(self) -> Verdict | None:
         """What keeps the preemptor out of the node as it is now; all filters are asked."""
-        objection = self._ask(self._filters)
+        objection = self._ask(self._filters, self._crowd.filters if self._crowd else ())
         return None if objection is None else as_node_status(objection)
 
     def reprieve(self, pods: Sequence[PodInfo]) -> dict[PodInfo, Verdict]:
@@ -70,23 +76,53 @@ class DryRun:
             These, and what it ran into.
         """
         self._node = self._node.clone()
+        places = [(self._node, self._followers)]
+        volatile: Sequence[NamedFilter] = ()
+        if self._crowd is not None:
+            places.append((self._crowd.node, self._crowd.followers))
+            names = {name for name, _ in self._volatile}
+            volatile = [named for named in self._crowd.filters if named[0] in names]
         refused = {}
         for pod in pods:
-            self._node.add_pod(pod)
-            for plugin in self._followers:
-                plugin.add_pod(pod, self._node)
-            objection = self._ask(self._volatile)
+            for node, followers in places:
+                node.add_pod(pod)
+                for plugin in followers:
+                    plugin.add_pod(pod, node)
+            objection = self._ask(self._volatile, volatile)
             if objection is not None:
-                self._remove(pod)
                 refused[pod] = objection
+                for node, followers in places:
+                    node.remove_pod(pod)
+                    for plugin in followers:
+                        plugin.remove_pod(pod, node)
         return refused
 
-    def _remove(self, pod: PodInfo) -> None:
-        self._node.remove_pod(pod)
-        for plugin in self._followers:
-            plugin.remove_pod(pod, self._node)
-
-    def _ask(self, filters: Sequence[NamedFilter]) -> Verdict | None:
+    def _ask(self, filters: Sequence[NamedFilter], crowded: Sequence[NamedFilter]) -> Verdict | None:
+        if self._crowd is not None:
+            return run_filters(crowded, self._crowd.node) or run_filters(filters, self._node)
         if self._crowded:
             return self._cycle.check(self._node, filters)
         return run_filters(filters, self._node)
+
+
+def _is_known(cycle: Cycle) -> bool:
+    """Whether no plugin can tell in which order pods come and go.
+
+    QUIRK: (types.go, HostPortInfo) a port that two pods hold is free as soon as one of them goes. That does not matter:
+    a pod whose ports a nominated one holds is kept out whoever goes.
+    """
+    return not is_reference() and not any(isinstance(plugin, GuardedPlugin) for plugin in cycle.profile.plugins)
+
+
+class _Crowd:
+    """A node as it is once the pods that are nominated to it are there, too, and filters that have seen them come."""
+
+    def __init__(self, node: NodeInfo, nominated: Sequence[PodInfo], filters: Sequence[NamedFilter]) -> None:
+        self.node = node.clone()
+        self.filters = [(name, plugin.fork()) for name, plugin in filters]
+        #: Those among them that follow which pods come and go.
+        self.followers = [plugin for _, plugin in self.filters if tracks_pods(plugin)]
+        for pod in nominated:
+            self.node.add_pod(pod)
+            for plugin in self.followers:
+                plugin.add_pod(pod, self.node)

@@ -193,17 +193,17 @@ class SchedulingQueue(QueueParts):
                 seen.update((info.key, answers) for info in chosen)
             if strategy is not QueueingStrategy.SKIP:
                 moved.extend((info, strategy) for info in chosen)
-        self._tell(occurrence, seen)
+        self._announce(occurrence, seen)
         for info, strategy in moved:
             self._requeue(info, strategy)
         self.active.add_event_if_any_in_flight(InFlightEvent(event, old, new))
 
     def _judge(self, info: QueuedPodInfo, occurrence: Occurrence, *, replay: bool = False) -> QueueingStrategy:
         answers = self._hints.answers(info, occurrence)
-        self._tell(occurrence, {info.key: answers} if answers else {}, replay=replay)
+        self._announce(occurrence, {info.key: answers} if answers else {}, replay=replay)
         return self._hints.strategy(info, answers)
 
-    def _tell(self, occurrence: Occurrence, answers: Mapping[str, Answers], *, replay: bool = False) -> None:
+    def _announce(self, occurrence: Occurrence, answers: Mapping[str, Answers], *, replay: bool = False) -> None:
         if self._witness is not None and answers:
             self._witness(occurrence, answers, replay=replay)
 
@@ -219,7 +219,7 @@ class SchedulingQueue(QueueParts):
         occurrence = Occurrence(UNSCHEDULABLE_TIMEOUT, None, None)
         oldest = self.now - self._max_in_unschedulable_pods
         late = [info for info in self.unschedulable if info.timestamp < oldest and not info.gated]
-        self._tell(occurrence, {info.key: self._hints.answers(info, occurrence) for info in late})
+        self._announce(occurrence, {info.key: self._hints.answers(info, occurrence) for info in late})
         for info in late:
             self._requeue(info, QueueingStrategy.AFTER_BACKOFF)
         if late:

@@ -131,7 +131,7 @@ class Engine:
         return other
 
     def end(self) -> None:
-        """Nobody goes on from here: what holds each other lets go, or there would be much of it before it is found."""
+        """Nobody goes on from here: break circles of references, which the garbage collector would find too late."""
         self.world.watchers.clear()
         self.scheduler.end()
 

@@ -16,8 +16,8 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.simulation.clock import Agenda
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.pods import ended, is_ready, running
-from kwhatif.simulation.survey import survey_of
 from kwhatif.simulation.world import World, held
+from kwhatif.workloads.survey import survey_of
 
 
 class _What(IntEnum):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from copy import copy
 from typing import Any
 
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.drawers import Drawers
-from kwhatif.model.meta import controller_of, parse_time
+from kwhatif.model.meta import PLAIN_TIME, controller_of, parse_time
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import ReplicaSet
-from kwhatif.simulation.survey import survey_of
+from kwhatif.workloads.removal import is_active
+from kwhatif.workloads.survey import survey_of
 
 #: Kind of the owner, its namespace, its name, and the kind of what it controls.
 _Place = tuple[str, str, str, type]
-#: How long a time is as the API server writes it: these sort as texts.
-_PLAIN = len("2026-01-31T12:00:00Z")
 _NONE: Mapping[str, ReplicaSet] = {}
 
 
@@ -30,6 +30,9 @@ class Owned:
         self._keys: Drawers[_Place, dict[str, str]] = Drawers(dict.copy, _places_of_pods(cluster))
         #: Places whose keys are not in order yet.
         self._unsorted: set[_Place] = set()
+        #: By place and by the UID by which they name their owner, how many pods are active; where some were restless at
+        #: the start, once somebody has asked.
+        self._active: Drawers[_Place, Counter[str]] = Drawers(Counter.copy, _active_pods(cluster))
         #: By key, those that have gone: their pods, which go after them, were their Deployments'.
         self.gone: dict[str, ReplicaSet] = {}
         for kind in cluster.counts():
@@ -47,6 +50,7 @@ class Owned:
         """The same of a fork of the cluster."""
         other = copy(self)
         other._cluster, other._keys = cluster, self._keys.fork()
+        other._active = self._active.fork()
         other._unsorted, other.gone = self._unsorted.copy(), self.gone.copy()
         return other
 
@@ -60,12 +64,30 @@ class Owned:
             self.gone[key_of(before)] = before
         old = None if before is None else _place(before)
         new = None if after is None else _place(after)
+        self._count_active(before, old, -1)
+        self._count_active(after, new, 1)
         if old == new:
             return
         if old is not None and before is not None:
             self._at(old[0]).pop(key_of(before), None)
         if new is not None and after is not None:
             self._at(new[0])[key_of(after)] = new[1]
+
+    def _count_active(self, obj: KubernetesObject | None, at: tuple[_Place, str] | None, amount: int) -> None:
+        counts = None if at is None else self._active.own(at[0])
+        if at is not None and counts is not None and isinstance(obj, Pod) and is_active(obj):
+            counts[at[1]] += amount
+
+    def count_active(self, owner: KubernetesObject) -> int:
+        """How many of its pods are neither terminating nor at their end."""
+        meta = owner.metadata
+        place = type(owner).__name__, meta.namespace, meta.name, Pod
+        counts = self._active.get(place)
+        if counts is None:
+            keys = self._keys.get(place) or {}
+            pods = zip(keys.values(), self._cluster.select(Pod, keys), strict=True)
+            counts = self._active.put(place, Counter(uid for uid, pod in pods if is_active(pod)))
+        return counts[meta.uid] + counts[""] if meta.uid else counts.total()
 
     def count(self, owner: KubernetesObject, kind: type) -> int:
         """How many there are."""
@@ -106,7 +128,7 @@ class Owned:
         """By time of creation, then by name."""
         objects: list[KubernetesObject] = self._cluster.select(place[3], keys)
         times = [each.metadata.creation_timestamp or "" for each in objects]
-        if all(len(time) == _PLAIN and time[-1] == "Z" for time in times):
+        if all(len(time) == PLAIN_TIME and time[-1] == "Z" for time in times):
             order = [key for _, key in sorted(zip(times, keys, strict=True))]
         else:  # as texts, fractions of a second would sort before the whole second
             parsed = [parse_time(time) if time else 0 for time in times]
@@ -118,6 +140,15 @@ class Owned:
 def _places_of_pods(cluster: Cluster) -> dict[_Place, dict[str, str]]:
     controlled = survey_of(cluster).controlled
     return {(kind, namespace, name, Pod): each.keys for (namespace, kind, name), each in controlled.items()}
+
+
+def _active_pods(cluster: Cluster) -> dict[_Place, Counter[str]]:
+    controlled = survey_of(cluster).controlled
+    return {
+        (kind, namespace, name, Pod): Counter(each.keys.values())
+        for (namespace, kind, name), each in controlled.items()
+        if not each.restless
+    }
 
 
 def _place(obj: KubernetesObject) -> tuple[_Place, str] | None:

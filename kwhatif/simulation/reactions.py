@@ -12,8 +12,8 @@ from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.simulation.clock import Agenda
-from kwhatif.simulation.survey import survey_of
 from kwhatif.simulation.world import World
+from kwhatif.workloads.survey import survey_of
 
 #: After so many timers in a row without a write, a key only looks whether there is something to do.
 _IDLE_AFTER = 30

@@ -217,14 +217,13 @@ class Scheduler:
         victims = [] if candidate is None else [victim for victim in candidate.pods if not victim.terminating]
         if victims:
             self._preempting.start(info.uid)
-        failed = result.whole is not None and result.whole.failed
         nominated = result.nominated
         event = self._note_failure(info, result.message, nominated, because)
-        rejectors = () if failed or result.message == NO_NODES else result.rejectors
+        rejectors = () if result.failed or result.message == NO_NODES else result.rejectors
         pod = handle_failure(self.queue, info, FailedAttempt(rejectors, (), nominated), self._lister)
         if pod is not None:
             self._remember_nomination(info)
-            self._patch(pod, "SchedulerError" if failed else "Unschedulable", nominated, event)
+            self._patch(pod, "SchedulerError" if result.failed else "Unschedulable", nominated, event)
         if victims:
             self._preempt(info, result.cleared_nominations, victims, event)
 

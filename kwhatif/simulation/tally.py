@@ -15,8 +15,8 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.pods import is_ready
-from kwhatif.simulation.survey import survey_of
 from kwhatif.simulation.world import World
+from kwhatif.workloads.survey import survey_of
 
 
 class Standing(msgspec.Struct):

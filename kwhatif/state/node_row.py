@@ -6,12 +6,10 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Self, TypeVar
+from typing import Self
 
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State
-
-T = TypeVar("T")
 
 
 class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
@@ -19,10 +17,8 @@ class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
 
     #: Where the nodes are in the state's `nodes`; ascending.
     places: Sequence[int]
-    #: Their shapes, one a node.
-    shapes: Sequence[int]
-    #: Their names.
-    names: Sequence[str]
+    _state_names: Sequence[str]
+    _state_shapes: Sequence[int]
     _places_by_name: Mapping[str, int]
 
     @classmethod
@@ -31,13 +27,8 @@ class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
         nodes = state.nodes
         row = cls(nodes if len(places) == len(nodes) else map(nodes.__getitem__, places))
         row.places, row._places_by_name = places, state.places
-        names, shapes = state.names_and_shapes
-        row.names, row.shapes = row.pick(names), row.pick(shapes)
+        row._state_names, row._state_shapes = state.names_and_shapes
         return row
-
-    def pick(self, column: Sequence[T]) -> list[T]:
-        """Of a column with a value for each of the state's nodes, those for these."""
-        return list(column) if len(self) == len(column) else list(map(column.__getitem__, self.places))
 
     def place_of(self, name: str) -> int | None:
         """Where in this row the node of that name is; None: it is not in it."""
@@ -46,6 +37,18 @@ class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
             return None
         found = bisect_left(self.places, place)
         return found if found < len(self) and self.places[found] == place else None
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """Their names."""
+        names = self._state_names
+        return names if len(self) == len(names) else list(map(names.__getitem__, self.places))
+
+    @cached_property
+    def shapes(self) -> Sequence[int]:
+        """Their shapes, one a node."""
+        shapes = self._state_shapes
+        return shapes if len(self) == len(shapes) else list(map(shapes.__getitem__, self.places))
 
     @cached_property
     def sizes(self) -> Mapping[int, int]:

@@ -106,7 +106,9 @@ class PodIndex:
     def namespaces(self) -> Iterable[str]:
         """The namespaces that have pods, or had some."""
         if self._namespaces is None:
-            self._namespaces = frozenset({pod.namespace for _, pods in self._assigned() for pod in pods})
+            if self._ungrouped is None:  # whoever asks for all namespaces asks for their groups
+                self._ungrouped = self._by_namespace()
+            self._namespaces = frozenset((*self._ungrouped, *self._groups))
         return sorted(self._namespaces)
 
     def groups(self, namespace: str) -> Iterable[PodGroup]:

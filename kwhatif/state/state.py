@@ -59,8 +59,8 @@ class State:
         self._by_name: dict[str, NodeInfo] | None = None
         self._of_shape: Mapping[int, NodeInfo] | None = None
         self._shape_of: tuple[Sequence[str], Sequence[int]] | None = None
-        #: Whether `nodes`, and the tree and places, are this state's alone.
-        self._owns_nodes = self._owns_tree = True
+        #: Whether `nodes`, the tree and places, and what is known of nominations are this state's alone.
+        self._owns_nodes = self._owns_tree = self._owns_nominations = True
         self._pods: Overlay[str, PodInfo] = Overlay()
         self._pending: Overlay[str, PodInfo] = Overlay()
         self._strays: Overlay[str, tuple[PodInfo, ...]] = Overlay()
@@ -189,7 +189,8 @@ class State:
         other.cluster = StateObjects(other, self.cluster)
         other.generation, other._history = self.generation, self._history
         self._mark, other._mark = object(), object()
-        self._owns_nodes = self._owns_tree = other._owns_nodes = other._owns_tree = False
+        self._owns_nodes = self._owns_tree = self._owns_nominations = False
+        other._owns_nodes = other._owns_tree = other._owns_nominations = False
         if self._owns_built and self._built.index is not None:
             self._built.index.strays = self._strays.fork()
         self._owns_built = other._owns_built = False
@@ -402,15 +403,16 @@ class State:
     # --- nominations ---------------------------------------------------------------------------------
 
     def _nominate(self, pod: PodInfo, node_name: str) -> None:
-        self._nominated = {**self._nominated, node_name: (*self._nominated.get(node_name, ()), pod)}
-        self._nominations = {**self._nominations, pod.key: node_name}
+        self._own_nominations()
+        self._nominated[node_name] = (*self._nominated.get(node_name, ()), pod)
+        self._nominations[pod.key] = node_name
 
     def _drop_nomination(self, key: str) -> list[str]:
         """The nodes that the pod was nominated to: one at most."""
         name = self._nominations.get(key)
         if name is None:
             return []
-        self._nominated, self._nominations = self._nominated.copy(), self._nominations.copy()
+        self._own_nominations()
         del self._nominations[key]
         kept = tuple(pod for pod in self._nominated[name] if pod.key != key)
         if kept:
@@ -418,6 +420,11 @@ class State:
         else:
             del self._nominated[name]
         return [name]
+
+    def _own_nominations(self) -> None:
+        if not self._owns_nominations:
+            self._nominated, self._nominations = self._nominated.copy(), self._nominations.copy()
+            self._owns_nominations = True
 
     # --- nodes ---------------------------------------------------------------------------------------
 

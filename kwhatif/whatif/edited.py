@@ -29,7 +29,7 @@ from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Planner
 from kwhatif.whatif.session import Session
-from kwhatif.workloads.many import places
+from kwhatif.workloads.many import allowed_pods
 from kwhatif.workloads.owners import pods_of
 from kwhatif.workloads.removal import active
 
@@ -156,7 +156,7 @@ class _Made:
         if not update.added.left_out:
             return
         made = len(update.added.pods)
-        if planner.most > places(state.cluster):
+        if planner.most > allowed_pods(state.cluster):
             self.notes.append(f"{update.added.left_out} more pods are not made: no node has room for so many")
         else:
             count = made + update.added.left_out

@@ -225,8 +225,8 @@ class _Judging:
     @property
     def _explain(self) -> Explain:
         question = self._question
-        in_full = partial(_explain_all, partial(decision_of, reprieves=question.reprieves))
-        return question.explain or (in_full if question.full else _explain_few)
+        explain_all = partial(_explain_all, partial(decision_of, reprieves=question.reprieves))
+        return question.explain or (explain_all if question.full else _explain_few)
 
     def _placed(self, planned: Sequence[Planned]) -> tuple[_Found, int]:
         """At one moment, each pod on its node before the next one's turn; and how many pods evict others."""

@@ -17,7 +17,6 @@ from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.simulation.survey import survey_of
 from kwhatif.state.change import Upsert
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.story_caveats import caveats_of_story
@@ -77,7 +76,7 @@ def begin(
     """
     state = session.snapshot.fork()
     caveats: tuple[Caveat, ...] = ()
-    inferred = list(missing_replica_sets(state.cluster, survey_of(state.cluster).keys))
+    inferred = list(missing_replica_sets(state.cluster))
     if inferred:
         state.apply(*map(Upsert, inferred))
         caveats = (ReplicaSetsInferred(workloads=tuple(sorted(set(map(_deployment, inferred))))),)

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.pod import Pod, PodMeta, PodTemplateSpec, pod_condition
 from kwhatif.model.workload import SCALABLE, DaemonSet, Deployment, ReplicaSet, Scalable, StatefulSet
-from kwhatif.simulation.survey import survey_of
 from kwhatif.state.change import Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.controllers.deployment import bounds_for
@@ -32,7 +31,7 @@ _WITH_REVISIONS = (StatefulSet, DaemonSet)
 def prepare(state: State, workloads: Sequence[KubernetesObject]) -> None:
     """Complete what the state has of these workloads, which are about to be applied."""
     state.apply(*map(Upsert, _stand_ins(workloads, state.cluster)))
-    state.apply(*map(Upsert, missing_replica_sets(state.cluster, survey_of(state.cluster).keys)))
+    state.apply(*map(Upsert, missing_replica_sets(state.cluster)))
     state.apply(*map(Upsert, _annotated_sets(workloads, state.cluster)))
     state.apply(*map(Upsert, _complete_pods(workloads, state.cluster)))
 

@@ -35,8 +35,8 @@ from kwhatif.model.workload import (
 )
 from kwhatif.simulation.clock import SECOND
 from kwhatif.simulation.engine import Engine
-from kwhatif.simulation.survey import survey_of
 from kwhatif.simulation.world import World
+from kwhatif.workloads.survey import survey_of
 
 #: Labels and taints that cluster-autoscaler and Karpenter put on nodes, or how these begin.
 _AUTOSCALED = ("karpenter.sh/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
@@ -44,15 +45,16 @@ _CHURN = ("created", "preempted", "evicted", "evicted by taint", "deleted", "col
 
 def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
     """Everything that has happened, and what it came to."""
-    pending = tuple(_pending(engine))
+    not_made = tuple(_not_made(engine))
+    pending = (*_pending(engine), *not_made)
     owners = _owners(engine)
     return Story(
-        settled=_settled(engine),
+        settled=_settled(engine, pending),
         seconds=round(max((event.at for event in engine.world.history.events), default=0.0), 3),
         assumptions=(),
         parameters=_parameters(engine.parameters),
         events=tuple(_event(event, owners.get(event.object)) for event in engine.world.history.events),
-        workloads=tuple(_workloads(engine)),
+        workloads=tuple(_workloads(engine, not_made)),
         pending=pending,
         gone=tuple(_gone(gone) for gone in engine.world.history.gone.values()),
         budgets=tuple(
@@ -120,16 +122,17 @@ def _gone(gone: Gone) -> GoneRow:
     )
 
 
-def _workloads(engine: Engine) -> Iterator[StoryWorkloadRow]:
-    tally, nothing = engine.tally, Standing()
-    not_made = {row.owner: row.count for row in _not_made(engine)}
+def _workloads(engine: Engine, not_made: Iterable[PendingRow]) -> Iterator[StoryWorkloadRow]:
+    tally, nothing, missing = engine.tally, Standing(), Counter[str | None]()
+    for row in not_made:
+        missing[row.owner] += row.count
     for name in sorted(tally.workloads):
         before, after = tally.before.get(name, nothing), tally.workloads[name]
         yield StoryWorkloadRow(
             workload=name,
             before=_counts(before),
             after=_counts(after),
-            pending=after.pending + not_made.get(name, 0),
+            pending=after.pending + missing[name],
             ready_lowest=after.ready_lowest,
             ready_before=before.ready,
             ready_after=after.ready,
@@ -155,7 +158,6 @@ def _pending(engine: Engine) -> Iterator[PendingRow]:
             priority=info.priority,
             initial=engine.world.was_there(pod),
         )
-    yield from _not_made(engine)
 
 
 def _not_made(engine: Engine) -> Iterator[PendingRow]:
@@ -218,7 +220,7 @@ def _words(node: Node) -> tuple[str, ...]:
 # --- the end -----------------------------------------------------------------------------------------
 
 
-def _settled(engine: Engine) -> Settled:
+def _settled(engine: Engine, pending: Collection[PendingRow]) -> Settled:
     """The worst that can be said."""
     if engine.is_over_horizon:
         return "horizon"
@@ -231,7 +233,7 @@ def _settled(engine: Engine) -> Settled:
     pods = engine.world.state.cluster.all(Pod).values()
     if any(pod.metadata.deletion_timestamp is not None for pod in pods):
         return "terminating"
-    return "pending" if any(_pending(engine)) else "settled"
+    return "pending" if pending else "settled"
 
 
 def _is_stuck(engine: Engine) -> bool:

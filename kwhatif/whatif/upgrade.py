@@ -78,6 +78,10 @@ class _Tried(NamedTuple):
     result: ScheduleResult | None = None
 
 
+#: Different requests of pods of which is kept what they find: each holds verdicts and scores of all nodes.
+_KEPT = 24
+
+
 class _Upgrade:
     def __init__(self, before: Session, after: Session, progress: Callable[[int, int], None]) -> None:
         self._progress = progress
@@ -93,7 +97,7 @@ class _Upgrade:
         self._caveats: dict[Caveat, None] = {}
         self._decisions: list[Decision] = []
         self._most = most_pods(after.cluster)
-        #: By release and profile, and by what a pod requests.
+        #: By release and profile, and by what a pod requests: the `_KEPT` that were asked for last.
         self._found: dict[tuple[str, str], dict[PodResources, Columns]] = {}
 
     def report(self) -> Report:
@@ -202,7 +206,8 @@ class _Upgrade:
             elif profile is None:
                 yield _Tried(decision_about(pod, "Ignored"))
             else:
-                found = attempt(profile, PodInfo(pod), state, columns=self._columns(session, profile, PodInfo(pod)))
+                info = PodInfo(pod)
+                found = attempt(profile, info, state, columns=self._columns(session, profile, info))
                 self._caveats.update(dict.fromkeys(caveats_of(found)))
                 result = result_of(found)
                 yield _Tried(decision_about_result(result), found, result)
@@ -210,15 +215,18 @@ class _Upgrade:
     def _columns(self, session: Session, profile: Profile, pod: PodInfo) -> Columns:
         """What pods of these requests find on the whole cluster; nodes that pods have left are asked anew."""
         known = self._found.setdefault((session.scheduler.version, profile.scheduler_name), {})
-        columns = known.get(pod.resources)
+        columns = known.pop(pod.resources, None)
         if columns is None:
-            columns = known[pod.resources] = Columns()
+            columns = Columns()
             cycle = Cycle(profile, pod, session.snapshot, columns)
             # Of a pod that fails, the attempt itself will say so.
             with suppress(CycleError):
                 if cycle.pre_filter() and not profile.extenders:
                     cycle.filter_nodes()
                     score_nodes(cycle)
+        known[pod.resources] = columns
+        while len(known) > _KEPT:
+            del known[next(iter(known))]
         return columns.fork()
 
 

@@ -13,7 +13,7 @@ from kwhatif.policy.words import after, hang, victims_by_owner
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.workload import RolloutRow, UpdateKind, WorkloadRow
-from kwhatif.workloads.many import places
+from kwhatif.workloads.many import allowed_pods
 
 _MOST_RUNS = 3
 #: Pods that are counted without a decision of their own: how many, by what becomes of them.
@@ -69,7 +69,7 @@ def workload_row(
 def room_for_pods(profiles: Mapping[str, Profile], cluster: Cluster) -> int | None:
     """How many pods all nodes can take; None where a profile puts any number on a node."""
     counts = (any(isinstance(plugin, NodeResourcesFit) for plugin in each.filter) for each in profiles.values())
-    return places(cluster) if all(counts) else None
+    return allowed_pods(cluster) if all(counts) else None
 
 
 def _beyond(decisions: Sequence[Decision], left_out: int, room: int | None) -> Beyond:
@@ -91,7 +91,7 @@ def _message(rollout: RolloutRow | None, decisions: Sequence[Decision], said: st
         return said
     blocking = [decision for decision in decisions if decision.pod == rollout.waits_for]
     hangs = hang(rollout, blocking)
-    return hangs if blocking and said == _fate(blocking, "") else f"{hangs}; {said}"
+    return hangs if blocking and said == _fared(blocking, "") else f"{hangs}; {said}"
 
 
 def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision], beyond: Beyond = NONE_BEYOND) -> str:
@@ -106,11 +106,12 @@ def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision], be
 
 def _parts(decisions: Sequence[Decision], beyond: Beyond) -> Iterator[str]:
     count, outcomes = len(decisions) + sum(beyond.values()), {decision.outcome for decision in decisions} | {*beyond}
-    if count == 1:
-        (decision,) = decisions
-        yield f"fits on {decision.node}" if decision.outcome == "Placed" else _fate(decisions, "")
-    elif len(outcomes) == 1 and outcomes != {"Placed"}:
-        yield _fate(decisions, f"all {count} pods")
+    if len(outcomes) == 1 and outcomes != {"Placed"}:
+        (outcome,) = outcomes
+        one = "" if decisions else "1 pod"
+        yield _fate(outcome, count, decisions, one if count == 1 else f"all {count} pods")
+    elif count == 1:
+        yield f"fits on {decisions[0].node}"
     else:
         yield _placed(decisions, count)
         yield from _others(decisions, beyond)
@@ -132,17 +133,15 @@ def _others(decisions: Sequence[Decision], beyond: Beyond) -> Iterator[str]:
     runs = [run for run in runs if run[0].outcome not in ("Placed", "Waits")]
     has_names = bool(decisions) and (decisions[0].owner or "").startswith("StatefulSet ")
     if has_names and len(runs) <= _MOST_RUNS and not {*beyond} - {"Waits"}:
-        yield from (_fate(run, _named(run)) for run in runs)
+        yield from (_fared(run, _named(run)) for run in runs)
         return
     by_outcome: dict[Outcome, list[Decision]] = {}
     for run in runs:
         by_outcome.setdefault(run[0].outcome, []).extend(run)
-    for outcome, fared in by_outcome.items():
-        yield _fate(fared, str(len(fared) + beyond.get(outcome, 0)))
-    for outcome in ("Unschedulable", "Ignored"):
-        count = beyond.get(outcome, 0)
-        if count and outcome not in by_outcome:
-            yield f"{count} {_FATES[outcome][count > 1]}"
+    for outcome in dict.fromkeys((*by_outcome, *(each for each in beyond if each != "Waits"))):
+        fared = by_outcome.get(outcome, ())
+        count = len(fared) + beyond.get(outcome, 0)
+        yield _fate(outcome, count, fared, str(count))
 
 
 def _named(run: Sequence[Decision]) -> str:
@@ -171,10 +170,15 @@ _FATES: dict[Outcome, tuple[str, str]] = {
 }
 
 
-def _fate(alike: Sequence[Decision], which: str) -> str:
-    one, many = _FATES[alike[0].outcome]
-    said = f"{which} {one if len(alike) == 1 else many}".strip()
+def _fared(alike: Sequence[Decision], which: str) -> str:
+    return _fate(alike[0].outcome, len(alike), alike, which)
+
+
+def _fate(outcome: Outcome, number: int, alike: Sequence[Decision], which: str) -> str:
+    """What becomes of so many pods; `alike` are the decisions about them, as far as there are any."""
+    one, many = _FATES[outcome]
+    said = f"{which} {one if number == 1 else many}".strip()
     victims = [victim for decision in alike for victim in decision.victims]
-    if alike[0].outcome == "Preempts" and not victims:
+    if outcome == "Preempts" and not victims:
         said = f"{which} would be nominated".strip()
     return said + (f" {victims_by_owner(victims)}" if victims else "") + after(alike)

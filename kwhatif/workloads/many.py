@@ -1,7 +1,8 @@
-"""Workloads that ask for more pods than are made one by one: as many as could ever fit are."""
+"""Workloads that ask for very many pods: as many as could ever fit are made one by one, and at most `MOST` more."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -22,29 +23,48 @@ from kwhatif.model.workload import (
     RollingUpdate,
     StatefulSet,
 )
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import wanted_pods
 from kwhatif.workloads.rolling.update import resolved
 
-#: So many pods of a workload are always made one by one, and never so many more than the largest one has.
+#: At least, and at most, so many more pods than the largest workload has are made one by one.
 FEW, MOST = 500, 10_000
+#: So many pods of a workload evict others in a story, which goes on with these.
+EVICTING = 1_000
 
 Kind = TypeVar("Kind")
 
 
 def most_pods(cluster: Cluster) -> int:
-    """How many pods of a workload are made one by one: one more than all nodes can take, but at least `FEW`.
+    """How many pods of a workload are made one by one: one more than all nodes can take, within `FEW` and `MOST`.
 
-    So the last of them finds no node, and no other that is like it does. Where nodes take very many pods, it is `MOST`
-    more than the largest workload has: never fewer than a workload has already, as none of its pods may seem too many.
+    So the last of them finds no node, and no other that is like it does; or, where nodes take very many pods, most of
+    what is asked for is judged. It is more than any workload has already: some of what is new is always judged.
     """
     largest = _largest(cluster)
-    return max(FEW, largest, min(MOST + largest, 1 + places(cluster)))
+    return largest + min(MOST, max(FEW, 1 + allowed_pods(cluster) - largest))
 
 
-def places(cluster: Cluster) -> int:
+def allowed_pods(cluster: Cluster) -> int:
     """How many pods all nodes can take."""
-    return sum(map(_places, cluster.all(Node).values()))
+    return sum(map(_allowed_pods, cluster.all(Node).values()))
+
+
+def room_for(pod: PodInfo, nodes: Iterable[NodeInfo]) -> int:
+    """How many pods that request the same the nodes have room for now, by amounts alone: never too few."""
+    wanted = pod.resources.requested
+    fits = 0
+    for node in nodes:
+        free = [node.allowed_pods - len(node.pods)]
+        for amount, used, allocatable in zip(
+            wanted[:3], (node.cpu, node.memory, node.ephemeral), node.allocatable[:3], strict=True
+        ):
+            if amount:
+                free.append((allocatable - used) // amount)
+        fits += max(0, min(free))
+    return fits
 
 
 def _largest(cluster: Cluster) -> int:
@@ -53,7 +73,7 @@ def _largest(cluster: Cluster) -> int:
     return min(len(cluster.all(Pod)), max(asked, default=0))
 
 
-def _places(node: Node) -> int:
+def _allowed_pods(node: Node) -> int:
     """How many pods the node takes."""
     listed = node.status.capacity if node.status.allocatable is None else node.status.allocatable
     return value(resource_nanos(listed).get(PODS, 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -10,24 +10,21 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import LabelSelector, OwnerReference, controller_of
 from kwhatif.model.pod import Pod, PodMeta, PodTemplateSpec, is_terminal
 from kwhatif.model.workload import Deployment, ReplicaSet
-from kwhatif.workloads.owners import ControllerKey, is_named_after, reference_to
+from kwhatif.workloads.owners import is_named_after, reference_to
 from kwhatif.workloads.replicas import HASH_LABEL
+from kwhatif.workloads.survey import survey_of
 
 
-def missing_replica_sets(cluster: Cluster, controlled: Mapping[ControllerKey, Iterable[str]]) -> Iterator[ReplicaSet]:
+def missing_replica_sets(cluster: Cluster) -> Iterator[ReplicaSet]:
     """A ReplicaSet for every owner of pods that is none, and can only belong to a Deployment that is there.
 
     Of several that a Deployment would have, the one with the most pods is taken to be of its template as it is.
-
-    Args:
-        cluster: the objects.
-        controlled: the keys of all pods, by the controller that they name.
     """
     by_deployment: dict[str, list[tuple[OwnerReference, list[Pod]]]] = {}
-    for (namespace, kind, name), keys in controlled.items():
+    for (namespace, kind, name), controlled in survey_of(cluster).controlled.items():
         if kind != "ReplicaSet" or cluster.get(ReplicaSet, f"{namespace}/{name}") is not None:
             continue
-        pods = [pod for pod in cluster.select(Pod, keys) if not is_terminal(pod)]
+        pods = [pod for pod in cluster.select(Pod, controlled.keys) if not is_terminal(pod)]
         owner = controller_of(pods[0].metadata) if pods else None
         prefix = name.rpartition("-")[0]
         deployment = cluster.get(Deployment, f"{namespace}/{prefix}")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from kwhatif import garbage
 from kwhatif.garbage import MANY, no_garbage_collection, rare_garbage_collection
 
 
@@ -41,3 +44,21 @@ def test_it_is_rare_while_answering(before: int, during: int) -> None:
         assert gc.get_threshold() == (during, 7, 8)
         raise ZeroDivisionError
     assert gc.get_threshold() == (before, 7, 8)
+
+
+def test_only_a_process_for_one_answer_keeps_what_it_has_read() -> None:
+    before = gc.get_freeze_count()
+    garbage.keep(["read"])
+    assert gc.get_freeze_count() == before
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import gc; from kwhatif import garbage; garbage.end_with_the_answer(); garbage.keep([]);"
+            "print(gc.get_freeze_count() > 0)",
+        ],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert ran.stdout == "True\n"

@@ -183,6 +183,10 @@ WRONG: dict[str, tuple[Callable[[kwhatif.Session], object], str]] = {
     "no node": (kwhatif.drain, r"drain\(\) needs a node"),
     "a node that fails": (lambda cluster: kwhatif.outage(cluster, 3), "node 1 is of type int; it is a string"),  # type: ignore[arg-type]
     "nothing that fails": (kwhatif.outage, r"outage\(\) needs a node"),
+    "nodes and each": (
+        lambda cluster: kwhatif.outage(cluster, "a1", each="zone"),
+        r"outage\(\) takes nodes, a selector",
+    ),
     "no session to play on": (lambda _: kwhatif.simulate(DUMP), r"simulate\(\) takes a cluster first"),  # type: ignore[arg-type]
     "no session to upgrade": (lambda _: kwhatif.upgrade(DUMP, to="1.37"), r"upgrade\(\) takes a cluster first"),  # type: ignore[arg-type]
     "a pod": (lambda cluster: kwhatif.pending(cluster, 3), "pod 1 is of type int; it is a string"),  # type: ignore[arg-type]

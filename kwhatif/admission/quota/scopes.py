@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kwhatif.matching.requests import CPU, MEMORY
 from kwhatif.model.amount import amounts
-from kwhatif.model.pod import Pod, PodAffinityTerm, ResourceRequirements
+from kwhatif.model.pod import Pod, ResourceRequirements, pod_affinity_terms
 from kwhatif.model.policy import ResourceQuotaSpec, ScopedSelectorRequirement
 from kwhatif.model.storage import PersistentVolumeClaim
 
@@ -50,7 +50,7 @@ def _pod_matches(requirement: ScopedSelectorRequirement, pod: Pod) -> bool:
         case "PriorityClass":
             return _selects(requirement, pod.spec.priority_class_name)
         case "CrossNamespacePodAffinity":
-            return any(term.namespaces or term.namespace_selector is not None for term in _pod_terms(pod))
+            return any(term.namespaces or term.namespace_selector is not None for term in pod_affinity_terms(pod.spec))
     return False
 
 
@@ -90,11 +90,3 @@ def _is_best_effort(pod: Pod) -> bool:
 def _says_something(resources: ResourceRequirements) -> bool:
     given = (amounts(resources.requests), amounts(resources.limits))
     return any(amount > 0 for each in given for name, amount in each.items() if name in (CPU, MEMORY))
-
-
-def _pod_terms(pod: Pod) -> Iterator[PodAffinityTerm]:
-    affinity = pod.spec.affinity
-    for part in (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ():
-        if part is not None:
-            yield from part.required
-            yield from (weighted.pod_affinity_term for weighted in part.preferred)

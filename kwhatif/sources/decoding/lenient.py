@@ -17,8 +17,8 @@ from kwhatif.configuration.strict import json_name
 from kwhatif.sources.text.paths import FieldPath
 
 #: Takes a problem: message, path, hint.
-AddProblem = Callable[[str, FieldPath, str], None]
-Reader = Callable[[Any, FieldPath, AddProblem], Any]
+AddProblemWithHint = Callable[[str, FieldPath, str], None]
+Reader = Callable[[Any, FieldPath, AddProblemWithHint], Any]
 
 #: How messages begin about a number that is as good as any other of its type: all else can still be checked.
 OUT_OF_RANGE = "is out of range"
@@ -56,7 +56,7 @@ def mismatch(wanted: str, value: Any) -> tuple[str, str]:
     return f"expected {wanted}, got {json_name(value)}", hint
 
 
-def _wrong(wanted: str, value: Any, path: FieldPath, add: AddProblem) -> None:
+def _wrong(wanted: str, value: Any, path: FieldPath, add: AddProblemWithHint) -> None:
     message, hint = mismatch(wanted, value)
     add(message, path, hint)
 
@@ -65,7 +65,7 @@ def _struct(type_: inspect.StructType) -> Reader:
     # Made on first use: types may be recursive.
     fields: dict[str, Reader] = {}
 
-    def read(value: Any, path: FieldPath, add: AddProblem) -> Any:
+    def read(value: Any, path: FieldPath, add: AddProblemWithHint) -> Any:
         if not isinstance(value, dict):
             _wrong("an object", value, path, add)
             return {}
@@ -86,7 +86,7 @@ def _struct(type_: inspect.StructType) -> Reader:
 def _map(type_: inspect.DictType) -> Reader:
     inner, zero = _reader(type_.value_type), _zero(type_.value_type)
 
-    def read(value: Any, path: FieldPath, add: AddProblem) -> Any:
+    def read(value: Any, path: FieldPath, add: AddProblemWithHint) -> Any:
         if not isinstance(value, dict):
             _wrong("an object", value, path, add)
             return {}
@@ -98,7 +98,7 @@ def _map(type_: inspect.DictType) -> Reader:
 def _list(type_: inspect.VarTupleType | inspect.ListType) -> Reader:
     inner, zero = _reader(type_.item_type), _zero(type_.item_type)
 
-    def read(value: Any, path: FieldPath, add: AddProblem) -> Any:
+    def read(value: Any, path: FieldPath, add: AddProblemWithHint) -> Any:
         if not isinstance(value, list):
             _wrong("a list", value, path, add)
             return []
@@ -128,7 +128,7 @@ def _scalar(types: tuple[inspect.Type, ...]) -> Reader:
         if kind in kinds and name
     )
 
-    def read(value: Any, path: FieldPath, add: AddProblem) -> Any:
+    def read(value: Any, path: FieldPath, add: AddProblemWithHint) -> Any:
         if isinstance(value, float) and integer and not accepts_float and value.is_integer():
             value = int(value)
         if type(value) not in _PYTHON or not kinds & _PYTHON[type(value)]:

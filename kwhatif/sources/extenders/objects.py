@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -10,10 +9,9 @@ import msgspec
 from kwhatif.model.meta import Model
 from kwhatif.model.node import Node
 from kwhatif.model.originals import SessionOriginals
-from kwhatif.sources.decoding.lenient import reader
+from kwhatif.sources.decoding.lenient import AddProblemWithHint, reader
 from kwhatif.sources.extenders.completion import as_informed, complete_node, complete_pod
 from kwhatif.sources.extenders.overlay import overlay
-from kwhatif.sources.text.paths import FieldPath
 from kwhatif.state.pod_info import PodInfo
 
 
@@ -69,7 +67,7 @@ def _plain(obj: Model) -> dict[str, Any]:
     return plain
 
 
-def read_object(type_: type[Model], value: Any, add: Callable[[str, FieldPath, str], None]) -> Any:
+def read_object(type_: type[Model], value: Any, add: AddProblemWithHint) -> Any:
     """Parsed JSON as a pod or a node, read as Go reads it; `add` hears what is wrong.
 
     Raises:

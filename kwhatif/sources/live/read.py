@@ -135,7 +135,7 @@ class _Reader:
                     self._page(event)
                 case Restarted():
                     self._objects[event.resource.kind].clear()
-                    self._tell(event.resource)
+                    self._report(event.resource)
                 case Ended():
                     self._end(event)
 
@@ -149,7 +149,7 @@ class _Reader:
         except (InputError, NotPiecesError) as wrong:
             raise unreadable(self._client.describe(resource.path), f"the answer makes no sense: {wrong}") from wrong
         total = None if page.remaining is None else len(objects) + page.remaining
-        self._tell(resource, total)
+        self._report(resource, total)
 
     def _batches(self, page: Page) -> Iterator[Batch]:
         """Its objects; what could not be decoded in one go is taken apart, to find out why."""
@@ -173,7 +173,7 @@ class _Reader:
             self._collected.cluster.unread[kind] = FORBIDDEN
         if end.mixed:
             self._collected.caveats.append(TwoMoments(resources=end.resource.plural))
-        self._tell(end.resource, done=True)
+        self._report(end.resource, done=True)
 
-    def _tell(self, resource: Resource, total: int | None = None, *, done: bool = False) -> None:
+    def _report(self, resource: Resource, total: int | None = None, *, done: bool = False) -> None:
         self._reporter.report(resource.kind, len(self._objects[resource.kind]), total, done=done)

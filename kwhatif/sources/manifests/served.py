@@ -71,16 +71,16 @@ class ServerCheck:
         before = len(self._problems), len(self._mistyped)
         self.has_ignored = False
         for path in repeats:
-            self._tell(outline, repeated(path))
+            self._add(outline, repeated(path))
         type_ = self._table.type_of(outline.version, outline.kind)
         if type_ is not None:
             if not is_stable(outline.version):
                 self._unstable[outline.version, outline.kind] += 1
             for finding in unknown_fields_and_wrong_types(outline.data, type_, self._table):
-                self._tell(outline, finding)
+                self._add(outline, finding)
         return before == (len(self._problems), len(self._mistyped))
 
-    def _tell(self, outline: Outline, finding: Finding) -> None:
+    def _add(self, outline: Outline, finding: Finding) -> None:
         if not finding.is_lax:
             self._mistyped.append((outline, finding))
             return

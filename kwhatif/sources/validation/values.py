@@ -13,11 +13,14 @@ from kwhatif.sources.text.paths import FieldPath
 AddProblem = Callable[[str, FieldPath], None]
 
 good_quantities: set[QuantityText] = set()
-good_dates: set[str] = set()
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_DATE_LENGTH = 10
-_A_CLOCK = r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
+good_hours: set[str] = set()
+_DATE_LENGTH, _HOUR_LENGTH = len("2026-01-31"), len("2026-01-31T12")
+_HOUR = re.compile(r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3])", re.ASCII)
+_A_CLOCK = r":[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
 _CLOCKS = re.compile(rf"{_A_CLOCK}(?:\n{_A_CLOCK})*", re.ASCII)
+#: A clock as the API server writes it, every digit a zero.
+_PLAIN = ":00:00Z\n"
+_TO_ZERO = str.maketrans("123456789", "0" * 9)
 _PERCENT = re.compile(r"[0-9]+%")
 
 
@@ -50,19 +53,21 @@ def are_times(texts: Sequence[str]) -> bool:
     """Whether all of them are; few clocks are the same, so all are looked at in one go."""
     if not texts:
         return True
-    dates = {text[:_DATE_LENGTH] for text in texts}
-    if not (dates <= good_dates or all(map(_is_date, dates))):
+    hours = {text[:_HOUR_LENGTH] for text in texts}
+    if not (hours <= good_hours or all(map(_is_hour, hours))):
         return False
-    good_dates.update(dates)
-    clocks = "\n".join([text[_DATE_LENGTH:] for text in texts])
+    good_hours.update(hours)
+    clocks = "\n".join([text[_HOUR_LENGTH:] for text in texts])
+    if clocks.translate(_TO_ZERO) == (_PLAIN * len(texts))[:-1]:
+        return max(clocks[1 :: len(_PLAIN)]) < "6" and max(clocks[4 :: len(_PLAIN)]) < "6"
     return clocks.count("\n") < len(texts) and _CLOCKS.fullmatch(clocks) is not None
 
 
-def _is_date(text: str) -> bool:
-    if not _DATE.fullmatch(text):
+def _is_hour(text: str) -> bool:
+    if not _HOUR.fullmatch(text):
         return False
     try:
-        date.fromisoformat(text)
+        date.fromisoformat(text[:_DATE_LENGTH])
     except ValueError:
         return False
     return True

@@ -10,15 +10,20 @@ from collections.abc import Callable
 from itertools import cycle
 
 import pytest
+from msgspec.structs import replace
 
 from kwhatif.batch import BatchCache, ScheduleResult, cache, result_of
 from kwhatif.catalog import default_profile
 from kwhatif.framework.attempt import attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.framework.reference import use_reference
-from kwhatif.model.pod import Pod
+from kwhatif.framework.status import Status, error
+from kwhatif.model.pod import Pod, PodCondition
 from kwhatif.preemption.victims import VictimSearch
+from kwhatif.simulation.pods import with_condition
 from kwhatif.state.change import Bind, Change, Delete, Upsert
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
 from kwhatif.whatif.placer import Placer
 from tests.builders import (
     HOSTNAME,
@@ -278,3 +283,39 @@ def test_a_failure_is_kept_up_until_there_is_room(
     state.apply(Delete(Pod, "default/other"))
     assert known.attempt(kind(9).cpu("3").info()).node == "n04"
     assert watched.attempts == 1
+
+
+class Broken:
+    """Fails for every pod."""
+
+    name = "Broken"
+
+    def pre_filter(self, pod: PodInfo, snapshot: State) -> Status:
+        del pod, snapshot
+        return error("broken")
+
+
+def test_an_attempt_that_ended_with_an_error_is_not_made_again_while_only_what_is_said_of_pods_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watched = Watched(monkeypatch, *nodes())
+    profile = default_profile()
+    kept = BatchCache(replace(profile, pre_filter=(*profile.pre_filter, Broken())), watched.snapshot)
+    waiting = [web(number).build() for number in range(3)]
+    watched.snapshot.apply(*map(Upsert, waiting))
+    first = [kept.attempt(PodInfo(each)) for each in waiting]
+    assert [(each.failed, each.outcome, each.message) for each in first] == [
+        (True, "Unschedulable", 'running PreFilter plugin "Broken": broken')
+    ] * 3
+    said = [with_condition(each, PodCondition(type="PodScheduled", status="False")) for each in waiting]
+    watched.snapshot.apply(*map(Upsert, said))
+    again = [kept.attempt(PodInfo(each)) for each in said]
+    assert [(each.failed, each.message) for each in again] == [(each.failed, each.message) for each in first]
+    assert watched.attempts == 3
+
+    other = replace(said[0], spec=replace(said[0].spec, priority=11))
+    kept.attempt(PodInfo(other))
+    assert watched.attempts == 4
+    watched.snapshot.apply(Bind(said[1].metadata.namespace + "/" + said[1].metadata.name, NAMES[0]))
+    kept.attempt(PodInfo(said[2]))
+    assert watched.attempts == 5

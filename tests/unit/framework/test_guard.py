@@ -13,6 +13,7 @@ from kwhatif.framework.cycle import CycleError
 from kwhatif.framework.guard import GuardedPlugin, unguarded
 from kwhatif.framework.incremental import (
     ByShape,
+    ByShapeBut,
     Incremental,
     NormalizesByRange,
     Relaxing,
@@ -324,6 +325,12 @@ def test_a_scorer_keeps_what_it_says_of_shapes() -> None:
     scorer = own(pre_score=lambda *_: Shaped()).pre_score(pod().info(), snapshot(), ())
     assert not is_by_shape(scorer)
     assert isinstance(scorer, NormalizesByRange)
+
+    class ButSome(ByShapeBut, Scorer):
+        by_shape = True
+
+    # By shape it would have to be asked for exceptions; a node at a time it need not.
+    assert not is_by_shape(own(pre_score=lambda *_: ButSome()).pre_score(pod().info(), snapshot(), ()))
     plain = own(pre_score=lambda *_: Scorer()).pre_score(pod().info(), snapshot(), ())
     assert not isinstance(plain, ByShape | NormalizesByRange)
 

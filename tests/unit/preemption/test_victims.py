@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
+
+import pytest
 
 from kwhatif.framework.incremental import Selective
 from kwhatif.framework.plugin import Reads
 from kwhatif.framework.status import SUCCESS, Code, Verdict, error, unschedulable
 from kwhatif.model.cluster import KubernetesObject
+from kwhatif.plugins.node_ports import NodePorts
+from kwhatif.preemption import dry_run
 from kwhatif.preemption.budgets import Budgets, BudgetUse
 from kwhatif.preemption.candidate import Candidate
 from kwhatif.preemption.policy import Policy
@@ -217,6 +222,36 @@ def test_nominated_pods_of_lower_priority_do_not() -> None:
     lower = pod("lower").priority(99).cpu("2").nominated("n1")
     found = candidate(wants("2"), running("a", "2", 1), running("b", "2"), lower)
     assert names(found) == ["b"]
+
+
+def test_nominated_pods_are_added_a_few_times_whatever_the_number_of_pods_tried_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    added: Counter[str] = Counter()
+
+    def counted(info: NodeInfo, each: PodInfo) -> None:
+        added[each.name] += 1
+        info.add_pods((each,))
+
+    monkeypatch.setattr(NodeInfo, "add_pod", counted)
+    peer = pod("peer").priority(100).cpu("100m").nominated("n1")
+    found = candidate(wants("1"), *(running(f"p{number}", "100m") for number in range(39)), peer)
+    assert len(found.victims) == 10
+    assert added["peer"] == 2, "once to ask whether the pod fits, once to try the others back"
+
+
+@pytest.mark.parametrize("port", [80, 443])
+def test_ports_of_nominated_pods_and_victims_count_as_if_nobody_had_come_and_gone(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer = pod("peer").priority(100).cpu("1").host_port(80).nominated("n1")
+    pods = [running("a", "2", 9), running("b", "1", 5).host_port(80), running("c", "1", 1).host_port(443), peer]
+    fast = search(wants("2").host_port(port), *pods, plugins=(Cpu(), NodePorts()))
+    monkeypatch.setattr(dry_run, "is_reference", lambda: True)
+    plain = search(wants("2").host_port(port), *pods, plugins=(Cpu(), NodePorts()))
+    assert isinstance(fast, Candidate) == isinstance(plain, Candidate) == (port == 443)
+    if isinstance(fast, Candidate) and isinstance(plain, Candidate):
+        assert names(fast) == names(plain) == ["a", "c"]
 
 
 def test_a_policy_may_spare_pods_and_order_them_its_own_way() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from kwhatif.model.meta import ObjectMeta, OwnerReference
 from kwhatif.model.pod import Pod, PodMeta
 from kwhatif.model.workload import ReplicaSet, ReplicaSetMeta
@@ -27,3 +29,24 @@ def test_pods_come_in_the_order_of_their_creation() -> None:
     )
     found = Owned(cluster(replica_set, *pods)).of(replica_set, Pod)
     assert [pod.metadata.name for pod in found] == ["a", "c", "e", "b", "d"]
+
+
+def test_active_pods_are_counted_as_they_come_and_go() -> None:
+    replica_set = ReplicaSet(metadata=ReplicaSetMeta(name="web", namespace="shop", uid="1"))
+    pods = [owned(name, None) for name in "abc"]
+    known = Owned(cluster(replica_set, *pods))
+    assert known.count_active(replica_set) == 3
+    fork = known.fork(cluster(replica_set, *pods))
+    ending = replace(pods[0], metadata=replace(pods[0].metadata, deletion_timestamp="2026-01-01T00:00:00Z"))
+    known.changed(pods[0], ending)
+    assert known.count_active(replica_set) == 2
+    known.changed(ending, None)
+    known.changed(None, owned("d", None))
+    known.changed(pods[1], replace(pods[1], status=replace(pods[1].status, phase="Failed")))
+    assert known.count_active(replica_set) == 2
+    anothers = owned("e", None)
+    other = replace(anothers.metadata.owner_references[0], uid="2")
+    known.changed(None, replace(anothers, metadata=replace(anothers.metadata, owner_references=(other,))))
+    assert known.count_active(replica_set) == 2
+    assert known.count_active(replace(replica_set, metadata=replace(replica_set.metadata, uid=""))) == 3
+    assert fork.count_active(replica_set) == 3

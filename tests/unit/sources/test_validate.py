@@ -97,8 +97,8 @@ ANYWHERE = [
     ),
     (
         "two clocks in one time",
-        pod({"startTime": "2026-01-31T12:00:00Z\nT12:00:00Z"}),
-        [f"status.startTime: '2026-01-31T12:00:00Z\\nT12:00:00Z' {NO_TIME}"],
+        pod({"startTime": "2026-01-31T12:00:00Z\n:00:00Z"}),
+        [f"status.startTime: '2026-01-31T12:00:00Z\\n:00:00Z' {NO_TIME}"],
     ),
     ("overhead", pod(overhead={"cpu": "x"}), [f"spec.overhead.cpu: 'x' {NO_QUANTITY}"]),
     (
@@ -379,6 +379,31 @@ def test_a_name_to_be_made_is_wrong_in_a_cluster() -> None:
 
 
 AMOUNTS = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.sampled_from(["1", "2Gi", "x", "1m"]))
+
+
+@pytest.mark.parametrize("clocks", [(), ("2026-01-31T12:00:00Z",), ("2026-01-31T12:00:00.5+01:00",)])
+@pytest.mark.parametrize(
+    ("text", "is_time"),
+    [
+        ("2026-01-31T00:00:00Z", True),
+        ("2026-01-31T23:59:59Z", True),
+        ("2026-01-31T23:59:59.999999-23:59", True),
+        ("2026-01-31T24:00:00Z", False),
+        ("2026-01-31T12:60:00Z", False),
+        ("2026-01-31T12:00:60Z", False),
+        ("2026-02-30T12:00:00Z", False),
+        ("2026-01-31t12:00:00Z", False),
+        ("2026-01-31T12:00:00", False),
+        ("2026-01-31T12:00:0٣Z", False),
+        ("2026-01-31T12:00:00Z\n:00:00Z", False),
+        ("2026-01-31T12", False),
+        ("", False),
+    ],
+)
+def test_a_time_is_a_time_whatever_stands_around_it(text: str, is_time: bool, clocks: tuple[str, ...]) -> None:
+    assert validate_values.are_times([*clocks, text, *clocks]) is is_time
+
+
 TIMES = st.sampled_from([None, "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "now"])
 SELECTORS = st.sampled_from(
     [
@@ -421,7 +446,12 @@ PODS = st.fixed_dictionaries(
             },
         ),
         "status": st.fixed_dictionaries(
-            {"startTime": TIMES, "containerStatuses": STATUSES, "initContainerStatuses": STATUSES},
+            {
+                "startTime": TIMES,
+                "conditions": st.lists(st.fixed_dictionaries({"lastTransitionTime": TIMES}), max_size=3),
+                "containerStatuses": STATUSES,
+                "initContainerStatuses": STATUSES,
+            },
             optional={"resources": RESOURCES, "allocatedResources": AMOUNTS},
         ),
     }
@@ -432,7 +462,7 @@ PODS = st.fixed_dictionaries(
 def test_a_quick_look_never_misses_anything(pods: list[dict[str, Any]]) -> None:
     for known in (
         validate_values.good_quantities,
-        validate_values.good_dates,
+        validate_values.good_hours,
         validate_selectors.good_labels,
     ):
         known.clear()

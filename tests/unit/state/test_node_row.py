@@ -17,7 +17,7 @@ def state() -> State:
 def test_a_row_knows_where_its_nodes_are() -> None:
     row = NodeRow.at(state(), [0, 1, 3])
     assert [each.name for each in row] == ["a", "b", "d"]
-    assert row.pick(range(10)) == [0, 1, 3]
+    assert row.shapes == [each.shape for each in row]
     assert [row.place_of(name) for name in ("a", "b", "c", "d", "z")] == [0, 1, None, 2, None]
 
 
@@ -25,4 +25,4 @@ def test_a_row_counts_shapes_and_has_a_node_of_each() -> None:
     row = NodeRow.at(state(), range(10))
     assert list(row.sizes.values()) == [9, 1]
     assert [each.name for each in row.samples.values()] == ["j", "b"]
-    assert row.pick(NAMES) == list(NAMES)
+    assert row.shapes == [each.shape for each in row]

@@ -12,11 +12,15 @@ from msgspec.structs import replace
 import kwhatif
 from kwhatif.model.caveat import TooManyPods
 from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.policy import PriorityClass
 from kwhatif.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
 from kwhatif.render.markdown import to_markdown
 from kwhatif.report.workload import WorkloadRow
+from kwhatif.whatif import simulate
 from kwhatif.whatif.fail_on import fails
 from kwhatif.whatif.session import Session
+from kwhatif.whatif.workload_rows import sentence
 from kwhatif.workloads import many
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.many import FEW, MOST, capped, most_pods, wanted
@@ -148,10 +152,25 @@ def test_what_a_workload_has_is_not_too_much(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(many, "MOST", 5)
     huge = replace(Deployment(), spec=replace(Deployment().spec, replicas=HUGE))
     known = [pod(f"p{number}").on("a") for number in range(20)]
-    assert most_pods(cluster(node("a").allocatable(pods="10"), huge, *known)) == 20
+    assert most_pods(cluster(node("a").allocatable(pods="10"), huge, *known)) == 23
     assert most_pods(cluster(node("a").allocatable(pods="1k"), huge, *known)) == 25
     small = replace(huge, spec=replace(huge.spec, replicas=7))
     assert most_pods(cluster(node("a").allocatable(pods="1k"), small, *known)) == 12
+
+
+@pytest.mark.parametrize(("more", "message"), [(1, "1 pod is not judged"), (9, "all 9 pods are not judged")])
+def test_none_of_them_is_judged(more: int, message: str) -> None:
+    assert sentence("scaled", 0, (), {"Ignored": more}) == message
+
+
+def test_a_large_workload_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of what is new is judged, however many pods it has."""
+    monkeypatch.setattr(many, "FEW", 5)
+    known = stored(manifest("Deployment", 20))
+    assert [row(ask(session(*known), manifest("Deployment", count), full=False)).message for count in (21, 30)] == [
+        "fits on a",
+        "3 of 10 pods fit, 7 stay pending",
+    ]
 
 
 @pytest.mark.parametrize(("replicas", "made", "left_out"), [(10**40, FEW, 10**40 - FEW), (3, 3, 0), (-(10**40), 0, 0)])
@@ -196,6 +215,33 @@ def test_a_story_counts_those_that_are_not_made(
     (found,) = (each for each in story.workloads if each.workload == f"{kind} default/web")
     assert found.pending == counted
     assert {each.owner for each in story.pending} == {f"{kind} default/web"}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "evicting", "judged"),
+    [("1", 4, 3 + 4), ("1", 100, 20), ("500m", 4, 6 + 2 * 4), ("0", 4, 20)],
+)
+def test_a_story_goes_on_with_so_many_evictions_only(
+    monkeypatch: pytest.MonkeyPatch, cpu: str, evicting: int, judged: int
+) -> None:
+    """As many pods as nodes have room for, with those gone that so many pods evict."""
+    monkeypatch.setattr(many, "FEW", 10)
+    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(simulate, "EVICTING", evicting)
+    low = [pod(f"low-{number}").cpu("1").on(name) for number, name in enumerate("aaaab")]
+    high = PriorityClass(metadata=ObjectMeta(name="high"), value=10)
+    there = Session(
+        cluster(*(node(name).allocatable(cpu="4", pods="100") for name in "ab"), namespace("default"), high, *low)
+    )
+    text = (
+        manifest("ReplicaSet")
+        .replace('{cpu: "1"}', f'{{cpu: "{cpu}"}}')
+        .replace("spec: {", "spec: {priorityClassName: high, ")
+    )
+    report = kwhatif.simulate(there, yaml.safe_load(text))
+    assert report.story is not None
+    (said,) = (each for each in report.caveats if "ReplicaSet default/web asks for" in each)
+    assert f" {HUGE:,} pods, of which {judged} were judged" in said
 
 
 def test_a_gate_fails_for_pods_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

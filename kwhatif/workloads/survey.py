@@ -8,22 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import PLAIN_TIME
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.workloads.owners import ControllerKey
-
-#: How long a time is as the API server writes it: these sort as texts.
-_PLAIN = len("2026-01-31T12:00:00Z")
 
 
 class Controlled:
     """The pods that name the same controller; of a namespace, those that name none."""
 
-    __slots__ = ("keys", "nodes", "ready")
+    __slots__ = ("keys", "nodes", "ready", "restless")
 
     def __init__(self) -> None:
         #: The keys of all of them, each with the UID that it names.
         self.keys: dict[str, str] = {}
+        #: Whether any of them is restless.
+        self.restless = False
         #: How many of those that are not restless are on which node, and how many of them are ready; not of bare pods.
         self.nodes: dict[str, int] = {}
         self.ready = 0
@@ -43,11 +43,6 @@ class Survey:
         self.odd_times: set[str] = set()
         self._look_at(cluster.all(Pod), dict.fromkeys(cluster.all(Node)))
 
-    @property
-    def keys(self) -> Mapping[ControllerKey, Mapping[str, str]]:
-        """By controller the keys of its pods, each with the UID that it names."""
-        return {place: each.keys for place, each in self.controlled.items()}
-
     def _look_at(self, pods: Mapping[str, Pod], nodes: Mapping[str, None]) -> None:  # noqa: C901 - calls cost too much
         controlled, restless, bare = self.controlled, self.restless, self.bare
         before: ControllerKey | None = None
@@ -65,7 +60,7 @@ class Survey:
                 before, group = place, controlled.setdefault(place, Controlled())
             group.keys[key] = uid
             for time in (meta.creation_timestamp, status.start_time):
-                if time and (time > latest or len(time) != _PLAIN):
+                if time and (time > latest or len(time) != PLAIN_TIME):
                     latest = self._later(latest, time)
             if (
                 status.phase != "Running"
@@ -74,6 +69,7 @@ class Survey:
                 or meta.annotations.run_seconds
             ):
                 restless.append(pod)
+                group.restless = True
                 continue
             if not place[1]:
                 bare.append(pod)
@@ -86,7 +82,7 @@ class Survey:
         self.latest = latest
 
     def _later(self, latest: str, time: str) -> str:
-        if len(time) == _PLAIN and time[-1] == "Z":
+        if len(time) == PLAIN_TIME and time[-1] == "Z":
             return time
         self.odd_times.add(time)
         return latest
