@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
-from kwhatif.framework.incremental import Alike, ByShapeBut
+from kwhatif.framework.incremental import Alike
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.status import SUCCESS, Code, Status, error, unresolvable
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import PodAffinityTerm
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
+from kwhatif.plugins.inter_pod_affinity.filtering import AffinityFilter
 from kwhatif.plugins.inter_pod_affinity.scoring import AffinityScorer, Preferences
 from kwhatif.state.node_row import NodeRow
 from kwhatif.state.shapes import NodesByLabel
@@ -470,7 +471,7 @@ def test_nodes_of_a_shape_are_of_one_class_but_for_those_whose_hosts_count() -> 
     snap = snapshot(*nodes, db().on("n00"))
     pod_ = pod().pod_anti_affinity(near(DB, HOSTNAME), near(DB)).info()
     compiled = InterPodAffinity().pre_filter(pod_, snap)
-    assert isinstance(compiled, ByShapeBut)
+    assert isinstance(compiled, AffinityFilter)
     row = NodeRow.at(snap, range(len(snap.nodes)))
     assert compiled.exceptions(row) == {"n00", "n05"}
     one_by_one = [compiled.node_class(info) for info in row]
@@ -484,8 +485,8 @@ def test_scores_are_shared_by_shape_unless_they_depend_on_what_a_shape_leaves_op
     plugin = InterPodAffinity()
     by_zone = plugin.pre_score(pod().prefer_pods(1, near(DB)).info(), snap, snap.nodes)
     by_host = plugin.pre_score(pod().prefer_pods(1, near(DB, HOSTNAME)).info(), snap, snap.nodes)
-    assert isinstance(by_zone, ByShapeBut)
-    assert isinstance(by_host, ByShapeBut)
+    assert isinstance(by_zone, AffinityScorer)
+    assert isinstance(by_host, AffinityScorer)
     assert (by_zone.exceptions(snap.nodes), by_host.exceptions(snap.nodes)) == (set(), {"n00"})
     plain = next(info for info in snap.nodes if info.name == "n03")
     assert len({by_host.score(info) for info in snap.nodes if info.name != "n00"}) == 1
