@@ -31,3 +31,27 @@ def rare_garbage_collection() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(first, *others)
+
+
+class _Process:
+    """Whether this process ends as soon as the answer is there."""
+
+    ends_with_the_answer = False
+
+
+def end_with_the_answer() -> None:
+    """This process is for one answer only: see `keep`."""
+    _Process.ends_with_the_answer = True
+
+
+def keep(read: object) -> None:
+    """In a process for one answer nobody looks for garbage among a cluster's objects, nor takes them apart in the end.
+
+    There are millions, of which it needs each until it exits: a cycle that the collector never sees again holds them.
+    """
+    if not _Process.ends_with_the_answer:
+        return
+    kept: list[object] = [read]
+    kept.append(kept)
+    gc.freeze()
+    gc.set_threshold(MANY)

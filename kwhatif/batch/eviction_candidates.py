@@ -19,6 +19,7 @@ from kwhatif.framework.guard import unguarded
 from kwhatif.framework.incremental import PostFilterKind, class_state, node_class, post_filter_kind
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import Code, Status, Verdict
+from kwhatif.model.overlay import Overlay
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Candidate, Preemption
 from kwhatif.preemption.evaluator import NOT_HELPFUL, cleared_nominations
@@ -48,7 +49,7 @@ class EvictionCandidates:
         self._use(cycle, budgets)
         self._classes: dict[Hashable, NodeClass] = {}
         #: By name of the node, the key of its class.
-        self._key_of: dict[str, Hashable] = {}
+        self._key_of: Overlay[str, Hashable] = Overlay()
         #: Plugins that rejected the pod before any node was looked at.
         self._before = cycle.unschedulable_plugins - {verdict.plugin for verdict in cycle.verdicts.values()}
         self._begin({candidate.node: candidate for candidate in found.candidates}, found.rejected)
@@ -66,7 +67,7 @@ class EvictionCandidates:
         other = copy(self)
         other._use(cycle, self._budgets)
         other._classes = {key: each.copy() for key, each in self._classes.items()}
-        other._key_of = self._key_of.copy()
+        other._key_of = self._key_of.fork()
         return other
 
     def _begin(self, candidates: Mapping[str, Candidate], rejected: Mapping[str, Verdict]) -> None:
@@ -260,7 +261,7 @@ class EvictionCandidates:
         if after is None:
             after = self._classes[key] = NodeClass(key)
         after.add(node.name)
-        self._key_of[node.name] = key
+        self._key_of.put(node.name, key)
 
     def _class_of(self, name: str) -> NodeClass:
         return self._classes[self._key_of[name]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
-from itertools import repeat
+from operator import neg
 from typing import NamedTuple
 
 from kwhatif.batch.ranked_nodes import RankedNodes, all_ties
@@ -18,9 +18,11 @@ from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.filters import NamedFilter
 from kwhatif.framework.incremental import Alike, Incremental, node_class
 from kwhatif.framework.plugin import NodeScorer, Reads
-from kwhatif.framework.scoring import Scores, weighted
+from kwhatif.framework.scoring import Scores, add_columns, weighted
 from kwhatif.framework.status import Code
+from kwhatif.model.overlay import Overlay
 from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.node_row import NodeRow
 from kwhatif.state.state import State
 
 
@@ -41,18 +43,18 @@ class _Group:
 
     __slots__ = ("counted", "order", "sample")
 
-    def __init__(self, sample: NodeInfo, ranks: Mapping[str, int]) -> None:
+    def __init__(self, sample: NodeInfo, order: RankedNodes[int]) -> None:
         #: A node that is, or was, in the group.
         self.sample = sample
         #: By the sum of plain scores, negated: the best first.
-        self.order: RankedNodes[int] = RankedNodes(ranks)
+        self.order = order
         #: How many of the nodes the scorers take to be feasible.
         self.counted = 0
 
     def copy(self) -> _Group:
         """An independent copy."""
-        other = _Group(self.sample, {})
-        other.order, other.counted = self.order.copy(), self.counted
+        other = _Group(self.sample, self.order.copy())
+        other.counted = self.counted
         return other
 
 
@@ -61,10 +63,6 @@ def node_of(state: State, name: str) -> NodeInfo:
     node = state.node(name)
     assert node is not None, "a batch ends when nodes come or go"
     return node
-
-
-#: A node's group, and its plain scores.
-_Position = tuple[Hashable, tuple[int, ...]]
 
 
 class Best(NamedTuple):
@@ -94,7 +92,8 @@ class FeasibleNodes:
         self._use(cycle, scores)
         #: What every node has, whatever the plugins say.
         self._floor = scores.total[0] - sum(column[0] for column in scores.by_plugin.values())
-        self._positions: dict[str, _Position] = {}
+        #: By name of the node, the key of its group.
+        self._key_of: Overlay[str, Hashable] = Overlay()
         self._groups: dict[Hashable, _Group] = {}
         self._fill(scores)
         self.refresh(moved)
@@ -102,7 +101,7 @@ class FeasibleNodes:
             # Where a filter that looks at nothing else has objected, the others do not matter.
             local = {name for name, _ in self._filters(local=True)}
             kept_out = {name for name, verdict in cycle.verdicts.items() if verdict.plugin in local}.difference(moved)
-            placed = kept_out.union(self._positions)
+            placed = kept_out.union(self._key_of)
             self.refresh([node.name for node in cycle.snapshot.nodes if node.name not in placed])
 
     def _use(self, cycle: Cycle, scores: Scores) -> None:
@@ -121,20 +120,24 @@ class FeasibleNodes:
         """An independent copy, with the filters and scorers of a fork of the state."""
         other = copy(self)
         other._use(cycle, scores)
-        other._positions = self._positions.copy()
+        other._key_of = self._key_of.fork()
         other._groups = {key: group.copy() for key, group in self._groups.items()}
         return other
 
     def _fill(self, scores: Scores) -> None:
-        ranks: dict[Hashable, dict[str, int]] = {}
-        names = [node.name for node in scores.nodes]
-        self._positions = dict(zip(names, self._locate(scores.nodes, scores.raw), strict=True))
-        for name, (key, plain) in self._positions.items():
-            ranks.setdefault(key, {})[name] = -sum(plain)
-        by_name = dict(zip(names, scores.nodes, strict=True))
-        for key, members in ranks.items():
-            group = self._groups[key] = _Group(by_name[next(iter(members))], members)
-            group.counted = len(members)
+        nodes = scores.nodes
+        names = nodes.names if isinstance(nodes, NodeRow) else [node.name for node in nodes]
+        own: dict[Hashable, Hashable] = {}
+        keys = [own.setdefault(key, key) for key in self._keys(nodes, scores.raw)]  # one object for each group
+        ranks = self._ranks(nodes, scores.raw)
+        self._key_of = Overlay(dict(zip(names, keys, strict=True)))
+        members: dict[Hashable, dict[str, int]] = {key: {} for key in own}
+        for name, key, rank in zip(names, keys, ranks, strict=True):
+            members[key][name] = rank
+        samples = dict(zip(keys, nodes, strict=True))
+        for key, ranked in members.items():
+            group = self._groups[key] = _Group(samples[key], RankedNodes(ranked))
+            group.counted = len(ranked)
 
     def refresh(self, names: Iterable[str]) -> None:
         """Pods have come to these nodes or gone, or may else have moved them to other classes.
@@ -144,23 +147,24 @@ class FeasibleNodes:
         """
         for name in names:
             node = node_of(self._cycle.snapshot, name)
-            before, after = self._positions.pop(name, None), self._judge(node)
-            if before is not None and (after is None or before[0] != after[0]):
-                self._groups[before[0]].order.put(name, None)
-            if after is not None:
-                self._positions[name] = key, plain = after
+            before, found = self._key_of.pop(name), self._judge(node)
+            if before is not None and (found is None or before != found[0]):
+                self._groups[before].order.put(name, None)
+            if found is not None:
+                key, rank = found
+                self._key_of.put(name, key)
                 if key not in self._groups:
-                    self._groups[key] = _Group(node, {})
-                self._groups[key].order.put(name, -sum(plain))
+                    self._groups[key] = _Group(node, RankedNodes({}))
+                self._groups[key].order.put(name, rank)
 
-    def _judge(self, node: NodeInfo) -> _Position | None:
-        """The place of a node, if it has one."""
+    def _judge(self, node: NodeInfo) -> tuple[Hashable, int] | None:
+        """The key of the node's group, and its rank there; None: it is not feasible."""
         if self._cycle.node_set is not None and node.name not in self._cycle.node_set:
             return None
         if not self._passes(node, self._filters(local=True)):
             return None
         raw = {name: [scorer.score(node)] for name, scorer, _ in self._columns if scorer.reads < Reads.CLUSTER}
-        return next(self._locate([node], raw))
+        return next(iter(self._keys([node], raw))), self._ranks([node], raw)[0]
 
     def _passes(self, node: NodeInfo, filters: Sequence[NamedFilter]) -> bool:
         objection = self._cycle.check(node, filters)
@@ -168,21 +172,25 @@ class FeasibleNodes:
             raise CycleError(f'running "{objection.plugin}" filter plugin: {objection.status.message}')
         return objection is None
 
-    def _locate(self, nodes: Sequence[NodeInfo], raw: Mapping[str, list[int]]) -> Iterator[_Position]:
-        """The places of nodes that pass the filters; `raw` are their scores that hang on no other node."""
-        shared = self._filters(local=False)
-        classes: list[Iterable[Hashable]] = [[node_class(filter_, node) for node in nodes] for _, filter_ in shared]
+    def _keys(self, nodes: Sequence[NodeInfo], raw: Mapping[str, list[int]]) -> Iterable[Hashable]:
+        """The groups of nodes that pass the filters; `raw` are their scores that hang on no other node."""
+        alike = Alike[Hashable](nodes)
+        classes: list[Iterable[Hashable]] = [
+            alike.ask(filter_, partial(node_class, filter_)) for _, filter_ in self._filters(local=False)
+        ]
         nominated = self._cycle.snapshot.nominated
         if nominated:
             on_node = self._cycle.nominated_on
             classes.append([node.name if node.name in nominated and on_node(node) else "" for node in nodes])
-        alike = Alike[Hashable](nodes)
         for name, scorer, _ in self._graded:
             by_class = scorer.reads is Reads.CLUSTER
             classes.append(alike.ask(scorer, partial(node_class, scorer)) if by_class else raw[name])
-        plain = [weighted(name, scorer, raw[name], nodes, weight) for name, scorer, weight in self._plain]
-        groups: Iterable[Hashable] = zip(*classes, strict=True) if classes else repeat(())
-        return zip(groups, zip(*plain, strict=True) if plain else repeat((), len(nodes)), strict=False)
+        return zip(*classes, strict=True) if classes else [()] * len(nodes)
+
+    def _ranks(self, nodes: Sequence[NodeInfo], raw: Mapping[str, list[int]]) -> list[int]:
+        """The sums of the nodes' plain scores, negated."""
+        plain = (weighted(name, scorer, raw[name], nodes, weight) for name, scorer, weight in self._plain)
+        return list(map(neg, add_columns(plain, len(nodes))))
 
     # --- the best ------------------------------------------------------------------------------------
 
@@ -206,8 +214,10 @@ class FeasibleNodes:
         winners = [index for index, total in enumerate(totals) if total == highest]
         first = min(winners, key=lambda index: nodes[index].name)
         node = nodes[first]
-        plain = dict(zip([column.name for column in self._plain], self._positions[node.name][1], strict=True))
-        scores = {name: by_plugin[name][first] if name in by_plugin else plain[name] for name, _, _ in self._columns}
+        plain = {
+            name: weighted(name, scorer, [scorer.score(node)], [node], weight) for name, scorer, weight in self._plain
+        }
+        scores = {name: by_plugin[name][first] if name in by_plugin else plain[name][0] for name, _, _ in self._columns}
         find_ties = all_ties((feasible[index][0].order, feasible[index][1]) for index in winners)
         tied = len(winners) > 1 or feasible[first][0].order.is_tied()
         return Best(node.name, highest, scores, find_ties, tied)

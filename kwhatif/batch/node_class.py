@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from copy import copy
+from typing import cast
 
 from kwhatif.batch.ranked_nodes import RankedNodes
 from kwhatif.framework.status import Verdict
+from kwhatif.model.overlay import Overlay
 from kwhatif.preemption.candidate import Candidate
 from kwhatif.preemption.ranking import Rank
 
@@ -19,28 +23,29 @@ Reasons = tuple[str, ...]
 class ClassVerdicts:
     """What became of the nodes of one class, in one state of the filters."""
 
-    def __init__(self, names: set[str]) -> None:
+    def __init__(self, names: AbstractSet[str]) -> None:
         #: Nodes that have to be looked at.
-        self.outdated = names.copy()
+        self.outdated = set(names)
         self.feasible: set[str] = set()
-        self.candidates: dict[str, Candidate] = {}
+        self.candidates: Overlay[str, Candidate] = Overlay()
         #: The candidates by rank.
         self.order: RankedNodes[Rank] = RankedNodes({})
         #: What keeps the pod out.
-        self.objections: dict[str, Verdict] = {}
+        self.objections: Overlay[str, Verdict] = Overlay()
         #: Of how many nodes a plugin says so.
         self._counts: dict[tuple[str, Reasons], int] = {}
         #: Why evicting pods does not help, where that was tried.
-        self._refusals: dict[str, Reasons] = {}
+        self._refusals: Overlay[str, Reasons] = Overlay()
         #: On how many nodes it does not help for these reasons.
         self._refused: dict[Reasons, int] = {}
 
     def copy(self) -> ClassVerdicts:
         """An independent copy."""
-        other = ClassVerdicts(self.outdated)
-        other.feasible, other.candidates = self.feasible.copy(), self.candidates.copy()
-        other.order, other.objections = self.order.copy(), self.objections.copy()
-        other._counts, other._refusals = self._counts.copy(), self._refusals.copy()
+        other = copy(self)
+        other.outdated = self.outdated.copy()
+        other.feasible, other.candidates = self.feasible.copy(), self.candidates.fork()
+        other.order, other.objections = self.order.copy(), self.objections.fork()
+        other._counts, other._refusals = self._counts.copy(), self._refusals.fork()
         other._refused = self._refused.copy()
         return other
 
@@ -49,11 +54,12 @@ class ClassVerdicts:
     ) -> None:
         """What keeps the pod out of all of the nodes, and whom it would evict on some: as if recorded one by one."""
         self.outdated.clear()
-        self.objections = dict(verdicts)
+        self.objections = Overlay(dict(verdicts))
         self._counts = Counter([_said(verdict) for verdict in verdicts.values()])
-        self.candidates = {name: candidates[name] for name in verdicts if name in candidates}
-        self.order = RankedNodes({name: candidate.rank for name, candidate in self.candidates.items()})
-        self._refusals = {name: rejected[name].status.reasons for name in verdicts if name in rejected}
+        found = {name: candidates[name] for name in verdicts if name in candidates} if candidates else {}
+        self.candidates = Overlay(found)
+        self.order = RankedNodes({name: candidate.rank for name, candidate in found.items()})
+        self._refusals = Overlay({name: rejected[name].status.reasons for name in verdicts if name in rejected})
         self._refused = Counter(self._refusals.values())
 
     def record(self, name: str, objection: Verdict | None, found: Candidate | Verdict | None) -> None:
@@ -62,13 +68,14 @@ class ClassVerdicts:
         if objection is None:
             self.feasible.add(name)
         else:
-            self.objections[name] = objection
+            self.objections.put(name, objection)
             said = _said(objection)
             self._counts[said] = self._counts.get(said, 0) + 1
         if isinstance(found, Candidate):
-            self.candidates[name] = found
+            self.candidates.put(name, found)
         elif found is not None:
-            self._refusals[name] = reasons = found.status.reasons
+            reasons = found.status.reasons
+            self._refusals.put(name, reasons)
             self._refused[reasons] = self._refused.get(reasons, 0) + 1
         self.order.put(name, found.rank if isinstance(found, Candidate) else None)
 
@@ -98,11 +105,11 @@ class ClassVerdicts:
     def _clear(self, name: str) -> None:
         self.outdated.discard(name)
         self.feasible.discard(name)
-        objection = self.objections.pop(name, None)
+        objection = self.objections.pop(name)
         if objection is not None:
             self._counts[_said(objection)] -= 1
-        self.candidates.pop(name, None)
-        refused = self._refusals.pop(name, None)
+        self.candidates.pop(name)
+        refused = self._refusals.pop(name)
         if refused is not None:
             self._refused[refused] -= 1
 
@@ -116,13 +123,16 @@ class NodeClass:
 
     def __init__(self, key: Hashable, names: Iterable[str] = ()) -> None:
         self.key = key
-        self.names = set(names)
+        self.names: AbstractSet[str] = set(names)
         self._by_state: dict[Hashable, ClassVerdicts] = {}
         self.verdicts = ClassVerdicts(self.names)
+        #: Whether a copy has the same set.
+        self._shares_names = False
 
     def copy(self) -> NodeClass:
         """An independent copy."""
-        other = NodeClass(self.key, self.names)
+        other = copy(self)
+        self._shares_names = other._shares_names = True
         other._by_state = {state: verdicts.copy() for state, verdicts in self._by_state.items()}
         now = next((state for state, verdicts in self._by_state.items() if verdicts is self.verdicts), None)
         other.verdicts = self.verdicts.copy() if now is None else other._by_state[now]
@@ -137,8 +147,13 @@ class NodeClass:
 
     def add(self, name: str) -> None:
         """The node belongs to the class."""
-        self.names.add(name)
+        self._own_names().add(name)
         self.invalidate(name)
+
+    def _own_names(self) -> set[str]:
+        if self._shares_names:
+            self.names, self._shares_names = set(self.names), False
+        return cast("set[str]", self.names)
 
     def invalidate(self, name: str) -> None:
         """What was found about the node does not hold any more."""
@@ -151,6 +166,6 @@ class NodeClass:
 
     def remove(self, name: str) -> None:
         """The node belongs to another class."""
-        self.names.discard(name)
+        self._own_names().discard(name)
         for verdicts in self._by_state.values():
             verdicts.forget(name)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from functools import partial
 from heapq import heapify, heappop, heappush, merge
 from operator import itemgetter
 from typing import Generic, TypeVar
+
+from kwhatif.model.overlay import Overlay
 
 Rank = TypeVar("Rank", int, tuple[int, ...])
 
@@ -16,15 +19,25 @@ class RankedNodes(Generic[Rank]):
     """Nodes by rank; the least is the best, and of equally good ones the first by name.
 
     Thousands of pods may each tie on thousands of nodes. So ties are listed when they are asked for: from what changed
-    since the start, and cheaply so if they are asked for in the order of events.
+    since the start, and cheaply so if they are asked for in the order of events. A copy shares what nothing happened
+    to, so it costs little however many nodes there are.
     """
 
-    def __init__(self, ranks: Mapping[str, Rank]) -> None:
-        self._ranks: dict[str, Rank] = dict(ranks)
-        #: The best first. What is out of date is dropped when it comes up.
+    def __init__(self, ranks: dict[str, Rank]) -> None:
+        """`ranks`: by name of the node; the dictionary belongs to this from then on."""
+        #: All of them at the start, in the form of a heap that nobody changes any more: copies share it.
         self._heap: list[tuple[Rank, str]] = [(rank, name) for name, rank in ranks.items()]
         heapify(self._heap)
-        self._start: Mapping[str, Rank] = ranks
+        #: What is left of it: the best of each part of the heap, and its place there.
+        self._front: list[tuple[Rank, str, int]] = [(rank, name, 0) for rank, name in self._heap[:1]]
+        #: Ranks that came later. Here, too, what is out of date is dropped when it comes up.
+        self._later: list[tuple[Rank, str]] = []
+        self._begin(Overlay(ranks))
+
+    def _begin(self, ranks: Overlay[str, Rank]) -> None:
+        """This is the earliest moment of which anybody asks."""
+        self._ranks: Overlay[str, Rank] = ranks
+        self._start: Overlay[str, Rank] = ranks.fork()
         self._changes: list[tuple[str, Rank | None]] = []
         #: How many changes are played, and who has which rank then, sorted.
         self._played = 0
@@ -33,8 +46,9 @@ class RankedNodes(Generic[Rank]):
 
     def copy(self) -> RankedNodes[Rank]:
         """An independent copy; earlier moments stay with this one."""
-        other = RankedNodes[Rank]({})
-        other._ranks, other._heap, other._start = self._ranks.copy(), self._heap.copy(), self._ranks.copy()
+        other: RankedNodes[Rank] = copy(self)
+        other._front, other._later = self._front.copy(), self._later.copy()
+        other._begin(self._ranks.fork())
         return other
 
     def __len__(self) -> int:
@@ -47,33 +61,44 @@ class RankedNodes(Generic[Rank]):
             return
         self._changes.append((name, rank))
         if rank is None:
-            del self._ranks[name]
+            self._ranks.pop(name)
         else:
-            self._ranks[name] = rank
-            heappush(self._heap, (rank, name))
+            self._ranks.put(name, rank)
+            heappush(self._later, (rank, name))
 
     def best(self) -> tuple[Rank, str] | None:
         """The best rank, and the first node that has it."""
-        heap = self._heap
-        while heap:
-            rank, name = heap[0]
-            if self._ranks.get(name) == rank:
-                return heap[0]
-            heappop(heap)
-        return None
+        front, later, ranks = self._front, self._later, self._ranks
+        while front and ranks.get(front[0][1]) != front[0][0]:
+            place = heappop(front)[2]
+            for child in range(2 * place + 1, min(2 * place + 3, len(self._heap))):
+                rank, name = self._heap[child]
+                heappush(front, (rank, name, child))
+        while later and ranks.get(later[0][1]) != later[0][0]:
+            heappop(later)
+        if not front:
+            return later[0] if later else None
+        rank, name, _ = front[0]
+        return min((rank, name), later[0]) if later else (rank, name)
 
     def is_tied(self) -> bool:
         """Whether more than one node has the best rank."""
-        best, heap = self.best(), self._heap
-        places = [0] if best is not None else []
+        best = self.best()
+        if best is None:
+            return False
+        parts = [place for _, _, place in self._front]
+        return self._has_equal(best, self._heap, parts) or self._has_equal(best, self._later, [0])
+
+    def _has_equal(self, best: tuple[Rank, str], heap: Sequence[tuple[Rank, str]], places: list[int]) -> bool:
+        """Whether another node of the heap, from these places on, has the rank."""
         while places:
             place = places.pop()
-            rank, name = heap[place]
-            if best is None or rank != best[0]:
+            if place >= len(heap) or heap[place][0] != best[0]:
                 continue
-            if name != best[1] and self._ranks.get(name) == rank:
+            name = heap[place][1]
+            if name != best[1] and self._ranks.get(name) == best[0]:
                 return True
-            places += [child for child in (2 * place + 1, 2 * place + 2) if child < len(heap)]
+            places += (2 * place + 1, 2 * place + 2)
         return False
 
     # --- ties ----------------------------------------------------------------------------------------
@@ -99,7 +124,7 @@ class RankedNodes(Generic[Rank]):
     def _rewind(self) -> dict[Rank, list[str]]:
         """Back to the start."""
         self._played = 0
-        self._then = dict(self._start)
+        self._then = dict(self._start.items())
         equals: dict[Rank, list[str]] = {}
         for name, rank in sorted(self._start.items(), key=itemgetter(0)):
             equals.setdefault(rank, []).append(name)

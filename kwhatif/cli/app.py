@@ -34,6 +34,7 @@ from kwhatif.cli.snapshot import app as snapshot
 from kwhatif.cli.upgrade import upgrade
 from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
 from kwhatif.errors import ExitCode, InputError, KwhatifError, PluginFailed
+from kwhatif.garbage import end_with_the_answer
 from kwhatif.render.safe import safe
 
 #: How many problems are listed before the rest is only counted.
@@ -98,6 +99,7 @@ def main() -> None:
 def console() -> NoReturn:
     """`main` as a process of its own: it ends at once, without giving back a gigabyte object by object."""
     adapt_streams()
+    end_with_the_answer()
     code = _run()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # closed, or nobody reads it any more

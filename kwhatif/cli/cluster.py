@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +13,7 @@ import typer
 from kwhatif.cli.run import now
 from kwhatif.cli.stages import Stages
 from kwhatif.cli.usage import check_not_swapped
-from kwhatif.garbage import MANY, no_garbage_collection
+from kwhatif.garbage import keep, no_garbage_collection
 
 if TYPE_CHECKING:
     from kwhatif.api.sessions import SchedulerOptions
@@ -118,7 +116,7 @@ class SchedulerSource(NamedTuple):
             session = self._read(strict=self.strict and not lenient)
             if self.where.from_:
                 check_not_swapped(self.where.from_, manifests, session)
-            _keep(session)
+            keep(session)
         if not (self.if_ or self.edits):
             return session
         from kwhatif.api.sessions import edited_by
@@ -163,16 +161,3 @@ class SchedulerSource(NamedTuple):
                 moment = datetime.fromtimestamp(now(), UTC)
                 return kwhatif.load(*self.where.from_, strict=strict, progress=advance, now=moment, **scheduler)
             return kwhatif.load_live(**self.where.live(), strict=strict, progress=advance, **scheduler)
-
-
-def _keep(session: Session) -> None:
-    """Nobody looks for garbage among a cluster's objects, nor takes them apart in the end.
-
-    There are millions, of which this process needs each until it exits: a cycle that the collector never sees again
-    holds them. Nor does anybody look through the answer, as Python does before it exits.
-    """
-    kept: list[object] = [session]
-    kept.append(kept)
-    gc.freeze()
-    atexit.register(gc.freeze)
-    gc.set_threshold(MANY)

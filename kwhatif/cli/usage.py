@@ -131,6 +131,7 @@ def _first_sentence(text: str | None) -> str:
 def _unknown_options(ctx: Any, args: Sequence[str]) -> Iterator[None]:
     given = list(args)  # Click takes them away one by one
     _check_attached(ctx, given)
+    _check_values(ctx, given)
     try:
         yield
     except UsageError as wrong:
@@ -155,6 +156,25 @@ def _check_attached(ctx: Any, args: Sequence[str]) -> None:
         if os.path.lexists(word) or _ENDING.fullmatch(value):
             message = f"{word} means -f with the file {value}, which is not there. For the file {word} write ./{word}."
             raise UsageError(message, ctx=ctx)
+
+
+def _check_values(ctx: Any, args: Sequence[str]) -> None:
+    """Refuse an option whose value was left out: Click would take the option after it for the value."""
+    params = [param for param in ctx.command.params if isinstance(param, TyperOption)]
+    takers = {name: param for param in params if not param.is_flag for name in param.opts}
+    names = {name for param in params for name in (*param.opts, *param.secondary_opts)}
+    words = iter(args)
+    for word in words:
+        if word == "--":
+            return
+        if word not in takers:
+            continue
+        value = next(words, None)
+        if value is None or value.partition("=")[0] in names:
+            param = takers[word]
+            found = "" if value is None else f", but {value} comes next"
+            text = (param.help or "").partition(".  [")[0].removesuffix(".")
+            raise UsageError(f"{word} needs a value{found}: {word} {param.metavar} ({text})", ctx=ctx)
 
 
 #: What the name of a file ends in, and no more: `.yaml`, `.tar.gz`.

@@ -14,17 +14,17 @@ from typing import Any, NamedTuple, NoReturn, Self, TypeVar, cast
 from kwhatif.errors import KwhatifError, PluginFailed
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.incremental import (
+    ByShape,
+    ByShapeBut,
     Incremental,
     NormalizesByRange,
     Relaxing,
-    ScoresByShape,
-    ScoresByShapeBut,
     Selective,
     TopologyDomains,
     tracks_pods,
 )
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult, Reads
-from kwhatif.framework.shown import shown, shown_node, shown_pod
+from kwhatif.framework.shown import shown, shown_cycle, shown_node, shown_pod
 from kwhatif.framework.status import Status
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.state.node_info import NodeInfo
@@ -169,9 +169,12 @@ def _pre_score(
 
 
 def _post_filter(plugin: Any, fence: Callable[..., Any]) -> Callable[[Cycle], PostFilterResult]:
+    # One that is inherited asks a policy of the plugin's, which has a guard of its own.
+    is_own = getattr(plugin.post_filter, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
+
     def post_filter(cycle: Cycle) -> PostFilterResult:
         site = CallSite(plugin.name, "PostFilter", cycle.pod.key, fence=fence)
-        return site.call(plugin.post_filter, cycle, returns=PostFilterResult)
+        return site.call(plugin.post_filter, cycle if is_own else shown_cycle(cycle), returns=PostFilterResult)
 
     return post_filter
 
@@ -289,13 +292,13 @@ _FILTER_GUARDS: dict[type, type] = {
 
 
 def _guard_scorer(inner: NodeScorer, site: CallSite) -> NodeScorer:
-    kinds: list[type] = [kind for kind in (ScoresByShape, NormalizesByRange) if isinstance(inner, kind)]
-    if isinstance(inner, ScoresByShapeBut):  # a node at a time is exact, too, and has no exceptions
-        kinds.remove(ScoresByShape)
+    kinds: list[type] = [kind for kind in (ByShape, NormalizesByRange) if isinstance(inner, kind)]
+    if isinstance(inner, ByShapeBut):  # a node at a time is exact, too, and has no exceptions
+        kinds.remove(ByShape)
     if isinstance(inner, Incremental):
         kinds.insert(0, _GuardedIncremental)
     guard: NodeScorer = _guard_of((_GuardedScorer, *kinds))(inner, site)
-    if isinstance(inner, ScoresByShape) and isinstance(guard, ScoresByShape):
+    if isinstance(inner, ByShape) and isinstance(guard, ByShape):
         (guard.by_shape,) = site.fields(inner, by_shape=bool)
     return guard
 

@@ -15,6 +15,7 @@ from kwhatif.framework.events import ActionType, ClusterEvent, EventResource
 from kwhatif.framework.guard import CallSite, GuardedPlugin, unguarded
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import Profile
+from kwhatif.framework.shown import shown_cluster, shown_object, shown_pod
 from kwhatif.matching.volumes import claim_names
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
@@ -161,7 +162,9 @@ def _guarded(plugin: str, hint: QueueingHintFn | None) -> QueueingHintFn | None:
         return None
 
     def guarded(pod: PodInfo, old: Any, new: Any, cluster: Cluster) -> QueueingHint:
-        return CallSite(plugin, "QueueingHint", pod.key).call(hint, pod, old, new, cluster, returns=QueueingHint)
+        site = CallSite(plugin, "QueueingHint", pod.key)
+        event = (None if each is None else shown_object(each) for each in (old, new))
+        return site.call(hint, shown_pod(pod), *event, shown_cluster(cluster), returns=QueueingHint)
 
     return guarded
 

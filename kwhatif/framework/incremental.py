@@ -146,7 +146,7 @@ class Incremental:
         """Nodes of one class get the same verdict, evidence aside, or the same raw score.
 
         Few nodes should change their classes as pods come and go: so a class is made of labels, or of counts where
-        (almost) every node has its own label (`Shapes.unfixed`). A scorer that `ScoresByShape` has one class for all
+        (almost) every node has its own label (`Shapes.unfixed`). A scorer that `ByShape` has one class for all
         nodes of a shape, exceptions aside.
         """
         raise NotImplementedError
@@ -167,18 +167,18 @@ class Incremental:
         """
 
 
-class ScoresByShape(NodeScorer):
-    """A scorer whose score depends on nothing but the node's shape: it is asked once per shape."""
+class ByShape:
+    """A scorer whose score, or a filter whose class of nodes, hangs on the node's shape alone: asked once per shape."""
 
     #: False where that does not hold for the pod in question.
     by_shape: bool = True
 
 
-class ScoresByShapeBut(ScoresByShape):
+class ByShapeBut(ByShape):
     """... except on some nodes, which are asked one by one."""
 
     def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
-        """The names of those that may score otherwise than others of their shape."""
+        """The names of those that may be otherwise than others of their shape."""
         raise NotImplementedError
 
 
@@ -275,23 +275,23 @@ def class_state(plugin: NodeFilter, node: NodeInfo) -> Hashable:
     return plugin.class_state(node) if isinstance(plugin, Incremental) else object()
 
 
-def scores_by_shape(scorer: NodeScorer) -> bool:
-    """See `ScoresByShape`."""
-    return isinstance(scorer, ScoresByShape) and scorer.by_shape and not is_reference()
+def is_by_shape(plugin: NodeFilter | NodeScorer) -> bool:
+    """See `ByShape`."""
+    return isinstance(plugin, ByShape) and plugin.by_shape and not is_reference()
 
 
 class Alike(Generic[T]):
-    """Nodes that one scorer after another is asked about: nodes of one shape share an answer that hangs on it."""
+    """Nodes that one plugin after another is asked about: nodes of one shape share an answer that hangs on it."""
 
     def __init__(self, nodes: Sequence[NodeInfo]) -> None:
         self._nodes = nodes
 
-    def ask(self, scorer: NodeScorer, ask: Callable[[NodeInfo], T]) -> list[T]:
+    def ask(self, plugin: NodeFilter | NodeScorer, ask: Callable[[NodeInfo], T]) -> list[T]:
         """What `ask` says of each node: its score or its class."""
         nodes = self._nodes
-        if not isinstance(nodes, NodeRow) or not scores_by_shape(scorer):
+        if not isinstance(nodes, NodeRow) or not is_by_shape(plugin):
             return [ask(node) for node in nodes]
-        alone = scorer.exceptions(nodes) if isinstance(scorer, ScoresByShapeBut) else _NOBODY
+        alone = plugin.exceptions(nodes) if isinstance(plugin, ByShapeBut) else _NOBODY
         exceptions = [place for place in map(nodes.place_of, alone) if place is not None]
         answers = {shape: ask(node) for shape, node in _samples(nodes, exceptions).items()}
         if not exceptions:

@@ -81,13 +81,14 @@ def score_nodes(cycle: Cycle) -> Scores:
     raw = {name: _raw(name, scorer, cycle, nodes, columns, alike) for name, scorer in scorers.items()}
     by_plugin = _by_plugin(scorers, raw, nodes, profile.weights)
     is_scored = profile.score or profile.extenders
-    total = _sum(by_plugin.values(), len(nodes)) if is_scored else [1] * len(nodes)
+    total = add_columns(by_plugin.values(), len(nodes)) if is_scored else [1] * len(nodes)
     if len(nodes) > 1:  # the scheduler takes a single feasible node without scoring it
         cycle.extenders.prioritize(nodes, total)
     return Scores(nodes, by_plugin, total, scorers, raw)
 
 
-def _sum(columns: Iterable[list[int]], size: int) -> list[int]:
+def add_columns(columns: Iterable[list[int]], size: int) -> list[int]:
+    """The sums of the columns, of so many numbers each, place by place."""
     everywhere = 0
     total: list[int] | None = None
     for column in columns:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from types import MappingProxyType
-from typing import Any, overload
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast, overload
 from weakref import WeakKeyDictionary
 
-from msgspec.structs import replace
-
+from kwhatif.framework.cycle import Cycle
+from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.pod import Pod
+from kwhatif.model.read_only import read_only
 from kwhatif.state.change import Change
 from kwhatif.state.history import Touched
 from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.objects import StateObjects
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
+
+T = TypeVar("T", bound=KubernetesObject)
+V = TypeVar("V")
+#: Of so many objects the copies are kept.
+_KEPT = 100_000
 
 
 def shown(snapshot: State) -> State:
@@ -23,10 +30,38 @@ def shown(snapshot: State) -> State:
     _ = snapshot.index  # is that of the nodes themselves, not of copies
     view = snapshot.fork()
     view.__class__ = _Shown
+    _show(view.cluster, snapshot.cluster)
     vars(view)["nodes"] = _Nodes(snapshot.nodes)
     vars(view)["_by_name"] = _NodesByName(snapshot.by_name)
     nominated = {name: tuple(map(shown_pod, pods)) for name, pods in snapshot.nominated.items()}
     vars(view)["_nominated"] = MappingProxyType(nominated)
+    return view
+
+
+def shown_cluster(cluster: Cluster) -> Cluster:
+    """The objects as they can only be read."""
+    return cluster if isinstance(cluster, _ShownObjects) else _show(cluster.fork(), cluster)
+
+
+def shown_object(obj: T) -> T:
+    """The object as it can only be read."""
+    known = _SHOWN_OBJECTS.get(id(obj))
+    if known is None:
+        if len(_SHOWN_OBJECTS) >= _KEPT:
+            _SHOWN_OBJECTS.clear()
+        known = _SHOWN_OBJECTS[id(obj)] = obj, read_only(obj)
+    return cast("T", known[1])
+
+
+def shown_cycle(cycle: Cycle) -> Cycle:
+    """The cycle as PostFilter finds it, with all that it says about pods, nodes and objects as it can only be read."""
+    view = copy(cycle)
+    view.pod, view.snapshot = shown_pod(cycle.pod), shown(cycle.snapshot)
+    view.feasible = tuple(map(shown_node, cycle.feasible))
+    vars(view)["compiled"] = MappingProxyType(cycle.compiled)
+    vars(view)["verdicts"] = MappingProxyType(cycle.verdicts)
+    view.filters, view.skipped_until = cycle.filters.copy(), cycle.skipped_until.copy()
+    view.asked, view.unschedulable_plugins = cycle.asked.copy(), cycle.unschedulable_plugins.copy()
     return view
 
 
@@ -45,8 +80,7 @@ def shown_node(node: NodeInfo) -> NodeInfo:
     if node._cut_from is not None:
         node.used_ports()  # which are found by comparing pods
     view = node.clone()
-    meta = replace(node.node.metadata, labels=dict(node.labels))
-    view.node, view.labels = replace(node.node, metadata=meta), meta.labels
+    view.node, view.labels = shown_object(node.node), dict(node.labels)
     view.pods = list(map(shown_pod, view.pods))
     view.with_affinity = list(map(shown_pod, view.with_affinity))
     view.with_required_anti_affinity = list(map(shown_pod, view.with_required_anti_affinity))
@@ -54,7 +88,7 @@ def shown_node(node: NodeInfo) -> NodeInfo:
 
 
 class _ShownPod(PodInfo):
-    """A pod that cannot be changed. What it is made of are copies, made when they are asked for: they hold dicts."""
+    """A pod that cannot be changed. What it is made of are copies, made when they are asked for."""
 
     _raw: Pod
 
@@ -68,7 +102,7 @@ class _ShownPod(PodInfo):
     def __getattr__(self, name: str) -> Any:
         """`pod` and `affinity`, when they are first asked for."""
         if name == "pod":
-            found: Any = deepcopy(self._raw)
+            found: Any = read_only(self._raw)
         elif name == "affinity":
             found = self.pod.spec.affinity
         else:
@@ -98,7 +132,12 @@ class _ShownPod(PodInfo):
 
 #: What a pod keeps of what was found out about it.
 _FOUND_OUT = frozenset({"_ports", "_affinity_terms", "_derived", "memos", "budgets"})
+#: By id, objects and their copies: who has the object keeps its id from being another's.
+_SHOWN_OBJECTS: dict[int, tuple[KubernetesObject, KubernetesObject]] = {}
 _SHOWN_PODS: WeakKeyDictionary[PodInfo, _ShownPod] = WeakKeyDictionary()
+
+
+_NOT_CHANGED = "a plugin does not change the cluster: what reserve returns does"
 
 
 class _Shown(State):
@@ -112,7 +151,63 @@ class _Shown(State):
 
     def apply(self, *changes: Change) -> Touched:
         del changes
-        raise TypeError("a plugin does not change the cluster: what reserve returns does")
+        raise TypeError(_NOT_CHANGED)
+
+
+def _show(view: Cluster, cluster: Cluster) -> Cluster:
+    """Make a fork of the objects one that can only be read."""
+    view.__class__ = _ShownObjects
+    vars(view)["_shown"] = cluster
+    view.scheduling_events = MappingProxyType(cluster.scheduling_events)
+    return view
+
+
+class _ShownObjects(StateObjects):
+    #: What this is a fork of.
+    _shown: Cluster
+
+    def all(self, kind: type[T]) -> Mapping[str, T]:
+        return _Objects(super().all(kind))
+
+    def get(self, kind: type[T], key: str) -> T | None:
+        found = super().get(kind, key)
+        return None if found is None else shown_object(found)
+
+    def select(self, kind: type[T], keys: Iterable[str]) -> list[T]:
+        return list(map(shown_object, super().select(kind, keys)))
+
+    def derived(self, build: Callable[[Cluster], V], *kinds: type) -> V:
+        """What kwhatif's own rules make of objects they share; what a plugin makes, it makes of what it is shown."""
+        is_own = getattr(build, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
+        made: V = self._shown.derived(build if is_own else cast("Callable[[Cluster], V]", _OfShown(build)), *kinds)
+        return made
+
+    def _applied(self, *changes: Change) -> NoReturn:
+        del changes
+        raise TypeError(_NOT_CHANGED)
+
+
+class _OfShown(NamedTuple):
+    """Makes something of objects as they can only be read."""
+
+    build: Callable[[Cluster], Any]
+
+    def __call__(self, cluster: Cluster) -> Any:
+        return self.build(shown_cluster(cluster))
+
+
+class _Objects(Mapping[str, T]):
+    def __init__(self, objects: Mapping[str, T]) -> None:
+        self._objects = objects
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._objects)
+
+    def __getitem__(self, key: str) -> T:
+        return shown_object(self._objects[key])
 
 
 class _Nodes(Sequence[NodeInfo]):

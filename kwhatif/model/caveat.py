@@ -450,9 +450,10 @@ class ReplicasKept(_Caveat, tag="replicas-kept", kw_only=True):
 
 
 class TooManyPods(_Caveat, tag="too-many-pods", kw_only=True):
-    """A workload asks for more pods than nodes can take, or for very many: the others count like the last one judged.
+    """A workload asks for more pods than nodes can take, or for very many, or so many of them evict others.
 
-    If that has a node, they are pending beyond what all nodes can take, and else not judged.
+    Those that are not judged count like the last one that is. If that has a node, they are pending beyond what all
+    nodes can take, and else not judged.
     """
 
     missing: bool = True

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from kwhatif.framework import signers
-from kwhatif.framework.incremental import ScoresByShape, SignedScorer
+from kwhatif.framework.incremental import ByShape, SignedScorer
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import Status
@@ -49,7 +49,7 @@ def image_score(total: int, containers: int) -> int:
     return MAX_NODE_SCORE * (min(total, largest) - _MIN_THRESHOLD) // (largest - _MIN_THRESHOLD)
 
 
-class _NothingAnywhere(ScoresByShape, NodeScorer):
+class _NothingAnywhere(ByShape, NodeScorer):
     reads = Reads.SHAPE
 
     def score(self, node: NodeInfo) -> int:

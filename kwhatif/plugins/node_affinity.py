@@ -9,7 +9,7 @@ from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import UnmatchedSelector
 from kwhatif.framework.hints import ClusterEventWithHint, HintIndex, Keys, QueueingHint, builtin, changed_keys, queue_if
-from kwhatif.framework.incremental import NormalizesByRange, ScoresByShape
+from kwhatif.framework.incremental import ByShape, NormalizesByRange
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.signers import Fragments
@@ -65,7 +65,7 @@ class _Selected(NodeFilter):
         return SUCCESS
 
 
-class _Preferred(ScoresByShape, NormalizesByRange, NodeScorer):
+class _Preferred(ByShape, NormalizesByRange, NodeScorer):
     reads = Reads.NODE
 
     def __init__(self, terms: Sequence[PreferredTerms], *, by_shape: bool) -> None:

@@ -9,7 +9,7 @@ from kwhatif.framework import signers
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import UntoleratedTaint
 from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
-from kwhatif.framework.incremental import NormalizesByRange, ScoresByShape
+from kwhatif.framework.incremental import ByShape, NormalizesByRange
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.signers import Fragments
@@ -45,7 +45,7 @@ class _ToleratesByName(_Tolerates):
         return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
 
 
-class _FewestTaints(ScoresByShape, NormalizesByRange, NodeScorer):
+class _FewestTaints(ByShape, NormalizesByRange, NodeScorer):
     reads = Reads.SHAPE
 
     def __init__(self, tolerations: Sequence[Toleration]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.guard import CallSite, called
+from kwhatif.framework.shown import shown_cycle, shown_node, shown_pod
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.ranking import Rank
 from kwhatif.state.node_info import NodeInfo
@@ -25,21 +26,33 @@ class GuardedPolicy(Policy):
     def why_not_eligible(self, cycle: Cycle) -> str:
         """See `Policy`."""
         self._site = self._site._replace(pod=cycle.pod.key, node="")
-        return self._site.call(self._inner.why_not_eligible, cycle, returns=str)
+        return self._site.call(self._inner.why_not_eligible, shown_cycle(cycle), returns=str)
 
     def potential_victims(self, pod: PodInfo, node: NodeInfo) -> list[PodInfo]:
         """See `Policy`."""
         self._site = self._site._replace(pod=pod.key, node=node.name)
-        return self._site.call(self._inner.potential_victims, pod, node, returns=list)
+        found = self._site.call(self._inner.potential_victims, shown_pod(pod), shown_node(node), returns=list)
+        return self._real(found, node.pods)
 
     def by_importance(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
         """See `Policy`."""
-        return self._site.call(self._inner.by_importance, pods, returns=list)
+        shown = list(map(shown_pod, pods))
+        return self._real(self._site.call(self._inner.by_importance, shown, returns=list), pods)
+
+    def _real(self, found: Sequence[PodInfo], pods: Sequence[PodInfo]) -> list[PodInfo]:
+        """The pods that were meant by what was shown of them."""
+        meant = {id(shown_pod(pod)): pod for pod in pods}
+        real = [pod for each in found if (pod := meant.get(id(each))) is not None]
+        if len(real) != len(found):
+            self._site.fail("it returned what is not one of the pods that it was given", None)
+        return real
 
     def rank(self, node: NodeInfo, victims: Sequence[PodInfo], pdb_violations: int) -> Rank:
         """See `Policy`."""
         self._site = self._site._replace(node=node.name)
-        rank: Rank = self._site.call(self._inner.rank, node, victims, pdb_violations, returns=tuple)
+        rank: Rank = self._site.call(
+            self._inner.rank, shown_node(node), tuple(map(shown_pod, victims)), pdb_violations, returns=tuple
+        )
         if len(rank) != len(self.rungs):
             self._site.fail(f"it returned a rank of {len(rank)} numbers for {len(self.rungs)} rungs", None)
         return rank

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, TypeVar, cast
@@ -21,7 +22,7 @@ from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
 from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import POD_CONTROLLERS
+from kwhatif.model.workload import POD_CONTROLLERS, DaemonSet
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import Event, Gone, History
@@ -29,9 +30,10 @@ from kwhatif.simulation.owned import Owned, root_of
 from kwhatif.simulation.pods import marked, with_condition
 from kwhatif.simulation.sayings import said_of_update
 from kwhatif.state.change import Change, Delete, Evict, Upsert
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.generated import generated_names, uid_of
-from kwhatif.workloads.many import most_pods
+from kwhatif.workloads.many import most_pods, room_for
 
 T = TypeVar("T", bound=KubernetesObject)
 #: Is shown every change, once it is made: the object before and after it, and the event that it is part of.
@@ -67,6 +69,12 @@ class World:
         #: How many pods of a workload are made, and by kind and key the workloads that ask for more.
         self.most = most_pods(state.cluster)
         self.short: dict[str, KubernetesObject] = {}
+        #: How many pods of a workload may evict others; None: any number.
+        self.evicting: int | None = None
+        #: By workload, how many others its pods have evicted.
+        self._evicted: Counter[str] = Counter()
+        #: By workload, how many pods it can have at most, and when that was so.
+        self._limits: dict[str, tuple[float, int]] = {}
 
     def fork(self) -> World:
         """An independent world with the same past, which nobody watches yet."""
@@ -74,6 +82,7 @@ class World:
         other.state, other.clock, other.chance = self.state.fork(), self.clock.fork(), self.chance.fork()
         other.history, other.watchers, other.admission_watcher = self.history.fork(), [], None
         other.silent, other.short = self.silent.copy(), self.short.copy()
+        other._evicted, other._limits = self._evicted.copy(), self._limits.copy()
         other._owned = self._owned.fork(other.state.cluster)
         other._usage, other._memory = self._usage.fork(), self._memory.fork()
         return other
@@ -212,10 +221,26 @@ class World:
         if owner is None or kind is None:
             return None
         workload = self.state.cluster.get(kind, f"{obj.metadata.namespace}/{owner.name}")
-        if workload is None or self._owned.count(workload, Pod) < self.most:
+        if workload is None:
+            return None
+        count = self._owned.count(workload, Pod)
+        if count < self.most and not self._evicts_too_many(obj, workload, count):
             return None
         self.short[f"{owner.kind} {key_of(workload)}"] = workload
-        return Denied(f"it has {self.most:,} pods, and more of one workload are not simulated")
+        return Denied(f"it has {count:,} pods, and more of one workload are not simulated")
+
+    def _evicts_too_many(self, pod: Pod, workload: KubernetesObject, count: int) -> bool:
+        """Whether one more pod of the workload would have to evict others, and so many have done so already."""
+        if self.evicting is None or count < self.evicting or isinstance(workload, DaemonSet):
+            return False
+        name = f"{type(workload).__name__} {key_of(workload)}"
+        known = self._limits.get(name)
+        if known is None or known[0] != self.now:
+            placed = sum(bool(each.spec.node_name) for each in self.pods_of(workload))
+            room = room_for(PodInfo(pod, self.state.cluster.resizes), self.state.nodes)
+            limit = placed + room + max(0, self.evicting - self._evicted[name])
+            known = self._limits[name] = self.now, limit
+        return count >= known[1]
 
     def _generated(self, obj: Any) -> str:
         present = self.state.cluster.all(type(obj))
@@ -304,6 +329,9 @@ class World:
         if uid in self.history.gone:
             return
         del event
+        preemptor = self.state.cluster.get(Pod, by) if how == "Preempted" else None
+        if preemptor is not None and (controller := controller_of(preemptor.metadata)) is not None:
+            self._evicted[f"{controller.kind} {preemptor.metadata.namespace}/{controller.name}"] += 1
         owner = root_of(pod, self.state.cluster, self._owned.gone)
         node = pod.spec.node_name or None
         self.history.lose(Gone(key_of(pod), uid, owner, self.was_there(pod), node, how, by, self.now))

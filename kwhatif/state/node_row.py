@@ -17,6 +17,7 @@ class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
 
     #: Where the nodes are in the state's `nodes`; ascending.
     places: Sequence[int]
+    _state_names: Sequence[str]
     _state_shapes: Sequence[int]
     _places_by_name: Mapping[str, int]
 
@@ -26,7 +27,7 @@ class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
         nodes = state.nodes
         row = cls(nodes if len(places) == len(nodes) else map(nodes.__getitem__, places))
         row.places, row._places_by_name = places, state.places
-        row._state_shapes = state.names_and_shapes[1]
+        row._state_names, row._state_shapes = state.names_and_shapes
         return row
 
     def place_of(self, name: str) -> int | None:
@@ -36,6 +37,12 @@ class NodeRow(tuple[NodeInfo, ...]):  # noqa: SLOT001 - a tuple cannot have them
             return None
         found = bisect_left(self.places, place)
         return found if found < len(self) and self.places[found] == place else None
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """Their names."""
+        names = self._state_names
+        return names if len(self) == len(names) else list(map(names.__getitem__, self.places))
 
     @cached_property
     def shapes(self) -> Sequence[int]:

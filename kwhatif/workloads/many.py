@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -22,12 +23,16 @@ from kwhatif.model.workload import (
     RollingUpdate,
     StatefulSet,
 )
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.pod_info import PodInfo
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.job import wanted_pods
 from kwhatif.workloads.rolling.update import resolved
 
 #: At least, and at most, so many more pods than the largest workload has are made one by one.
 FEW, MOST = 500, 10_000
+#: So many pods of a workload evict others in a story, which goes on with these.
+EVICTING = 1_000
 
 Kind = TypeVar("Kind")
 
@@ -45,6 +50,21 @@ def most_pods(cluster: Cluster) -> int:
 def allowed_pods(cluster: Cluster) -> int:
     """How many pods all nodes can take."""
     return sum(map(_allowed_pods, cluster.all(Node).values()))
+
+
+def room_for(pod: PodInfo, nodes: Iterable[NodeInfo]) -> int:
+    """How many pods that request the same the nodes have room for now, by amounts alone: never too few."""
+    wanted = pod.resources.requested
+    fits = 0
+    for node in nodes:
+        free = [node.allowed_pods - len(node.pods)]
+        for amount, used, allocatable in zip(
+            wanted[:3], (node.cpu, node.memory, node.ephemeral), node.allocatable[:3], strict=True
+        ):
+            if amount:
+                free.append((allocatable - used) // amount)
+        fits += max(0, min(free))
+    return fits
 
 
 def _largest(cluster: Cluster) -> int:

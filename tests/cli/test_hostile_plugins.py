@@ -7,7 +7,8 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,21 @@ import kwhatif
 from kwhatif.errors import ExitCode, PluginFailed
 from kwhatif.framework.guard import is_ctrl_c
 from kwhatif.sources.scheduler import plugin_fence
+from kwhatif.whatif.session import Session
 from tests.cli.running import Ran, run
 
 HEAD = """
 import os, sys, time
 from kwhatif.framework.plugin import NodeFilter
 from kwhatif.framework.status import SUCCESS
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
 
 class Own:
     name = "Own"
+    @staticmethod
+    def objects(cluster):
+        return list(cluster.all(Pod).values())
     def pre_filter(self, pod, snapshot):
         {pre_filter}
         return Filter(snapshot)
@@ -223,6 +230,19 @@ CHANGES = {
     "a pod by its key": ("snapshot.pods['default/q'].labels['a'] = 'b'; snapshot.pods['default/q'].key = 'x'", "pass"),
     "a pending pod": ("snapshot.pending['default/r'].priority = 7", "pass"),
     "a nominated pod": ("snapshot.nominated['node'][0].labels['a'] = 'b'", "pass"),
+    "what a node has": ("pass", "node.node.status.allocatable['cpu'] = '0'"),
+    "an object of the cluster": ("snapshot.cluster.get(Pod, 'default/q').metadata.labels['a'] = 'b'", "pass"),
+    "all objects of a kind": (
+        "[each.metadata.labels.clear() for kind in (Node, Pod) for each in snapshot.cluster.all(kind).values()]",
+        "pass",
+    ),
+    "selected objects": ("snapshot.cluster.select(Pod, ['default/q'])[0].spec.node_selector.update(a='b')", "pass"),
+    "the collection of objects": ("snapshot.cluster.all(Pod).clear()", "pass"),
+    "the objects": ("snapshot.cluster.remove(snapshot.cluster.get(Node, 'node'))", "pass"),
+    "what is derived from objects": (
+        "[each.metadata.labels.clear() for each in snapshot.cluster.derived(Own.objects, Pod)]",
+        "pass",
+    ),
     "a node's labels": ("pass", "node.labels['a'] = 'b'; node.node.metadata.labels['c'] = 'd'"),
 }
 
@@ -240,6 +260,10 @@ def test_what_it_is_shown_cannot_be_changed(pre_filter: str, filter: str) -> Non
     assert in_vain[0] in ("node", *(f"plugin Own failed in {point}" for point in POINTS))
     plain = kwhatif.load("cluster.yaml")
     assert len(session.snapshot.nodes) == len(session.snapshot.by_name) == 1
+    _check_same(session, plain)
+
+
+def _check_same(session: Session, plain: Session) -> None:
     (left,), (right,) = session.snapshot.nodes, plain.snapshot.nodes
     assert [pod.key for pod in left.pods] == [pod.key for pod in right.pods] == ["default/q"]
     assert (left.cpu, left.allowed_pods, left.labels) == (right.cpu, right.allowed_pods, right.labels)
@@ -249,6 +273,109 @@ def test_what_it_is_shown_cannot_be_changed(pre_filter: str, filter: str) -> Non
         other = plain.snapshot.pods.get(key) or plain.snapshot.pending[key]
         assert (pod.pod, pod.key, pod.labels, pod.priority) == (other.pod, other.key, other.labels, other.priority)
         assert (pod.resources, pod.affinity) == (other.resources, other.affinity)
+
+
+POST_FILTER = """
+from kwhatif.framework.plugin import PostFilterResult
+from kwhatif.framework.status import Status, unschedulable
+from kwhatif.plugins.default_preemption import DefaultPreemption
+from kwhatif.preemption.policy import Policy
+
+class Own:
+    name = "Own"
+    def pre_filter(self, pod, snapshot):
+        return unschedulable("no")
+    def post_filter(self, cycle):
+        {post_filter}
+        return PostFilterResult(unschedulable("nor here"))
+
+class Rules(Policy):
+    def potential_victims(self, pod, node):
+        {post_filter}
+        return super().potential_victims(pod, node)
+    def rank(self, node, victims, pdb_violations):
+        {rank}
+        return super().rank(node, victims, pdb_violations)
+
+class Evicts(DefaultPreemption):
+    name = "Evicts"
+    policy = Rules()
+
+class Wraps(DefaultPreemption):
+    name = "Wraps"
+    def post_filter(self, cycle):
+        {rank}
+        return super().post_filter(cycle)
+"""
+
+
+@contextmanager
+def _failing(said: str) -> Iterator[None]:
+    """What is done may fail; then that is said."""
+    failure = None
+    try:
+        yield
+    except PluginFailed as failed:
+        failure = str(failed)
+    assert failure is None or failure.startswith(said)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "cycle.snapshot.nodes[0].pods.clear(); cycle.snapshot.nodes[0].node.status.allocatable.clear()",
+        "cycle.verdicts.clear()",
+        "cycle.compiled.clear()",
+        "cycle.filters.clear(); cycle.unschedulable_plugins.clear(); cycle.asked.clear()",
+        "cycle.pod.pod.metadata.labels['a'] = 'b'; cycle.pod.priority = 1",
+        "cycle.pod = cycle.snapshot = cycle.verdicts = cycle.absent = None",
+        "cycle.snapshot.cluster.get(Pod, 'default/q').metadata.labels.clear()",
+    ],
+)
+def test_what_post_filter_is_shown_cannot_be_changed(code: str) -> None:
+    Path("own_plugin.py").write_text(
+        "from kwhatif.model.pod import Pod\n" + POST_FILTER.format(post_filter=code, rank="pass")
+    )
+    sys.modules.pop("own_plugin", None)
+    session = kwhatif.load("cluster.yaml", plugins=["own_plugin:Own"])
+    with _failing("plugin Own failed in PostFilter for pod default/"):
+        decision = kwhatif.schedule(session, "pod.yaml").decisions[0]
+        assert decision.message.endswith("nor here")
+        assert decision.unschedulable_plugins == ("Own",)
+    _check_same(session, kwhatif.load("cluster.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("plugin", "code"),
+    [
+        ("Evicts", "pass"),
+        ("Evicts", "victims[0].labels.clear(); node.pods.clear()"),
+        ("Evicts", "victims[0].priority = 10**9"),
+        ("Evicts", "victims[0].pod.metadata.labels.clear()"),
+        ("Evicts", "node.node.status.allocatable.clear()"),
+        ("Wraps", "pass"),
+        ("Wraps", "cycle.snapshot.nodes[0].pods.clear(); cycle.snapshot = cycle.snapshot.fork()"),
+        ("Wraps", "cycle.pod.pod.metadata.labels['a'] = 'b'"),
+    ],
+)
+def test_what_decides_about_victims_is_shown_copies_only(plugin: str, code: str) -> None:
+    """And the victims that it names are those of the cluster."""
+    Path("own_plugin.py").write_text(POST_FILTER.format(post_filter="pass", rank=code))
+    sys.modules.pop("own_plugin", None)
+    big, low = "resources: {requests: {cpu: '4'}}", "resources: {requests: {cpu: '3'}}"
+    Path("big.yaml").write_text(
+        POD.replace("image: b", f"image: b, {big}").replace("spec: {", "spec: {priorityClassName: high, ")
+    )
+    high = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 9\n"
+    Path("busy.yaml").write_text(f"{NODE}---\n{high}---\n{NEIGHBOUR.replace('image: b', f'image: b, {low}')}")
+    session = kwhatif.load("busy.yaml", plugins=[f"own_plugin:{plugin}"])
+    with _failing(f"plugin {plugin} failed in PostFilter for pod default/p") if code != "pass" else nullcontext():
+        decision = kwhatif.schedule(session, "big.yaml").decisions[0]
+        assert [victim.pod for victim in decision.victims] == ["default/q"]
+        story = kwhatif.simulate(session, "big.yaml").story
+        assert story is not None
+        assert [each.pod for each in story.gone] == ["default/q"]
+    _check_same(session, kwhatif.load("busy.yaml"))
 
 
 def test_a_plugin_knows_pods_again() -> None:

@@ -142,6 +142,21 @@ def test_a_file_that_looks_like_an_option_with_its_value(name: str, *, is_there:
 
 
 @pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("simulate --then", "--then needs a value: --then EDIT (What somebody does once all has settled: "),
+        ("simulate --then -o json", "--then needs a value, but -o comes next: --then EDIT (What"),
+        ("schedule pod.yaml --from --if={}", "--from needs a value, but --if={} comes next: --from PATH (Read"),
+        ("schedule pod.yaml -f --quiet", "-f needs a value, but --quiet comes next: -f MANIFEST (The same as MANIFEST"),
+    ],
+)
+def test_an_option_without_its_value(command: str, said: str) -> None:
+    ran = ask(command, "cordon n")
+    assert ran.code == ExitCode.USAGE
+    assert said.format("cordon n") in " ".join(ran.stderr.split())
+
+
+@pytest.mark.parametrize(
     "name", ["[a].yaml", "{a}.yaml", "new\nline.yaml", "esc\x1b[31m.yaml", "b\udcffd.yaml", "*.yaml", "a b.yaml"]
 )
 def test_odd_names_of_files_that_are_there(name: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from kwhatif import garbage
 from kwhatif.garbage import MANY, no_garbage_collection, rare_garbage_collection
 
 
@@ -45,17 +46,19 @@ def test_it_is_rare_while_answering(before: int, during: int) -> None:
     assert gc.get_threshold() == (before, 7, 8)
 
 
-#: Objects that the last collection has to look at, which comes after everything that is registered.
-AT_EXIT = """
-import atexit, gc, sys
-atexit.register(lambda: print(len(gc.get_objects()), file=sys.stderr))
-from kwhatif.cli import main
-main()
-"""
-
-
-def test_nobody_looks_for_garbage_before_the_command_line_exits() -> None:
-    question = ("schedule", "fixtures/demo/pending.yaml", "--from", "fixtures/demo/cluster.yaml")
-    ran = subprocess.run([sys.executable, "-c", AT_EXIT, *question], capture_output=True, text=True, check=False)
-    assert ran.returncode in (0, 1)
-    assert int(ran.stderr) < 100
+def test_only_a_process_for_one_answer_keeps_what_it_has_read() -> None:
+    before = gc.get_freeze_count()
+    garbage.keep(["read"])
+    assert gc.get_freeze_count() == before
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import gc; from kwhatif import garbage; garbage.end_with_the_answer(); garbage.keep([]);"
+            "print(gc.get_freeze_count() > 0)",
+        ],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert ran.stdout == "True\n"

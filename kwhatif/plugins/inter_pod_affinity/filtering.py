@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import Self
 
 from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
-from kwhatif.framework.incremental import Incremental, Selective, Sparing, TopologyDomains
+from kwhatif.framework.incremental import ByShapeBut, Incremental, Selective, Sparing, TopologyDomains
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SUCCESS, SkipUntil, Status, unresolvable, unschedulable
 from kwhatif.framework.tally import Tally
@@ -26,7 +26,7 @@ EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rul
 Counts = dict[str, int]
 
 
-class AffinityFilter(Selective, Sparing, Incremental, NodeFilter):
+class AffinityFilter(Selective, Sparing, Incremental, ByShapeBut, NodeFilter):
     """The required terms between one pod and all others, as counts per topology domain.
 
     Upstream keeps three maps from (key, value) to a count; here a count of 0 stands for an entry that it deletes.
@@ -40,13 +40,14 @@ class AffinityFilter(Selective, Sparing, Incremental, NodeFilter):
         wanted: Sequence[Counts],
         refused: Sequence[Counts],
         existing: dict[str, Counts],
-        unfixed: frozenset[str],
+        snapshot: State,
         relevant: set[str],
     ) -> None:
         self._incoming = incoming
         #: Names of nodes with pods that matter to it, or that had some.
         self._relevant = relevant
-        self._unfixed = unfixed
+        self._unfixed = snapshot.shapes.unfixed
+        self._nodes = nodes_by_label(snapshot.cluster)
         #: Pods that match all affinity terms, by key.
         self._wanted = [(key, Tally(counts)) for key, counts in zip(incoming.affinity_keys, wanted, strict=True)]
         #: Pods that match an anti-affinity term, by term.
@@ -117,7 +118,7 @@ class AffinityFilter(Selective, Sparing, Incremental, NodeFilter):
         other = type(self).__new__(type(self))
         other._incoming = self._incoming
         other._relevant = self._relevant
-        other._unfixed = self._unfixed
+        other._unfixed, other._nodes = self._unfixed, self._nodes
         other._wanted = [(key, tally.fork()) for key, tally in self._wanted]
         other._refused = [(term, tally.fork()) for term, tally in self._refused]
         other._existing = {key: tally.fork() for key, tally in self._existing.items()}
@@ -202,6 +203,16 @@ class AffinityFilter(Selective, Sparing, Incremental, NodeFilter):
             values.append(value if value is None or key not in self._unfixed else tally.count(value))
         return tuple(values)
 
+    def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
+        """Where a shape does not fix the domain: those in domains that count, and those in none."""
+        del nodes
+        names: set[str] = set()
+        for key, tally in self._tallies():
+            if key in self._unfixed:
+                of_value = self._nodes.of(key)
+                names.update(*(of_value.get(value, ()) for value in (None, *tally.values)))
+        return names
+
     def class_state(self, node: NodeInfo) -> Hashable:
         """How many pods are in the node's domains; and of those that are wanted, whether more than one domain has any.
 
@@ -235,7 +246,7 @@ def compile_filter(pod: PodInfo, snapshot: State, accepts: AcceptsNamespace) -> 
                     _add(counts, key, group.pods, snapshot)
             for index in match.refused:
                 _add(refused[index], terms.required_anti[index].topology_key, group.pods, snapshot)
-    return AffinityFilter(incoming, wanted, refused, existing, snapshot.shapes.unfixed, relevant)
+    return AffinityFilter(incoming, wanted, refused, existing, snapshot, relevant)
 
 
 def _existing(pod: PodInfo, incoming: Incoming, snapshot: State, relevant: set[str]) -> dict[str, Counts]:

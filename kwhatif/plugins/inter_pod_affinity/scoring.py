@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import Self
 
-from kwhatif.framework.incremental import Incremental, NormalizesByRange, ScoresByShapeBut, TopologyDomains
+from kwhatif.framework.incremental import ByShapeBut, Incremental, NormalizesByRange, TopologyDomains
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.framework.status import SkipUntil, Status
 from kwhatif.matching.affinity import AffinityTerms, WeightedTerms
@@ -23,7 +23,7 @@ from kwhatif.state.state import State
 Scores = dict[str, dict[str, int]]
 
 
-class AffinityScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScorer):
+class AffinityScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
     """The preferences between one pod and all others, as sums of weights per topology domain."""
 
     def __init__(self, scores: Scores, preferences: Preferences, unfixed: frozenset[str], nodes: NodesByLabel) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import NamedTuple, Self
 
-from kwhatif.framework.incremental import NO_DOMAINS, Incremental, NormalizesByRange, ScoresByShapeBut, TopologyDomains
+from kwhatif.framework.incremental import NO_DOMAINS, ByShapeBut, Incremental, NormalizesByRange, TopologyDomains
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.model.node import Node
 from kwhatif.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Eligibility, Matches, has_all
@@ -34,7 +34,7 @@ class _Rule(NamedTuple):
     tolerance: float
 
 
-class SpreadScorer(Incremental, ScoresByShapeBut, NormalizesByRange, NodeScorer):
+class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
     """The soft constraints of one pod, with the number of matching pods per domain."""
 
     def __init__(

@@ -81,7 +81,7 @@ def test_to_begin_with_all_is_to_record_one_by_one(found: dict[str, tuple[Verdic
         refusals: Counter[str] = Counter()
         verdicts.count_reasons(reasons)
         counts.append((reasons, verdicts.count_refusals(refusals), refusals, verdicts.order.best()))
-        assert (verdicts.outdated, verdicts.candidates) == (set(), candidates)
+        assert (verdicts.outdated, dict(verdicts.candidates)) == (set(), candidates)
     assert counts[0] == counts[1]
 
 
@@ -120,7 +120,7 @@ class TestStates:
         nodes.remove("a")
         assert not nodes.has_candidate("a")
         nodes.set_state(2)
-        assert (nodes.names, nodes.verdicts.objections) == ({"b"}, {})
+        assert (nodes.names, dict(nodes.verdicts.objections)) == ({"b"}, {})
 
     def test_a_copy_goes_its_own_way(self) -> None:
         nodes = NodeClass("zone a", "a")
@@ -128,6 +128,6 @@ class TestStates:
         other = nodes.copy()
         other.verdicts.record("a", OBJECTIONS[0], None)
         other.add("b")
-        assert (nodes.names, nodes.verdicts.objections) == ({"a"}, {})
+        assert (nodes.names, dict(nodes.verdicts.objections)) == ({"a"}, {})
         other.set_state(1)
         assert (set(other.verdicts.objections), other.verdicts.outdated) == ({"a"}, {"b"})

@@ -12,19 +12,19 @@ from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.cycle import CycleError
 from kwhatif.framework.guard import GuardedPlugin, unguarded
 from kwhatif.framework.incremental import (
+    ByShape,
+    ByShapeBut,
     Incremental,
     NormalizesByRange,
     Relaxing,
-    ScoresByShape,
-    ScoresByShapeBut,
     Selective,
     TopologyDomains,
     apply_pod_change,
     class_state,
     is_affected,
+    is_by_shape,
     is_relaxing,
     node_class,
-    scores_by_shape,
     tracks_pods,
 )
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Plugin, PostFilterResult, Reads
@@ -319,20 +319,20 @@ def test_a_failure_of_what_only_speeds_things_up_says_where_it_was() -> None:
 
 
 def test_a_scorer_keeps_what_it_says_of_shapes() -> None:
-    class ByShape(ScoresByShape, NormalizesByRange, Scorer):
+    class Shaped(ByShape, NormalizesByRange, Scorer):
         by_shape = False
 
-    scorer = own(pre_score=lambda *_: ByShape()).pre_score(pod().info(), snapshot(), ())
-    assert not scores_by_shape(scorer)
+    scorer = own(pre_score=lambda *_: Shaped()).pre_score(pod().info(), snapshot(), ())
+    assert not is_by_shape(scorer)
     assert isinstance(scorer, NormalizesByRange)
 
-    class ButSome(ScoresByShapeBut, Scorer):
+    class ButSome(ByShapeBut, Scorer):
         by_shape = True
 
     # By shape it would have to be asked for exceptions; a node at a time it need not.
-    assert not scores_by_shape(own(pre_score=lambda *_: ButSome()).pre_score(pod().info(), snapshot(), ()))
+    assert not is_by_shape(own(pre_score=lambda *_: ButSome()).pre_score(pod().info(), snapshot(), ()))
     plain = own(pre_score=lambda *_: Scorer()).pre_score(pod().info(), snapshot(), ())
-    assert not isinstance(plain, ScoresByShape | NormalizesByRange)
+    assert not isinstance(plain, ByShape | NormalizesByRange)
 
 
 def test_the_plugin_itself() -> None:

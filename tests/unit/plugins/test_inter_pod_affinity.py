@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import pytest
 
 from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
-from kwhatif.framework.incremental import ScoresByShapeBut
+from kwhatif.framework.incremental import Alike
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.status import SUCCESS, Code, Status, error, unresolvable
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import PodAffinityTerm
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
+from kwhatif.plugins.inter_pod_affinity.filtering import AffinityFilter
 from kwhatif.plugins.inter_pod_affinity.scoring import AffinityScorer, Preferences
+from kwhatif.state.node_row import NodeRow
 from kwhatif.state.shapes import NodesByLabel
 from kwhatif.state.state import State
 from tests.builders import (
@@ -462,14 +465,28 @@ def test_normalize(raw: list[int], expected: list[int]) -> None:
     assert AffinityScorer({}, preferences, frozenset(), NodesByLabel(cluster())).normalize(raw, []) == expected
 
 
+def test_nodes_of_a_shape_are_of_one_class_but_for_those_whose_hosts_count() -> None:
+    nodes = [node(f"n{number:02}").zone("ab"[number % 2]) for number in range(12)]
+    nodes[5] = nodes[5].without_label(HOSTNAME)
+    snap = snapshot(*nodes, db().on("n00"))
+    pod_ = pod().pod_anti_affinity(near(DB, HOSTNAME), near(DB)).info()
+    compiled = InterPodAffinity().pre_filter(pod_, snap)
+    assert isinstance(compiled, AffinityFilter)
+    row = NodeRow.at(snap, range(len(snap.nodes)))
+    assert compiled.exceptions(row) == {"n00", "n05"}
+    one_by_one = [compiled.node_class(info) for info in row]
+    assert Alike[Hashable](row).ask(compiled, compiled.node_class) == one_by_one
+    assert len(set(one_by_one)) > len("ab")
+
+
 def test_scores_are_shared_by_shape_unless_they_depend_on_what_a_shape_leaves_open() -> None:
     nodes = [node(f"n{number:02}").zone("ab"[number % 2]) for number in range(12)]
     snap = snapshot(*nodes, db().on("n00"))
     plugin = InterPodAffinity()
     by_zone = plugin.pre_score(pod().prefer_pods(1, near(DB)).info(), snap, snap.nodes)
     by_host = plugin.pre_score(pod().prefer_pods(1, near(DB, HOSTNAME)).info(), snap, snap.nodes)
-    assert isinstance(by_zone, ScoresByShapeBut)
-    assert isinstance(by_host, ScoresByShapeBut)
+    assert isinstance(by_zone, AffinityScorer)
+    assert isinstance(by_host, AffinityScorer)
     assert (by_zone.exceptions(snap.nodes), by_host.exceptions(snap.nodes)) == (set(), {"n00"})
     plain = next(info for info in snap.nodes if info.name == "n03")
     assert len({by_host.score(info) for info in snap.nodes if info.name != "n00"}) == 1

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from kwhatif.framework.evidence import MissingTopologyLabel, SpreadSkew
-from kwhatif.framework.incremental import ScoresByShapeBut
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Code, Status, error
 from kwhatif.model.pod import NodeSelectorTerm, TopologySpreadConstraint
 from kwhatif.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.plugins.pod_topology_spread.filtering import CriticalPaths
-from kwhatif.plugins.pod_topology_spread.scoring import round_half_away
+from kwhatif.plugins.pod_topology_spread.scoring import SpreadScorer, round_half_away
 from kwhatif.state.state import State
 from tests.builders import (
     HOSTNAME,
@@ -506,7 +505,7 @@ def test_scores_are_shared_by_shape_where_they_depend_on_nothing_else(
     same = [each.labels({HOSTNAME: "same"}) for number, each in enumerate(nodes) if number != 7]
     snap = snapshot(*same, nodes[7].without_label(HOSTNAME), *running("n00"))
     scorer = PodTopologySpread().pre_score(web().spread(key, WEB, soft=True).info(), snap, snap.nodes)
-    assert isinstance(scorer, ScoresByShapeBut)
+    assert isinstance(scorer, SpreadScorer)
     assert scorer.by_shape is by_shape
     assert scorer.exceptions(snap.nodes) == exceptions
 

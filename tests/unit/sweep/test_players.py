@@ -130,6 +130,22 @@ def test_this_process_plays_too(demo: Session) -> None:
 
 
 @needs_fork
+def test_some_of_all_parts_are_played_before_there_are_others(demo: Session) -> None:
+    nodes = scenarios(demo)
+    many = [Scenario(f"{number:02}", nodes[number % len(nodes)].nodes) for number in range(64)]
+    outcomes = play_in_processes(player(demo), many, 2)
+    first = []
+    for outcome in outcomes:
+        if multiprocessing.active_children():
+            break
+        first.append(name(outcome))
+    assert first == ["00", "16", "32", "48"]
+    found = [*first, name(outcome), *map(name, outcomes)]
+    assert sorted(found) == [scenario.name for scenario in many]
+    assert left() == []
+
+
+@needs_fork
 def test_who_stops_asking_leaves_no_process_behind(demo: Session) -> None:
     outcomes = play_in_processes(player(demo), scenarios(demo), 2)
     assert isinstance(outcomes, Iterator)

@@ -12,9 +12,12 @@ from msgspec.structs import replace
 import kwhatif
 from kwhatif.model.caveat import TooManyPods
 from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.policy import PriorityClass
 from kwhatif.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
 from kwhatif.render.markdown import to_markdown
 from kwhatif.report.workload import WorkloadRow
+from kwhatif.whatif import simulate
 from kwhatif.whatif.fail_on import fails
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.workload_rows import sentence
@@ -212,6 +215,33 @@ def test_a_story_counts_those_that_are_not_made(
     (found,) = (each for each in story.workloads if each.workload == f"{kind} default/web")
     assert found.pending == counted
     assert {each.owner for each in story.pending} == {f"{kind} default/web"}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "evicting", "judged"),
+    [("1", 4, 3 + 4), ("1", 100, 20), ("500m", 4, 6 + 2 * 4), ("0", 4, 20)],
+)
+def test_a_story_goes_on_with_so_many_evictions_only(
+    monkeypatch: pytest.MonkeyPatch, cpu: str, evicting: int, judged: int
+) -> None:
+    """As many pods as nodes have room for, with those gone that so many pods evict."""
+    monkeypatch.setattr(many, "FEW", 10)
+    monkeypatch.setattr(many, "MOST", 20)
+    monkeypatch.setattr(simulate, "EVICTING", evicting)
+    low = [pod(f"low-{number}").cpu("1").on(name) for number, name in enumerate("aaaab")]
+    high = PriorityClass(metadata=ObjectMeta(name="high"), value=10)
+    there = Session(
+        cluster(*(node(name).allocatable(cpu="4", pods="100") for name in "ab"), namespace("default"), high, *low)
+    )
+    text = (
+        manifest("ReplicaSet")
+        .replace('{cpu: "1"}', f'{{cpu: "{cpu}"}}')
+        .replace("spec: {", "spec: {priorityClassName: high, ")
+    )
+    report = kwhatif.simulate(there, yaml.safe_load(text))
+    assert report.story is not None
+    (said,) = (each for each in report.caveats if "ReplicaSet default/web asks for" in each)
+    assert f" {HUGE:,} pods, of which {judged} were judged" in said
 
 
 def test_a_gate_fails_for_pods_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,52 @@
+"""Objects whose dictionaries cannot be changed either: structs and tuples are frozen as they are."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+T = TypeVar("T")
+_PLAIN = frozenset((str, int, bool, float, bytes, type(None)))
+
+
+class ReadOnlyDict(dict[Any, Any]):
+    """A dictionary that only its copies can be changed in place of: to the decoders and encoders it is one."""
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("this is read-only: change a copy of it")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is made of it elsewhere is a dictionary like any other."""
+        return dict, (dict(self),)
+
+
+def read_only(value: T) -> T:
+    """The same, with read-only dictionaries all the way down."""
+    return _read_only(value)  # type: ignore[no-any-return] # of the same type, or of a subclass
+
+
+def _read_only(value: Any) -> Any:
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is dict:
+        return ReadOnlyDict({key: _read_only(each) for key, each in value.items()})
+    if kind is tuple:
+        made = [_read_only(each) for each in value]
+        return value if all(map(_is, made, value)) else tuple(made)
+    if isinstance(value, msgspec.Struct):
+        found: dict[str, Any] = {}
+        for name in value.__struct_fields__:
+            before = getattr(value, name)
+            if type(before) not in _PLAIN and (after := _read_only(before)) is not before:
+                found[name] = after
+        return replace(value, **found) if found else value
+    return value
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
