@@ -16,6 +16,7 @@ from typing import NamedTuple
 from kwhatif.matching.affinity import AffinityTerms
 from kwhatif.matching.labels import Labels
 from kwhatif.model.overlay import Overlay
+from kwhatif.model.pod import pod_affinity_terms
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 
@@ -85,7 +86,11 @@ class PodIndex:
         self._terms_about: Overlay[str, tuple[AffinityTerms, ...]] = Overlay()
         #: Terms that choose namespaces by their labels: they may speak of any.
         self._terms_about_any: tuple[AffinityTerms, ...] = ()
-        self._label_keys: frozenset[str] = frozenset()
+        #: The labels that these ask for.
+        self._keys_about: Overlay[str, frozenset[str]] = Overlay()
+        self._keys_about_any: frozenset[str] = frozenset()
+        #: The pods whose terms speak of their own namespace alone, where nobody has asked about that yet.
+        self._uncounted: Overlay[str, _Ungrouped] = Overlay()
 
     def fork(self, nodes: Sequence[NodeInfo], strays: Mapping[str, Sequence[PodInfo]]) -> PodIndex:
         """An independent index of the same pods, which are here now."""
@@ -98,7 +103,8 @@ class PodIndex:
             other._by_terms = self._by_terms.fork()
             other._terms_about = self._terms_about.fork()
             other._terms_about_any = self._terms_about_any
-            other._label_keys = self._label_keys
+            other._keys_about, other._keys_about_any = self._keys_about.fork(), self._keys_about_any
+            other._uncounted = self._uncounted.fork()
         return other
 
     # --- asking --------------------------------------------------------------------------------------
@@ -130,15 +136,14 @@ class PodIndex:
 
     def terms_about(self, namespace: str) -> Iterator[tuple[AffinityTerms, Mapping[str, int]]]:
         """Affinity terms that may speak of the namespace's pods, and how many pods have them, by node name."""
-        by_terms = self._terms()
+        by_terms = self._terms(namespace)
         for terms in (*self._terms_about.get(namespace, ()), *self._terms_about_any):
             yield terms, by_terms[terms].pods
 
-    @property
-    def label_keys(self) -> AbstractSet[str]:
-        """The labels that any affinity term of a pod asks for, or has asked for since the index was made."""
-        self._terms()
-        return self._label_keys
+    def label_keys(self, namespace: str) -> AbstractSet[str]:
+        """The labels that any such term asks for, or has asked for since the index was made."""
+        self._terms(namespace)
+        return self._keys_about.get(namespace, frozenset()) | self._keys_about_any
 
     # --- building ------------------------------------------------------------------------------------
 
@@ -147,14 +152,34 @@ class PodIndex:
             yield node.name, node.pods
         yield from self.strays.items()
 
-    def _terms(self) -> Overlay[AffinityTerms, _Term]:
-        if self._by_terms is None:
-            self._by_terms = Overlay()
-            for name, pods in chain(((node.name, node.with_affinity) for node in self.nodes), self.strays.items()):
-                for pod in pods:
-                    if pod.has_affinity:
-                        self._count_terms(self._by_terms, pod.affinity_terms, name, 1)
-        return self._by_terms
+    def _terms(self, namespace: str) -> Overlay[AffinityTerms, _Term]:
+        """All terms that may speak of the namespace's pods, and perhaps others."""
+        by_terms = self._by_terms
+        if by_terms is None:
+            by_terms = self._by_terms = Overlay()
+            self._uncounted = Overlay(self._count_those_about_others(by_terms))
+        uncounted = self._uncounted.pop(namespace)
+        if uncounted is not None:
+            for pod, name in zip(uncounted.pods, uncounted.node_names, strict=True):
+                self._count_terms(by_terms, pod.affinity_terms, name, 1)
+        return by_terms
+
+    def _count_those_about_others(self, by_terms: Overlay[AffinityTerms, _Term]) -> dict[str, _Ungrouped]:
+        """Count the terms that speak of other namespaces; returns the other pods with terms, by namespace."""
+        others: dict[str, _Ungrouped] = {}
+        for name, pods in chain(((node.name, node.with_affinity) for node in self.nodes), self.strays.items()):
+            for pod in pods:
+                if not pod.has_affinity:
+                    continue
+                if _speaks_of_others(pod):
+                    self._count_terms(by_terms, pod.affinity_terms, name, 1)
+                    continue
+                uncounted = others.get(pod.namespace)
+                if uncounted is None:
+                    uncounted = others[pod.namespace] = _Ungrouped([], [])
+                uncounted.pods.append(pod)
+                uncounted.node_names.append(name)
+        return others
 
     def _group(self, namespace: str) -> _Groups:
         groups: _Groups = {}
@@ -208,7 +233,7 @@ class PodIndex:
                 self._groups.put(namespace, (self._mark, groups))
             self._count_in_group(groups, pod, node_name, amount)
         if self._by_terms is not None and pod.affinity is not None and pod.has_affinity:
-            self._count_terms(self._by_terms, pod.affinity_terms, node_name, amount)
+            self._count_terms(self._terms(namespace), pod.affinity_terms, node_name, amount)
 
     def _count_in_group(self, groups: _Groups, pod: PodInfo, node_name: str, amount: int) -> None:
         # Equal labels in another order would make a second group, which costs time but changes no count.
@@ -235,19 +260,23 @@ class PodIndex:
 
     def _note(self, terms: AffinityTerms) -> None:
         """These terms have not been seen before."""
-        if not terms.label_keys <= self._label_keys:
-            self._label_keys |= terms.label_keys
-        namespaces = terms.namespaces
+        keys, namespaces = terms.label_keys, terms.namespaces
         if namespaces is None:
             self._terms_about_any += (terms,)
+            self._keys_about_any |= keys
         for namespace in namespaces or ():
             self._terms_about.put(namespace, (*self._terms_about.get(namespace, ()), terms))
+            known = self._keys_about.get(namespace, frozenset())
+            if not keys <= known:
+                self._keys_about.put(namespace, known | keys)
 
-    def build(self) -> None:
-        """Group the pods of all namespaces, and find all terms."""
+    def build(self) -> Mapping[AffinityTerms, _Term]:
+        """Group the pods of all namespaces, and find all terms, which are returned."""
+        found = self._terms("")
         for namespace in self.namespaces():
             self.groups(namespace)
-        self._terms()
+            self._terms(namespace)
+        return found
 
     def contents(self) -> object:
         """What the index says, with everything built, in a form that can be compared."""
@@ -257,7 +286,12 @@ class PodIndex:
             for group in self.groups(namespace)
             if group.pods
         }
-        return groups, {terms: found.pods for terms, found in self._terms().items() if found.pods}
+        return groups, {terms: found.pods for terms, found in self.build().items() if found.pods}
+
+
+def _speaks_of_others(pod: PodInfo) -> bool:
+    """Whether any of its terms names namespaces, or chooses them: else it speaks of the pod's own."""
+    return any(term.namespaces or term.namespace_selector is not None for term in pod_affinity_terms(pod.pod.spec))
 
 
 def _count(counts: dict[str, int], node_name: str, amount: int) -> None:

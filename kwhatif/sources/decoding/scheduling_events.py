@@ -171,6 +171,8 @@ class EventLog:
 
     def add_to(self, cluster: Cluster) -> None:
         """Note in the cluster what is known of its pending pods."""
+        if not (self._scheduled or self._attempts or self._evicted):
+            return
         found: dict[str, SchedulingEvents] = {}
         pending = {key: pod for key, pod in cluster.all(Pod).items() if not pod.spec.node_name and not is_terminal(pod)}
         for key, pod in pending.items():

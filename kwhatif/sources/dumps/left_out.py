@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
 from kwhatif.model.caveat import AdmissionNotAsked, Caveat, DevicesNotModelled, NoDates
@@ -41,16 +41,15 @@ def taken_at(cluster: Cluster, caveats: list[Caveat], last_seen: str = "") -> st
     nodes, pods = cluster.all(Node).values(), cluster.all(Pod).values()
     reports = [condition.last_heartbeat_time for node in nodes for condition in node.status.conditions]
     if not any(reports):
-        changed = {condition.last_transition_time for pod in pods for condition in pod.status.conditions}
-        return _newest({last_seen, *changed})
-    return _newest({*reports, *map(_MADE, nodes), *map(_MADE, pods)})
+        changed = [condition.last_transition_time for pod in pods for condition in pod.status.conditions]
+        return _newest([last_seen, *changed])
+    return _newest([*reports, *map(_MADE, nodes), *map(_MADE, pods)])
 
 
-def _newest(texts: set[str | None]) -> str | None:
+def _newest(texts: Sequence[str | None]) -> str | None:
     """The newest of the texts that are times; there may be a hundred thousand, so as few as possible are parsed."""
-    known = {text for text in texts if text}
-    newest = max(known, default="")
-    return newest if _is_time(newest) else next(filter(_is_time, sorted(known, reverse=True)), None)
+    newest = max(filter(None, texts), default="")
+    return newest if _is_time(newest) else next(filter(_is_time, sorted(filter(None, texts), reverse=True)), None)
 
 
 def _is_time(text: str) -> bool:

@@ -136,3 +136,20 @@ def test_terms_are_counted_by_node() -> None:
     fork.apply(Delete(Pod, "default/b"))
     assert terms(fork) == {same.affinity_terms: {"n2": 1}}
     assert terms(snap) == {same.affinity_terms: {"n1": 1, "n2": 1}}
+
+
+def test_terms_about_a_namespace_that_nobody_has_asked_about_are_counted_all_the_same() -> None:
+    def wide(name: str, namespace: str) -> PodBuilder:
+        return pod(name, namespace).pod_affinity(affinity_term(ZONE, selector(**{namespace: "x"})))
+
+    def about(snap: State, namespace: str) -> list[dict[str, int]]:
+        return [dict(pods) for _, pods in snap.index.terms_about(namespace) if pods]
+
+    snap = snapshot(node("n1"), node("n2"), *(wide(name, ns).on("n1") for ns in ("one", "two") for name in "ab"))
+    assert about(snap, "one") == [{"n1": 2}]
+    assert snap.index.label_keys("one") == {"one"}
+    fork = snap.fork()
+    fork.apply(Bind(wide("c", "two").build(), "n2"), Evict("two/a"), Bind(wide("d", "one").build(), "n2"))
+    assert (about(fork, "one"), about(fork, "two")) == ([{"n1": 2, "n2": 1}], [{"n1": 1, "n2": 1}])
+    assert (about(snap, "one"), about(snap, "two")) == ([{"n1": 2}], [{"n1": 2}])
+    assert (snap.index.label_keys("two"), fork.index.label_keys("none")) == ({"two"}, set())
