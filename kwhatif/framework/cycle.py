@@ -213,7 +213,7 @@ class Cycle:
                     objection = known.get(name) or (run_filters(rest, node) if rest else None)
             if objection is not None:
                 objecting.add(place)
-                self._record(node, objection)
+                self._record(name, objection)
         feasible = [place for place in left if place not in objecting] if objecting else left
         row = NodeRow.at(self.snapshot, feasible)
         self.feasible = self._filter_by_extenders(row)
@@ -249,6 +249,8 @@ class Cycle:
             return left
         places = self.snapshot.places
         names = {*known, *suspects, *self.snapshot.nominated}
+        if len(names) >= len(places):
+            return left
         doubtful = {place for name in names if (place := places.get(name)) is not None}
         if failing:
             shapes = self.snapshot.names_and_shapes[1]
@@ -268,7 +270,7 @@ class Cycle:
         objection = self.check(node, self.filters)
         if objection is not None:
             if objection.status.code is not Code.ERROR:
-                self._record(node, objection)
+                self._record(name, objection)
             return False
         try:
             self.feasible = self._filter_by_extenders([node])
@@ -276,10 +278,10 @@ class Cycle:
             return False
         return bool(self.feasible)
 
-    def _record(self, node: NodeInfo, objection: Verdict) -> None:
+    def _record(self, node_name: str, objection: Verdict) -> None:
         if objection.status.code is Code.ERROR:
             raise CycleError(f'running "{objection.plugin}" filter plugin: {objection.status.message}')
-        self.verdicts[node.name] = objection
+        self.verdicts[node_name] = objection
         self.unschedulable_plugins.add(objection.plugin)
 
     def _filter_by_extenders(self, nodes: Sequence[NodeInfo]) -> Sequence[NodeInfo]:
