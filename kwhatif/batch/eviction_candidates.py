@@ -71,16 +71,20 @@ class EvictionCandidates:
         return other
 
     def _begin(self, candidates: Mapping[str, Candidate], rejected: Mapping[str, Verdict]) -> None:
-        verdicts, by_name = self._cycle.verdicts, self._cycle.snapshot.by_name
-        members: dict[Hashable, list[str]] = {}
-        shared = self._shared
-        for name in verdicts:
-            members.setdefault(self._key(by_name[name], shared), []).append(name)
-        for key, names in members.items():
-            each = self._classes[key] = NodeClass(key, names)
-            each.set_state(self._state(each, shared))
-            each.verdicts.begin({name: verdicts[name] for name in names}, candidates, rejected)
-            self._key_of.update(dict.fromkeys(names, key))
+        verdicts, shared = self._cycle.verdicts, self._shared
+        members: dict[Hashable, dict[str, Verdict]] = {}
+        if not shared and verdicts:
+            members[()] = verdicts
+        elif shared:
+            by_name = self._cycle.snapshot.by_name
+            for name, verdict in verdicts.items():
+                members.setdefault(self._key(by_name[name], shared), {})[name] = verdict
+        for key, said in members.items():
+            each = self._classes[key] = NodeClass(key, said)
+            begun = ClassVerdicts(())
+            begun.begin(said, candidates, rejected)
+            each.begin(self._state(each, shared), begun)
+            self._key_of.update(dict.fromkeys(said, key))
 
     def place(self, pod: PodInfo) -> ScheduleResult | None:
         """Evict where that costs least, or fail where nobody can be evicted; None: a whole attempt has to say."""
@@ -206,7 +210,8 @@ class EvictionCandidates:
             if name in self._key_of:
                 self._assign(node_of(self._cycle.snapshot, name))
                 self._class_of(name).invalidate(name)
-        for budget in budgets:
+        has_candidates = any(each.has_candidates for each in self._classes.values())
+        for budget in budgets if has_candidates else ():
             was, now = before.allowed[budget], self._budgets.allowed[budget]
             if was != now:
                 self._invalidate_guarded(budget, min(was, now))

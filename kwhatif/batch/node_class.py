@@ -23,7 +23,7 @@ Reasons = tuple[str, ...]
 class ClassVerdicts:
     """What became of the nodes of one class, in one state of the filters."""
 
-    def __init__(self, names: AbstractSet[str]) -> None:
+    def __init__(self, names: Iterable[str]) -> None:
         #: Nodes that have to be looked at.
         self.outdated = set(names)
         self.feasible: set[str] = set()
@@ -55,7 +55,7 @@ class ClassVerdicts:
         """What keeps the pod out of all of the nodes, and whom it would evict on some: as if recorded one by one."""
         self.outdated.clear()
         self.objections = Overlay(dict(verdicts))
-        self._counts = Counter([_said(verdict) for verdict in verdicts.values()])
+        self._counts = Counter([(verdict.plugin, verdict.status.reasons) for verdict in verdicts.values()])
         found = {name: candidates[name] for name in verdicts if name in candidates} if candidates else {}
         self.candidates = Overlay(found)
         self.order = RankedNodes({name: candidate.rank for name, candidate in found.items()})
@@ -125,7 +125,7 @@ class NodeClass:
         self.key = key
         self.names: AbstractSet[str] = set(names)
         self._by_state: dict[Hashable, ClassVerdicts] = {}
-        self.verdicts = ClassVerdicts(self.names)
+        self.verdicts = ClassVerdicts(())
         #: Whether a copy has the same set.
         self._shares_names = False
 
@@ -137,6 +137,10 @@ class NodeClass:
         now = next((state for state, verdicts in self._by_state.items() if verdicts is self.verdicts), None)
         other.verdicts = self.verdicts.copy() if now is None else other._by_state[now]
         return other
+
+    def begin(self, state: Hashable, verdicts: ClassVerdicts) -> None:
+        """All is known about the nodes, with the filters in this state."""
+        self._by_state[state] = self.verdicts = verdicts
 
     def set_state(self, state: Hashable) -> None:
         """The filters are in this state now, as seen from the class (`Incremental.class_state`)."""
@@ -159,6 +163,11 @@ class NodeClass:
         """What was found about the node does not hold any more."""
         for verdicts in self._by_state.values():
             verdicts.outdated.add(name)
+
+    @property
+    def has_candidates(self) -> bool:
+        """Whether somebody would be evicted anywhere, in any known state."""
+        return any(verdicts.candidates for verdicts in self._by_state.values())
 
     def has_candidate(self, name: str) -> bool:
         """Whether somebody would be evicted there in any known state: only then it matters what a budget allows."""

@@ -8,6 +8,7 @@ from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
 from kwhatif.model.overlay import Overlay
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.state.state import State
+from kwhatif.workloads.survey import survey_of
 
 
 class FinishedPods:
@@ -15,9 +16,9 @@ class FinishedPods:
 
     def __init__(self, cluster: Cluster) -> None:
         by_node: dict[str, tuple[str, ...]] = {}
-        for key, pod in cluster.all(Pod).items():
+        for pod in survey_of(cluster).restless:  # pods that have ended are among them
             if is_terminal(pod):
-                by_node[pod.spec.node_name] = (*by_node.get(pod.spec.node_name, ()), key)
+                by_node[pod.spec.node_name] = (*by_node.get(pod.spec.node_name, ()), key_of(pod))
         self._by_node: Overlay[str, tuple[str, ...]] = Overlay(by_node)
         #: How many there are.
         self.count = sum(map(len, by_node.values()))

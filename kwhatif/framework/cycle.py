@@ -10,7 +10,7 @@ from kwhatif.framework.columns import Columns
 from kwhatif.framework.diagnosis import fit_error, reasons_histogram
 from kwhatif.framework.extender import ExtenderError
 from kwhatif.framework.extender_calls import ExtenderCalls
-from kwhatif.framework.filters import ByShape, Known, NamedFilter, Refusal, run_filters
+from kwhatif.framework.filters import Known, NamedFilter, OncePerShape, Refusal, run_filters
 from kwhatif.framework.incremental import suspects_of
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads
 from kwhatif.framework.profile import Profile
@@ -213,7 +213,7 @@ class Cycle:
                     objection = known.get(name) or (run_filters(rest, node) if rest else None)
             if objection is not None:
                 objecting.add(place)
-                self._record(node, objection)
+                self._record(name, objection)
         feasible = [place for place in left if place not in objecting] if objecting else left
         row = NodeRow.at(self.snapshot, feasible)
         self.feasible = self._filter_by_extenders(row)
@@ -249,6 +249,8 @@ class Cycle:
             return left
         places = self.snapshot.places
         names = {*known, *suspects, *self.snapshot.nominated}
+        if len(names) >= len(places):
+            return left
         doubtful = {place for name in names if (place := places.get(name)) is not None}
         if failing:
             shapes = self.snapshot.names_and_shapes[1]
@@ -268,7 +270,7 @@ class Cycle:
         objection = self.check(node, self.filters)
         if objection is not None:
             if objection.status.code is not Code.ERROR:
-                self._record(node, objection)
+                self._record(name, objection)
             return False
         try:
             self.feasible = self._filter_by_extenders([node])
@@ -276,10 +278,10 @@ class Cycle:
             return False
         return bool(self.feasible)
 
-    def _record(self, node: NodeInfo, objection: Verdict) -> None:
+    def _record(self, node_name: str, objection: Verdict) -> None:
         if objection.status.code is Code.ERROR:
             raise CycleError(f'running "{objection.plugin}" filter plugin: {objection.status.message}')
-        self.verdicts[node.name] = objection
+        self.verdicts[node_name] = objection
         self.unschedulable_plugins.add(objection.plugin)
 
     def _filter_by_extenders(self, nodes: Sequence[NodeInfo]) -> Sequence[NodeInfo]:
@@ -311,7 +313,9 @@ class Cycle:
 
 def _split_by_shape(filters: Sequence[NamedFilter]) -> tuple[Sequence[NamedFilter], Sequence[NamedFilter]]:
     """Those in front that read the node's shape alone, and the others: what the first object to, no other is asked."""
-    number = next((place for place, (_, each) in enumerate(filters) if not isinstance(each, ByShape)), len(filters))
+    number = next(
+        (place for place, (_, each) in enumerate(filters) if not isinstance(each, OncePerShape)), len(filters)
+    )
     return filters[:number], filters[number:]
 
 
@@ -327,7 +331,7 @@ def _split(found: Iterable[NamedFilter]) -> tuple[Mapping[str, Verdict], Sequenc
 
 def _by_shape(compiled: NodeFilter) -> NodeFilter:
     """Asked once per shape, where it reads nothing else."""
-    return ByShape(compiled) if compiled.reads is Reads.SHAPE and not is_reference() else compiled
+    return OncePerShape(compiled) if compiled.reads is Reads.SHAPE and not is_reference() else compiled
 
 
 def _nobody(restrictors: set[str]) -> Status:

@@ -60,12 +60,11 @@ class Evaluator:
 
 def potential_nodes(cycle: Cycle) -> list[NodeInfo]:
     """The nodes whose verdict says that evicting pods may help."""
-    absent = cycle.absent
-    verdicts = cycle.verdicts
+    absent, verdicts, snapshot = cycle.absent, cycle.verdicts, cycle.snapshot
     return [
         node
-        for node in cycle.snapshot.nodes
-        if (verdict := verdicts.get(node.name, absent)) is not None and verdict.status.code is Code.UNSCHEDULABLE
+        for node, name in zip(snapshot.nodes, snapshot.names_and_shapes[0], strict=True)
+        if (verdict := verdicts.get(name, absent)) is not None and verdict.status.code is Code.UNSCHEDULABLE
     ]
 
 

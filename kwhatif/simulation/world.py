@@ -16,6 +16,7 @@ from kwhatif.admission.new_pod import ReplicaAdmission
 from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
+from kwhatif.controllers.finished_pods import finished_pods
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.drawers import Drawers
 from kwhatif.model.meta import controller_of
@@ -60,6 +61,7 @@ class World:
         #: Nodes whose kubelet is silent, and since when.
         self.silent: dict[str, float] = {}
         self._owned = Owned(state.cluster)
+        finished_pods(state.cluster)  # made of the survey, which holds for the start only; from here on it is kept up
         self._usage = QuotaUsage(state.cluster)
         self._replicas = ReplicaAdmission()
         self._memory: Drawers[tuple[str, str], dict[str, Any]] = Drawers(dict.copy)
