@@ -6,7 +6,9 @@ import copy
 import json
 import pickle
 import shlex
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -526,3 +528,12 @@ def test_words_are_split_as_a_shell_does(text: str) -> None:
             split_words(text)
     else:
         assert split_words(text) == expected
+
+
+@pytest.mark.parametrize("text", ["'" * 100_001, '"' + r"\a" * 50_000 + '"', "[{'" * 33_333, "a" * 100_000 + "'"])
+def test_long_quotations_are_split_at_once(text: str) -> None:
+    start = time.process_time()
+    for _ in range(10):
+        with suppress(ValueError):
+            split_words(text)
+    assert time.process_time() - start < 3
