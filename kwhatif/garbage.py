@@ -40,8 +40,9 @@ class _Process:
 
 
 def end_with_the_answer() -> None:
-    """This process is for one answer only: see `keep`."""
+    """This process is for one answer only: there is little garbage, and what was read is kept (`keep`)."""
     _Process.ends_with_the_answer = True
+    gc.set_threshold(MANY)
 
 
 def keep(read: object) -> None:
@@ -54,4 +55,3 @@ def keep(read: object) -> None:
     kept: list[object] = [read]
     kept.append(kept)
     gc.freeze()
-    gc.set_threshold(MANY)

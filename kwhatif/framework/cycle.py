@@ -10,7 +10,7 @@ from kwhatif.framework.columns import Columns
 from kwhatif.framework.diagnosis import fit_error, reasons_histogram
 from kwhatif.framework.extender import ExtenderError
 from kwhatif.framework.extender_calls import ExtenderCalls
-from kwhatif.framework.filters import ByShape, Known, NamedFilter, Refusal, run_filters
+from kwhatif.framework.filters import Known, NamedFilter, OncePerShape, Refusal, run_filters
 from kwhatif.framework.incremental import suspects_of
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads
 from kwhatif.framework.profile import Profile
@@ -313,7 +313,9 @@ class Cycle:
 
 def _split_by_shape(filters: Sequence[NamedFilter]) -> tuple[Sequence[NamedFilter], Sequence[NamedFilter]]:
     """Those in front that read the node's shape alone, and the others: what the first object to, no other is asked."""
-    number = next((place for place, (_, each) in enumerate(filters) if not isinstance(each, ByShape)), len(filters))
+    number = next(
+        (place for place, (_, each) in enumerate(filters) if not isinstance(each, OncePerShape)), len(filters)
+    )
     return filters[:number], filters[number:]
 
 
@@ -329,7 +331,7 @@ def _split(found: Iterable[NamedFilter]) -> tuple[Mapping[str, Verdict], Sequenc
 
 def _by_shape(compiled: NodeFilter) -> NodeFilter:
     """Asked once per shape, where it reads nothing else."""
-    return ByShape(compiled) if compiled.reads is Reads.SHAPE and not is_reference() else compiled
+    return OncePerShape(compiled) if compiled.reads is Reads.SHAPE and not is_reference() else compiled
 
 
 def _nobody(restrictors: set[str]) -> Status:

@@ -12,7 +12,7 @@ from kwhatif.state.node_info import NodeInfo
 NamedFilter = tuple[str, NodeFilter]
 
 
-class ByShape(NodeFilter):
+class OncePerShape(NodeFilter):
     """Asks another filter once per node shape."""
 
     reads = Reads.SHAPE

@@ -34,7 +34,7 @@ from kwhatif.state.change import Change, Delete, Evict, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.generated import generated_names, uid_of
-from kwhatif.workloads.many import most_pods, room_for
+from kwhatif.workloads.many import FEW, most_pods, room_for, wanted
 
 T = TypeVar("T", bound=KubernetesObject)
 #: Is shown every change, once it is made: the object before and after it, and the event that it is part of.
@@ -232,16 +232,25 @@ class World:
         return Denied(f"it has {count:,} pods, and more of one workload are not simulated")
 
     def _evicts_too_many(self, pod: Pod, workload: KubernetesObject, count: int) -> bool:
-        """Whether one more pod of the workload would have to evict others, and so many have done so already."""
-        if self.evicting is None or count < self.evicting or isinstance(workload, DaemonSet):
+        """Whether one more pod of the workload would have to evict others, and so many have done so already.
+
+        Of more pods than could ever find a node, those are enough that could evict somebody.
+        """
+        if self.evicting is None or isinstance(workload, DaemonSet):
+            return False
+        is_absurd = wanted(workload) > self.most
+        least = FEW if is_absurd else self.evicting
+        if count < least:
             return False
         name = f"{type(workload).__name__} {key_of(workload)}"
         known = self._limits.get(name)
         if known is None or known[0] != self.now:
             placed = sum(bool(each.spec.node_name) for each in self.pods_of(workload))
+            evicting = max(0, self.evicting - self._evicted[name])
+            if is_absurd:
+                evicting = min(evicting, sum(len(node.pods) for node in self.state.nodes) - placed)
             room = room_for(PodInfo(pod, self.state.cluster.resizes), self.state.nodes)
-            limit = placed + room + max(0, self.evicting - self._evicted[name])
-            known = self._limits[name] = self.now, limit
+            known = self._limits[name] = self.now, max(least, placed + room + evicting)
         return count >= known[1]
 
     def _generated(self, obj: Any) -> str:

@@ -90,10 +90,12 @@ class State:
                 pending[info.key] = info
                 if pod.status.nominated_node_name:
                     self._nominate(info, pod.status.nominated_node_name)
-            elif node_name in assigned:
-                assigned[node_name].append(info)
-            else:
+                continue
+            others = assigned.get(node_name)
+            if others is None:
                 assigned[node_name] = [info]
+            else:
+                others.append(info)
         for name, infos in assigned.items():
             if name in self._places:
                 self.nodes[self._places[name]].add_pods(infos)

@@ -20,6 +20,7 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.state.change import Upsert
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.story_caveats import caveats_of_story
+from kwhatif.workloads.many import EVICTING
 from kwhatif.workloads.missing_sets import missing_replica_sets
 
 
@@ -83,6 +84,7 @@ def begin(
     controllers = all_controllers(parameters.node_monitor_grace_period)
     clock = Clock(start_of(state.cluster) if start is None else start)
     engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
+    engine.world.evicting = EVICTING
     engine.begin()
     return engine, caveats
 

@@ -35,7 +35,6 @@ from kwhatif.whatif.runs import Runs, compared
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.story_caveats import caveats_of_story
 from kwhatif.whatif.story_rows import story_of
-from kwhatif.workloads.many import EVICTING
 
 USER = "user"
 
@@ -84,7 +83,6 @@ def _play(
     lenient: bool = False,
 ) -> tuple[Playing, Story, tuple[Caveat, ...]]:
     engine, assumed = begin(session, parameters, chance)
-    engine.world.evicting = EVICTING
     playing = Playing(engine, namespace or session.namespace)
     playing.lenient = lenient
     for step, after in zip_longest(steps, steps[1:]):

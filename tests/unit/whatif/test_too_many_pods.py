@@ -17,7 +17,8 @@ from kwhatif.model.policy import PriorityClass
 from kwhatif.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
 from kwhatif.render.markdown import to_markdown
 from kwhatif.report.workload import WorkloadRow
-from kwhatif.whatif import simulate
+from kwhatif.simulation import world
+from kwhatif.whatif import played
 from kwhatif.whatif.fail_on import fails
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.workload_rows import sentence
@@ -219,7 +220,7 @@ def test_a_story_counts_those_that_are_not_made(
 
 @pytest.mark.parametrize(
     ("cpu", "evicting", "judged"),
-    [("1", 4, 3 + 4), ("1", 100, 20), ("500m", 4, 6 + 2 * 4), ("0", 4, 20)],
+    [("1", 4, 3 + 4), ("1", 100, 3 + 5), ("500m", 4, 6 + 2 * 4), ("0", 4, 20)],
 )
 def test_a_story_goes_on_with_so_many_evictions_only(
     monkeypatch: pytest.MonkeyPatch, cpu: str, evicting: int, judged: int
@@ -227,7 +228,8 @@ def test_a_story_goes_on_with_so_many_evictions_only(
     """As many pods as nodes have room for, with those gone that so many pods evict."""
     monkeypatch.setattr(many, "FEW", 10)
     monkeypatch.setattr(many, "MOST", 20)
-    monkeypatch.setattr(simulate, "EVICTING", evicting)
+    monkeypatch.setattr(world, "FEW", 1)
+    monkeypatch.setattr(played, "EVICTING", evicting)
     low = [pod(f"low-{number}").cpu("1").on(name) for number, name in enumerate("aaaab")]
     high = PriorityClass(metadata=ObjectMeta(name="high"), value=10)
     there = Session(
