@@ -60,6 +60,9 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("golden files are not rewritten in CI")
 
 
+#: So many new objects before it is worthwhile to look for garbage: most tests make fewer, and looked in vain.
+MANY = 50_000
+
 #: Of the states that a test has, so many are checked at its end: the last ones, which the most has happened to.
 LAST = 4
 
@@ -90,6 +93,7 @@ def _states_are_valid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def pytest_collection_finish() -> None:
     """Modules and tests stay to the end: whoever looks for garbage need not look through all of them each time."""
     gc.freeze()
+    gc.set_threshold(MANY)
 
 
 def pytest_report_header() -> str:

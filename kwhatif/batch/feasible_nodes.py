@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
-from operator import neg
 from typing import NamedTuple
 
 from kwhatif.batch.ranked_nodes import RankedNodes, all_ties
@@ -127,17 +126,18 @@ class FeasibleNodes:
     def _fill(self, scores: Scores) -> None:
         nodes = scores.nodes
         names = nodes.names if isinstance(nodes, NodeRow) else [node.name for node in nodes]
-        own: dict[Hashable, Hashable] = {}
-        keys = [own.setdefault(key, key) for key in self._keys(nodes, scores.raw)]  # one object for each group
-        ranks = self._ranks(nodes, scores.raw)
-        self._key_of = Overlay(dict(zip(names, keys, strict=True)))
-        members: dict[Hashable, dict[str, int]] = {key: {} for key in own}
-        for name, key, rank in zip(names, keys, ranks, strict=True):
-            members[key][name] = rank
-        samples = dict(zip(keys, nodes, strict=True))
-        for key, ranked in members.items():
-            group = self._groups[key] = _Group(samples[key], RankedNodes(ranked))
-            group.counted = len(ranked)
+        numbers: dict[Hashable, int] = {}  # to look up a key takes as long as all the rest
+        number_of = [numbers.setdefault(key, len(numbers)) for key in self._keys(nodes, scores.raw)]
+        keys = list(numbers)
+        plain = add_columns((scores.by_plugin[column.name] for column in self._plain), len(nodes))
+        self._key_of = Overlay(dict(zip(names, map(keys.__getitem__, number_of), strict=True)))
+        members: list[dict[str, int]] = [{} for _ in keys]
+        for name, number, score in zip(names, number_of, plain, strict=True):
+            members[number][name] = -score
+        samples = dict(zip(number_of, nodes, strict=True))
+        for number, ranks in enumerate(members):
+            group = self._groups[keys[number]] = _Group(samples[number], RankedNodes(ranks))
+            group.counted = len(ranks)
 
     def refresh(self, names: Iterable[str]) -> None:
         """Pods have come to these nodes or gone, or may else have moved them to other classes.
@@ -164,7 +164,8 @@ class FeasibleNodes:
         if not self._passes(node, self._filters(local=True)):
             return None
         raw = {name: [scorer.score(node)] for name, scorer, _ in self._columns if scorer.reads < Reads.CLUSTER}
-        return next(iter(self._keys([node], raw))), self._ranks([node], raw)[0]
+        plain = [weighted(name, scorer, raw[name], [node], weight)[0] for name, scorer, weight in self._plain]
+        return next(iter(self._keys([node], raw))), -sum(plain)
 
     def _passes(self, node: NodeInfo, filters: Sequence[NamedFilter]) -> bool:
         objection = self._cycle.check(node, filters)
@@ -186,11 +187,6 @@ class FeasibleNodes:
             by_class = scorer.reads is Reads.CLUSTER
             classes.append(alike.ask(scorer, partial(node_class, scorer)) if by_class else raw[name])
         return zip(*classes, strict=True) if classes else [()] * len(nodes)
-
-    def _ranks(self, nodes: Sequence[NodeInfo], raw: Mapping[str, list[int]]) -> list[int]:
-        """The sums of the nodes' plain scores, negated."""
-        plain = (weighted(name, scorer, raw[name], nodes, weight) for name, scorer, weight in self._plain)
-        return list(map(neg, add_columns(plain, len(nodes))))
 
     # --- the best ------------------------------------------------------------------------------------
 

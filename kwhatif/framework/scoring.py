@@ -155,7 +155,8 @@ def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[Node
         InvalidScore: a normalised score is not between 0 and 100.
     """
     scores = scorer.normalize(raw.copy(), nodes) if scorer.normalizes else raw
-    if scores and not (min(scores) >= 0 and max(scores) <= MAX_NODE_SCORE):
+    different = set(scores)  # few, of thousands
+    if different and not (min(different) >= 0 and max(different) <= MAX_NODE_SCORE):
         place = next(place for place, score in enumerate(scores) if not 0 <= score <= MAX_NODE_SCORE)
         raise InvalidScore(
             place,
@@ -164,7 +165,8 @@ def weighted(name: str, scorer: NodeScorer, raw: list[int], nodes: Sequence[Node
         )
     if weight == 1:
         return scores
-    return [scores[0] * weight] * len(scores) if _is_even(scores) else [score * weight for score in scores]
+    points = {score: score * weight for score in different}
+    return [*points.values()] * len(scores) if len(points) == 1 else list(map(points.__getitem__, scores))
 
 
 def _raw(

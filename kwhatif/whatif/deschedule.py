@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from kwhatif.descheduler.arguments import LowNodeUtilizationArgs
 from kwhatif.descheduler.attempt import Attempt, Cycle
@@ -102,32 +102,9 @@ def ask_deschedule(session: Session, question: DescheduleQuestion) -> Report:
         skipped=first.cycle.skipped or None,
         evicted=tuple(_evicted(first)),
         refused=tuple(_refused(first.cycle, session.snapshot)),
-        spared=tuple(
-            SparedRow(profile=each.profile, pod=each.pod, node=each.node, stage=each.stage, reasons=each.reasons)
-            for each in first.cycle.spared
-        ),
-        plugins=tuple(
-            StrategyRow(
-                profile=each.profile,
-                plugin=each.plugin,
-                extension_point=each.extension_point,
-                evicted=each.evicted,
-                refused=each.refused,
-                error=each.error or None,
-                notes=each.notes,
-            )
-            for each in first.cycle.plugins
-        ),
-        node_classes=tuple(
-            NodeClassRow(
-                profile=each.profile,
-                plugin=each.plugin,
-                node=each.node,
-                node_class=each.node_class,
-                percent=each.percent,
-            )
-            for each in first.cycle.classes
-        ),
+        spared=tuple(SparedRow(**asdict(each)) for each in first.cycle.spared),
+        plugins=tuple(StrategyRow(**asdict(each) | {"error": each.error or None}) for each in first.cycle.plugins),
+        node_classes=tuple(NodeClassRow(**asdict(each)) for each in first.cycle.classes),
         nodes=tuple(_uses(session.snapshot, first)),
         displaced=tuple(first.displaced),
         rounds=rounds,

@@ -10,6 +10,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,13 @@ from tests.asking import each_alone, stored_pods
 from tests.conformance.test_conformance import CASES
 
 Json = dict[str, Any]
+#: The scope has pytest ask everything about a case before it goes on to the next one.
+EACH_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}", scope="module")
 
 
+@lru_cache(maxsize=1)  # both proofs ask about a case, one after the other
 def collected(case: Path) -> Collected:
+    """The case's cluster as it was read; nobody changes it."""
     return collect_dump([str(case / "cluster.yaml")], stdin=io.BytesIO())
 
 
@@ -58,7 +63,7 @@ def report(source: Collected, case: Path) -> Json:
     return json.loads(each_alone(asked, stored_pods(asked, case / "pod.yaml")).to_json())
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
+@EACH_CASE
 def test_a_saved_snapshot_gives_the_report_of_its_source(case: Path) -> None:
     source = collected(case)
     assert report(saved(source), case) == report(source, case)
@@ -66,7 +71,7 @@ def test_a_saved_snapshot_gives_the_report_of_its_source(case: Path) -> None:
 
 def with_candidate(case: Path) -> tuple[Collected, list[str]]:
     """The case's cluster with the candidate as one of its pending pods, and its key."""
-    source = collected(case)
+    source = collected(case).fork()
     asked = session(source, case)
     pods = stored_pods(asked, case / "pod.yaml")
     for pod in pods:
@@ -126,7 +131,7 @@ def names_of(name: Callable[[str], str]) -> Callable[[list[str]], list[str]]:
 NAMED_IN_CONFIGURATION = {"config/001"}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
+@EACH_CASE
 def test_an_anonymized_snapshot_gives_the_decisions_of_its_source(case: Path) -> None:
     source, keys = with_candidate(case)
     objects: Iterator[Any] = (obj for kind in source.cluster.counts() for obj in source.cluster.all(kind).values())

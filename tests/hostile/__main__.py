@@ -62,7 +62,7 @@ def try_batch(batch: Batch) -> Tally:
     """Try the cases of a batch in the worker of this process."""
     codes: collections.Counter[str] = collections.Counter()
     found: list[Found] = []
-    worker = _worker()
+    worker = own_worker()
     for index in range(batch.first, batch.first + batch.cases):
         case = make(batch.seed, index)
         answer = worker.ask(case.command, case.files)
@@ -76,7 +76,7 @@ def try_batch(batch: Batch) -> Tally:
 
 
 @functools.cache
-def _worker() -> Worker:
+def own_worker() -> Worker:
     """One for as long as the process lives: what a command leaves behind must not harm the next one."""
     worker = Worker()
     atexit.register(worker.end)
@@ -131,7 +131,7 @@ def _tallies(batches: list[Batch], jobs: int) -> Iterator[Tally]:
 def _keep(found: list[Found], seed: int) -> None:
     """Save a few faults of each kind, made small, each with the command that shows it."""
     kept: collections.Counter[str] = collections.Counter()
-    worker = _worker()
+    worker = own_worker()
     for one in found:
         kept[one.kind] += 1
         if kept[one.kind] > KEPT:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
 
 import pytest
 
-from tests.hostile.__main__ import Batch, try_batch
+from tests.hostile.__main__ import Batch, own_worker, try_batch
 
 #: In parts, so that processes can share them.
 CASES, PARTS = 500, 4
@@ -15,6 +16,13 @@ CASES, PARTS = 500, 4
 def todays_seed() -> int:
     """Another one every day; printed at the top of every run."""
     return dt.datetime.now(dt.UTC).date().toordinal()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_child_is_left() -> Iterator[None]:
+    """Tests of other modules count the children of this process."""
+    yield
+    own_worker().end()
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -96,7 +96,7 @@ def _forget_what_was_left_out(batch: Batch, snapshots: set[str]) -> None:
     `snapshots` are the files that have begun as one.
     """
     source = batch.place.origin.source
-    if any(isinstance(obj, SavedSnapshot) for obj in batch.objects):
+    if SavedSnapshot in map(type, batch.objects):
         snapshots.add(source)
     if source in snapshots:
         forget_templates(batch.objects)
