@@ -130,8 +130,9 @@ def _first_sentence(text: str | None) -> str:
 @contextmanager
 def _unknown_options(ctx: Any, args: Sequence[str]) -> Iterator[None]:
     given = list(args)  # Click takes them away one by one
-    _check_attached(ctx, given)
-    _check_values(ctx, given)
+    if not ctx.resilient_parsing:  # a line that is being completed is not whole yet
+        _check_attached(ctx, given)
+        _check_values(ctx, given)
     try:
         yield
     except UsageError as wrong:
