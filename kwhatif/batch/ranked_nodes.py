@@ -86,8 +86,19 @@ class RankedNodes(Generic[Rank]):
         best = self.best()
         if best is None:
             return False
-        parts = [place for _, _, place in self._front]
-        return self._has_equal(best, self._heap, parts) or self._has_equal(best, self._later, [0])
+        front, ranks = self._front, self._ranks
+        places = [0]
+        while places:  # those in front are a heap themselves, and each is the best of a part of the heap at the start
+            place = places.pop()
+            if place >= len(front) or front[place][0] != best[0]:
+                continue
+            rank, name, part = front[place]
+            if name != best[1] and ranks.get(name) == rank:
+                return True
+            if self._has_equal(best, self._heap, [2 * part + 1, 2 * part + 2]):
+                return True
+            places += (2 * place + 1, 2 * place + 2)
+        return self._has_equal(best, self._later, [0])
 
     def _has_equal(self, best: tuple[Rank, str], heap: Sequence[tuple[Rank, str]], places: list[int]) -> bool:
         """Whether another node of the heap, from these places on, has the rank."""
