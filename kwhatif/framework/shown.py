@@ -33,6 +33,9 @@ def shown(snapshot: State) -> State:
     _show(view.cluster, snapshot.cluster)
     vars(view)["nodes"] = _Nodes(snapshot.nodes)
     vars(view)["_by_name"] = _NodesByName(snapshot.by_name)
+    vars(view)["_places"] = MappingProxyType(snapshot.places)
+    names, shapes = snapshot.names_and_shapes
+    vars(view)["_shape_of"], vars(view)["_of_shape"] = (tuple(names), tuple(shapes)), None
     nominated = {name: tuple(map(shown_pod, pods)) for name, pods in snapshot.nominated.items()}
     vars(view)["_nominated"] = MappingProxyType(nominated)
     return view
@@ -148,6 +151,10 @@ class _Shown(State):
     @property
     def pending(self) -> Mapping[str, PodInfo]:
         return _Pods(super().pending)
+
+    @property
+    def strays(self) -> Mapping[str, Sequence[PodInfo]]:
+        return MappingProxyType({name: tuple(map(shown_pod, pods)) for name, pods in super().strays.items()})
 
     def apply(self, *changes: Change) -> Touched:
         del changes

@@ -213,6 +213,10 @@ POINTS = [
 CHANGES = {
     "the list of nodes": ("snapshot.nodes.clear()", "pass"),
     "the nodes by name": ("snapshot.by_name.clear()", "pass"),
+    "the places of nodes": ("snapshot.places.clear()", "pass"),
+    "the shapes of nodes": ("[each.clear() for each in snapshot.names_and_shapes]", "pass"),
+    "a node of a shape": ("[each.pods.clear() for each in snapshot.of_shape.values()]", "pass"),
+    "pods on nodes that are not there": ("snapshot.strays.clear()", "pass"),
     "the pods": ("snapshot.pods.clear()", "pass"),
     "the pods of a node": ("snapshot.nodes[0].pods.clear()", "pass"),
     "a node's sums": ("pass", "node.cpu = 10**9; node.allowed_pods = 0"),
