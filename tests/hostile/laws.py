@@ -38,6 +38,8 @@ def broken_laws(dice: Dice, case: Case, worker: Worker) -> Iterator[Broken]:
     if case.command[0] == "snapshot":
         yield from _anonymized(case, worker)
         return
+    if _has_whole_float(parts):  # an integer in YAML, where Go writes it as JSON without its fraction, but not in JSON
+        return
     plain = dict.fromkeys(parts, ".yaml")
     expected = _essence(worker.ask(*_laid_out(case, parts, plain)))
     # A policy of the descheduler keeps its form: it reads the fields of JSON in their order, and sorts those of YAML.
@@ -53,6 +55,14 @@ def broken_laws(dice: Dice, case: Case, worker: Worker) -> Iterator[Broken]:
         answer = worker.ask(*ask)
         if answer.code is not None and _essence(answer) != expected:
             yield Broken(f"law: {law}", *ask)
+
+
+def _has_whole_float(value: Any) -> bool:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return any(map(_has_whole_float, value))
+    return isinstance(value, float) and value.is_integer() and abs(value) < 2**63
 
 
 def _laid_out(case: Case, parts: Parts, forms: dict[str, str]) -> tuple[list[str], Files]:

@@ -41,7 +41,9 @@ _Dumper.add_representer(str, _string)
 
 
 def _yaml(objects: list[Any]) -> bytes:
-    return yaml.dump_all(objects, Dumper=_Dumper, sort_keys=False, allow_unicode=True).encode("utf-8", "surrogatepass")
+    # One by one: PyYAML puts an empty list on the line of its separator, where kwhatif allows nothing.
+    documents = (yaml.dump(obj, Dumper=_Dumper, sort_keys=False, allow_unicode=True) for obj in objects)
+    return "---\n".join(documents).encode("utf-8", "surrogatepass")
 
 
 def _list(objects: list[Any]) -> bytes:
