@@ -40,10 +40,10 @@ def disagreements(case: Case) -> Iterator[str]:
         created = _read(raw, case["namespace"], Pod | PersistentVolumeClaim | Workload)
         made = _made(created, cluster, usage)
         wanted = expected.get("message")
-        told = made.message if isinstance(made, Denied) else None
-        if wanted is not None or told is not None:
-            if told != wanted and _parts(told) != _parts(wanted):
-                yield f"object {number}: wanted {wanted!r}, got {told!r}"
+        said = made.message if isinstance(made, Denied) else None
+        if wanted is not None or said is not None:
+            if said != wanted and _parts(said) != _parts(wanted):
+                yield f"object {number}: wanted {wanted!r}, got {said!r}"
         elif isinstance(created, Pod | PersistentVolumeClaim):
             yield from (f"object {number}: {change}" for change in _changes(made, expected["spec"]))
 

@@ -134,7 +134,7 @@ def support_bundle() -> Files:
 
 
 def kwokctl() -> bytes:
-    """`kwokctl snapshot export`: with times told from half past eight on, to the nanosecond."""
+    """`kwokctl snapshot export`: with times counted from half past eight on, to the nanosecond."""
     moment = datetime.fromisoformat("2026-11-21T08:30:00+00:00")
 
     def offset(match: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
 """Builders of storage objects: `claim("data", volume="pv-1")`, `volume("pv-1", reach=[term(...)])`.
 
-Claims and volumes are 1Gi, ReadWriteOnce and of class `fast` unless told otherwise.
+Claims and volumes are 1Gi, ReadWriteOnce and of class `fast` unless the test says otherwise.
 """
 
 from __future__ import annotations

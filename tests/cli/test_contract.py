@@ -63,7 +63,7 @@ def test_what_cannot_be_answered_says_why_on_stderr_only(arguments: str, code: i
     assert ran.stderr
 
 
-def test_a_bug_is_told_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_reported_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oh")
 

@@ -148,7 +148,7 @@ def test_a_report_may_go_to_a_stream(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().out.startswith("::error file=")
 
 
-def test_a_report_that_cannot_be_written_is_told_and_the_others_are_written(tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_is_reported_and_the_others_are_written(tmp_path: Path) -> None:
     ran = gate(f"{MANIFESTS} --report junit={tmp_path}/no/where.xml --report sarif={tmp_path}/sarif.json")
     assert (ran.code, ran.stdout) == (3, "")
     assert "no/where.xml: cannot be written" in ran.stderr

@@ -190,8 +190,8 @@ def test_the_command_line_prints_what_it_printed(
     monkeypatch.chdir(GOLDENS.parents[1])
     command = COMMANDS[case]
     ran = run(command)
-    told = f"$ {command}\n[exit {ran.code}]\n--- stdout\n{ran.stdout}--- stderr\n{ran.stderr}"
+    said = f"$ {command}\n[exit {ran.code}]\n--- stdout\n{ran.stdout}--- stderr\n{ran.stderr}"
     golden = GOLDENS / f"{case}.txt"
     if request.config.getoption("--update-golden"):
-        golden.write_text(told)
-    assert golden.read_text() == told
+        golden.write_text(said)
+    assert golden.read_text() == said

@@ -91,11 +91,11 @@ RAISES = {
 }
 
 
-@pytest.mark.parametrize(("code", "told"), RAISES.items(), ids=RAISES)
-def test_what_a_filter_raises_is_named(code: str, told: str) -> None:
+@pytest.mark.parametrize(("code", "reported"), RAISES.items(), ids=RAISES)
+def test_what_a_filter_raises_is_named(code: str, reported: str) -> None:
     ran = ask(filter=code)
     assert (ran.code, ran.stdout) == (ExitCode.BAD_INPUT, "")
-    assert ran.stderr == f"error: plugin Own failed in Filter for pod default/p on node node: {told}\n"
+    assert ran.stderr == f"error: plugin Own failed in Filter for pod default/p on node node: {reported}\n"
 
 
 def test_the_same_while_it_is_imported_or_made() -> None:
@@ -158,14 +158,14 @@ ENDS = {
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="descriptors and fork of POSIX")
-@pytest.mark.parametrize(("code", "told"), ENDS.items(), ids=ENDS)
-def test_what_it_does_to_the_process(code: str, told: str) -> None:
+@pytest.mark.parametrize(("code", "reported"), ENDS.items(), ids=ENDS)
+def test_what_it_does_to_the_process(code: str, reported: str) -> None:
     Path("own_plugin.py").write_text(HEAD.format(pre_filter="pass", filter=code))
     command = [sys.executable, "-m", *ASK.split()]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    if told:
+    if reported:
         assert (ran.returncode, ran.stdout) == (ExitCode.BAD_INPUT, "")
-        assert ran.stderr == f"error: plugin Own failed in Filter for pod default/p on node node: {told}\n"
+        assert ran.stderr == f"error: plugin Own failed in Filter for pod default/p on node node: {reported}\n"
     else:
         assert ran.returncode == ExitCode.OK, ran.stderr
         assert json.loads(ran.stdout)["decisions"][0]["node"] == "node"
@@ -195,7 +195,7 @@ def test_one_that_closes_all_descriptors_does_not_end_in_a_yes() -> None:
     assert (ran.returncode, ran.stdout) == (ExitCode.BAD_INPUT, "")
 
 
-@pytest.mark.parametrize("code", [code for code, told in ENDS.items() if told])
+@pytest.mark.parametrize("code", [code for code, reported in ENDS.items() if reported])
 def test_the_process_is_as_before(code: str) -> None:
     before = os._exit, os.execv, os.execve, sys.stdout, sys.__stdout__, sys.stderr
     files = [(os.fstat(number).st_dev, os.fstat(number).st_ino) for number in (1, 2)]

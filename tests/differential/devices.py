@@ -63,13 +63,13 @@ class Devices:
         dice = self._dice
         count = dice.pick(1, 1, 1, 2)
         generation = dice.pick(1, 1, 3)
-        told = count
+        announced = count
         counters = self.style == "counters" and driver == GPU
         if counters:
-            told += 1
-            self._slice(driver, pool, place, generation, told, "counters", sharedCounters=_counter_sets(dice))
+            announced += 1
+            self._slice(driver, pool, place, generation, announced, "counters", sharedCounters=_counter_sets(dice))
         if dice.chance(0.06):
-            told += dice.pick(-1, 1) if told > 1 else 1
+            announced += dice.pick(-1, 1) if announced > 1 else 1
         index = 0
         for part in range(count):
             devices = []
@@ -77,7 +77,7 @@ class Devices:
                 devices.append(self._device(driver, index, place))
                 index += 1 if dice.chance(0.985) else 0
             unique = {device["name"]: device for device in devices}
-            self._slice(driver, pool, place, generation, told, str(part), devices=list(unique.values()))
+            self._slice(driver, pool, place, generation, announced, str(part), devices=list(unique.values()))
             self.slots.extend(Slot(driver, pool, device, node) for device in unique.values())
         if dice.chance(0.06):
             old = [self._device(driver, 0, place)]
@@ -91,8 +91,8 @@ class Devices:
         self, driver: str, pool: str, place: Object, generation: int, count: int, suffix: str, **content: Any
     ) -> None:
         name = f"{pool.replace('/', '.')}-{driver.partition('.')[0]}-{suffix}"
-        told = {"name": pool, "generation": generation, "resourceSliceCount": count}
-        self._scene.add(API, "ResourceSlice", name, spec={"driver": driver, "pool": told, **place, **content})
+        announced = {"name": pool, "generation": generation, "resourceSliceCount": count}
+        self._scene.add(API, "ResourceSlice", name, spec={"driver": driver, "pool": announced, **place, **content})
 
     def _device(self, driver: str, index: int, place: Object) -> Object:
         dice = self._dice

@@ -136,5 +136,5 @@ def _found(cases: Sequence[Path]) -> Iterator[str]:
     for case in cases:
         for line in (case / "case.txt").read_text().splitlines()[1:]:
             if line.startswith(FOUND):
-                told = line.removeprefix(FOUND).replace("|", "\\|")
-                yield f"| {case.parent.name}/{case.name} | {told} |"
+                said = line.removeprefix(FOUND).replace("|", "\\|")
+                yield f"| {case.parent.name}/{case.name} | {said} |"

@@ -41,7 +41,7 @@ def _merge_label_keys(term: Object, labels: dict[str, str]) -> None:
 
 
 def _check_names(scene: Scene) -> None:
-    """A generator's mistake would be told as a disagreement: both sides read such a file their own way."""
+    """A generator's mistake would be reported as a disagreement: both sides read such a file their own way."""
     seen: set[tuple[str, str, str]] = set()
     for obj in (*scene.nodes, *scene.pods, *scene.objects):
         key = (obj["kind"], obj["metadata"].get("namespace", DEFAULT), obj["metadata"]["name"])

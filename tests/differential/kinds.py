@@ -1,4 +1,4 @@
-"""What kind of disagreement it is: alike ones are told once, and a case is shrunk without changing its kind."""
+"""What kind of disagreement it is: alike ones are reported once, and a case is shrunk without changing its kind."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ def _pod(pod: Object, index: int) -> None:
     if "deletionTimestamp" in pod["metadata"]:
         pod["metadata"]["deletionGracePeriodSeconds"] = 30
     if spec.get("nodeName"):
-        told = [_condition(name, True) for name in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
-        status["conditions"] = [*status.get("conditions", []), *({**one, "lastProbeTime": None} for one in told)]
+        said = [_condition(name, True) for name in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
+        status["conditions"] = [*status.get("conditions", []), *({**one, "lastProbeTime": None} for one in said)]
         status["containerStatuses"] = status.get("containerStatuses") or [
             _running(container) for container in spec["containers"]
         ]
@@ -112,4 +112,4 @@ def _running(container: Object) -> Object:
 
 
 def _condition(kind: str, holds: bool) -> Object:
-    return {"type": kind, "status": str(holds), "lastTransitionTime": MOMENT, "reason": "Told", "message": ""}
+    return {"type": kind, "status": str(holds), "lastTransitionTime": MOMENT, "reason": "Reported", "message": ""}

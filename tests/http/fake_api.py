@@ -1,4 +1,4 @@
-"""An HTTPS server on loopback that answers as a real API server did (fixtures/live), and misbehaves when told to."""
+"""An HTTPS server on loopback that answers as a real API server did (fixtures/live), and misbehaves when a test asks for it."""
 
 from __future__ import annotations
 
@@ -176,12 +176,12 @@ def drop(handler: Handler) -> None:
     handler.connection.close()
 
 
-def cut(body: Any, *, told: bool = True) -> Behaviour:
-    """Half of a body, and the end of the connection; with `told` the head has said how long it is."""
+def cut(body: Any, *, said: bool = True) -> Behaviour:
+    """Half of a body, and the end of the connection; with `said` the head has said how long it is."""
     data = json.dumps(body).encode()
 
     def behave(handler: Handler) -> None:
-        _head(handler, 200, "application/json", {"Content-Length": str(len(data))} if told else {"Connection": "close"})
+        _head(handler, 200, "application/json", {"Content-Length": str(len(data))} if said else {"Connection": "close"})
         handler.wfile.write(data[: len(data) // 2])
         handler.close_connection = True
 

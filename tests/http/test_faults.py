@@ -82,7 +82,7 @@ def error(kubeconfig: WriteKubeconfig, **options: Any) -> str:
 PASSING: dict[str, Behaviour] = {
     "a connection dropped before the answer": drop,
     "a connection dropped in the middle of the body": cut(recorded("pods-page-1")["body"]),
-    "a body cut short that did not say its length": cut(recorded("pods-page-1")["body"], told=False),
+    "a body cut short that did not say its length": cut(recorded("pods-page-1")["body"], said=False),
     "a chunk cut short": cut_chunk,
     "a body that ends too soon": answer(200, b'{"kind": "PodList", "items": [{"metadata"'),
     "an empty body": answer(200, b""),
@@ -111,9 +111,9 @@ def test_a_lasting_fault_is_an_error_after_some_tries(
     api: FakeAPI, kubeconfig: WriteKubeconfig, behaviour: Behaviour
 ) -> None:
     api.always[PODS] = behaviour
-    told = error(kubeconfig)
-    assert told.startswith("the cluster could not be read: GET /api/v1/pods of https://127.0.0.1:")
-    assert told.endswith(f", {request.MAX_TRIES} tries")
+    said = error(kubeconfig)
+    assert said.startswith("the cluster could not be read: GET /api/v1/pods of https://127.0.0.1:")
+    assert said.endswith(f", {request.MAX_TRIES} tries")
     assert api.asked(PODS) == request.MAX_TRIES
 
 
@@ -202,8 +202,8 @@ class TestExpiredContinue:
 class TestForbidden:
     def test_budgets(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
-        (told,) = caveats(kubeconfig)
-        assert told == (
+        (said,) = caveats(kubeconfig)
+        assert said == (
             "no permission to list poddisruptionbudgets in policy: budgets count as if there were none, so whether an"
             " eviction violates one is unknown, and with it whom the scheduler would rather spare"
         )
@@ -225,11 +225,11 @@ class TestForbidden:
         for resource in RESOURCES:
             if resource.kind not in ESSENTIAL:
                 api.always[resource.path] = FORBIDDEN
-        told = kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig())).caveats
-        assert len(told) == 8
+        said = kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig())).caveats
+        assert len(said) == 8
         for resource in RESOURCES:
             if resource.kind not in ESSENTIAL:
-                assert any(f"{resource.plural}" in caveat for caveat in told)
+                assert any(f"{resource.plural}" in caveat for caveat in said)
 
     def test_a_class_that_may_not_be_known_is_missed_and_said_to_be_unread(
         self, api: FakeAPI, kubeconfig: WriteKubeconfig
@@ -243,9 +243,9 @@ class TestForbidden:
     @pytest.mark.parametrize("path", ["/api/v1/nodes", PODS])
     def test_nodes_and_pods(self, api: FakeAPI, kubeconfig: WriteKubeconfig, path: str) -> None:
         api.always[path] = answer(403, recorded("unauthorized")["body"])
-        told = error(kubeconfig)
-        assert 'pods is forbidden: User "system:anonymous" cannot list resource "pods"' in told
-        assert "`kwhatif rbac` prints the role that is needed" in told
+        said = error(kubeconfig)
+        assert 'pods is forbidden: User "system:anonymous" cannot list resource "pods"' in said
+        assert "`kwhatif rbac` prints the role that is needed" in said
 
     @pytest.mark.parametrize(
         "words",
@@ -257,8 +257,8 @@ class TestForbidden:
     )
     def test_impersonation_is_another_permission(self, api: FakeAPI, kubeconfig: WriteKubeconfig, words: str) -> None:
         api.always["/api/v1/nodes"] = answer(403, status(403, "Forbidden", words))
-        told = error(kubeconfig)
-        assert f"{words} (403): impersonating (--as, or `as` in kubeconfig) needs a permission of its own" in told
+        said = error(kubeconfig)
+        assert f"{words} (403): impersonating (--as, or `as` in kubeconfig) needs a permission of its own" in said
 
     def test_strictly_it_is_an_error(self, api: FakeAPI, kubeconfig: WriteKubeconfig) -> None:
         api.always["/apis/policy/v1/poddisruptionbudgets"] = FORBIDDEN
@@ -287,7 +287,7 @@ class TestNotServed:
 
 class TestVersion:
     @pytest.mark.parametrize(
-        ("version", "rules", "told"),
+        ("version", "rules", "said"),
         [
             ({"major": "1", "minor": "36+"}, "1.36", ()),
             ({"major": "1", "minor": "34"}, "1.34", ()),
@@ -302,14 +302,14 @@ class TestVersion:
         monkeypatch: pytest.MonkeyPatch,
         version: dict[str, str],
         rules: str,
-        told: tuple[str, ...],
+        said: tuple[str, ...],
     ) -> None:
         monkeypatch.delenv("KWHATIF_KUBERNETES_VERSION")
         api.always["/version"] = answer(200, version)
         report = kwhatif.preempt(kwhatif.load_live(kubeconfig=kubeconfig()), CHECKOUT)
         assert report.scheduler.version == rules
-        assert len(report.caveats) == len(told)
-        assert all(words in caveat for words, caveat in zip(told, report.caveats, strict=True))
+        assert len(report.caveats) == len(said)
+        assert all(words in caveat for words, caveat in zip(said, report.caveats, strict=True))
 
     def test_one_that_may_not_be_known(self, api: FakeAPI, kubeconfig: WriteKubeconfig, whole: str) -> None:
         api.always["/version"] = FORBIDDEN
@@ -341,10 +341,10 @@ NONSENSE: dict[str, tuple[Behaviour, str]] = {
 }
 
 
-@pytest.mark.parametrize(("behaviour", "told"), NONSENSE.values(), ids=NONSENSE)
-def test_nonsense_is_an_error(api: FakeAPI, kubeconfig: WriteKubeconfig, behaviour: Behaviour, told: str) -> None:
+@pytest.mark.parametrize(("behaviour", "said"), NONSENSE.values(), ids=NONSENSE)
+def test_nonsense_is_an_error(api: FakeAPI, kubeconfig: WriteKubeconfig, behaviour: Behaviour, said: str) -> None:
     api.always[PODS] = behaviour
-    assert told in error(kubeconfig)
+    assert said in error(kubeconfig)
 
 
 def test_null_entries_are_none(api: FakeAPI, kubeconfig: WriteKubeconfig, whole: str) -> None:
@@ -363,7 +363,7 @@ def test_a_server_that_hangs_is_given_up(
 
 
 def test_a_failure_after_the_end_is_nobodys() -> None:
-    """Several lists fail at the same time: the first failure is told, the others must not end in a traceback."""
+    """Several lists fail at the same time: the first failure is reported, the others must not end in a traceback."""
 
     class Failing:
         def get(self, path: str, read: object) -> None:
@@ -498,15 +498,15 @@ class TestNoConnection:
     def test_a_server_that_is_no_address(self, kubeconfig: WriteKubeconfig, server: object) -> None:
         with pytest.raises(kwhatif.InputError) as failure:
             kwhatif.load_live(kubeconfig=kubeconfig(server=server))
-        told = f"the server of context demo is not the address of an API server: {server} (it begins with https://)"
-        assert str(failure.value).endswith(told)
+        said = f"the server of context demo is not the address of an API server: {server} (it begins with https://)"
+        assert str(failure.value).endswith(said)
 
 
 class TestProxies:
     """Those of kubeconfig (`proxy-url`) and of the environment, as Go takes them."""
 
     @pytest.mark.parametrize(
-        ("proxy", "told"),
+        ("proxy", "said"),
         [
             ("http://127.0.0.1:1", "the proxy http://127.0.0.1:1 does not answer: Connection refused (see proxy-url"),
             ("127.0.0.1:1", "the proxy http://127.0.0.1:1 does not answer: Connection refused (see proxy-url"),
@@ -520,7 +520,7 @@ class TestProxies:
     )
     @pytest.mark.parametrize("where", ["kubeconfig", "https_proxy"])
     def test_one_that_cannot_be_used(
-        self, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch, where: str, proxy: str, told: str
+        self, kubeconfig: WriteKubeconfig, monkeypatch: pytest.MonkeyPatch, where: str, proxy: str, said: str
     ) -> None:
         monkeypatch.setitem(sys.modules, "socks", None)
         monkeypatch.delenv("NO_PROXY", raising=False)
@@ -529,7 +529,7 @@ class TestProxies:
         path = kubeconfig(**({"proxy-url": proxy} if where == "kubeconfig" else {}))
         with pytest.raises(kwhatif.ClusterUnreadable) as failure:
             kwhatif.load_live(kubeconfig=path)
-        assert told in str(failure.value)
+        assert said in str(failure.value)
         assert "secret" not in str(failure.value)
 
     @pytest.mark.parametrize("spared", ["127.0.0.1", "127.0.0.0/8", "x,127.0.0.1", "*"])
@@ -583,8 +583,8 @@ class TestCommandLine:
     def test_ctrl_c_ends_it_at_once(self, api: FakeAPI, kubeconfig: WriteKubeconfig, tmp_path: Path) -> None:
         api.always[PODS] = hang
         # A shell starts what runs in the background with SIGINT ignored; the tests may run there.
-        heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-        program = f"{heeding}; from kwhatif.cli import main; main()"
+        interruptible = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+        program = f"{interruptible}; from kwhatif.cli import main; main()"
         command = [sys.executable, "-c", program, "schedule", str(CHECKOUT), "--kubeconfig", kubeconfig()]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             while not api.asked(PODS):

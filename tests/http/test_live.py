@@ -60,7 +60,7 @@ def test_pages_are_put_together(kubeconfig: WriteKubeconfig) -> None:
     assert len(names) == 49
 
 
-def test_progress_is_told_per_list(kubeconfig: WriteKubeconfig) -> None:
+def test_progress_is_reported_per_list(kubeconfig: WriteKubeconfig) -> None:
     steps: list[Step] = []
     kwhatif.load_live(kubeconfig=kubeconfig(), progress=steps.append)
     pods = [(step.objects, step.total, step.done) for step in steps if step.name == "Pod"]
@@ -136,7 +136,7 @@ class TestCredentials:
         assert kwhatif.load_live(kubeconfig=kubeconfig(user)).snapshot.nodes
 
     @pytest.mark.parametrize(
-        ("plugin", "told"),
+        ("plugin", "said"),
         [
             ({"command": "/no/such/plugin"}, "/no/such/plugin: [Errno 2] No such file"),
             ({"command": "/no/such/plugin", "installHint": "install it with: apt"}, "(install it with: apt)"),
@@ -145,11 +145,11 @@ class TestCredentials:
         ],
         ids=["that is not there", "that is not there, with a hint", "that fails", "that talks nonsense"],
     )
-    def test_an_exec_plugin_that_fails(self, kubeconfig: WriteKubeconfig, plugin: dict[str, str], told: str) -> None:
+    def test_an_exec_plugin_that_fails(self, kubeconfig: WriteKubeconfig, plugin: dict[str, str], said: str) -> None:
         user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never"} | plugin}
         with pytest.raises(kwhatif.ClusterUnreadable) as failure:
             kwhatif.load_live(kubeconfig=kubeconfig(user))
-        assert told in str(failure.value)
+        assert said in str(failure.value)
         assert "context demo: no credentials from the exec plugin" in str(failure.value)
 
     def test_none_at_all(self, kubeconfig: WriteKubeconfig) -> None:
@@ -168,8 +168,8 @@ class TestCredentials:
         user = token | {"as": "bob", "as-uid": "7", "as-groups": ["g"], "as-user-extra": {"why": ["x", "y"]}}
         kwhatif.load_live(kubeconfig=kubeconfig(user))
         _, _, headers = api.requests[0]
-        told = {name: value for name, value in headers.items() if name.startswith("Impersonate")}
-        assert told == {
+        said = {name: value for name, value in headers.items() if name.startswith("Impersonate")}
+        assert said == {
             "Impersonate-User": ["bob"],
             "Impersonate-Uid": ["7"],
             "Impersonate-Group": ["g"],

@@ -49,16 +49,16 @@ class TestOpenID:
         assert api.asked("/token") == 1
 
     @pytest.mark.parametrize(
-        ("path", "told"),
+        ("path", "said"),
         [
             (DISCOVERY, r"Unauthorized \(401\): .* log in again"),
             ("/token", "context demo: no credentials: .*missing_token"),
         ],
     )
     def test_a_provider_that_does_not_answer(
-        self, api: FakeAPI, url: str, kubeconfig: WriteKubeconfig, path: str, told: str
+        self, api: FakeAPI, url: str, kubeconfig: WriteKubeconfig, path: str, said: str
     ) -> None:
         api.always[DISCOVERY] = answer(200, {"token_endpoint": f"{url}/token"})
         api.always[path] = answer(500, b"broken", "text/plain")
-        with pytest.raises(kwhatif.ClusterUnreadable, match=told):
+        with pytest.raises(kwhatif.ClusterUnreadable, match=said):
             kwhatif.load_live(kubeconfig=kubeconfig(self.user(url, self.LONG_AGO)))

@@ -78,7 +78,7 @@ def scenarios(draw: st.DrawFn) -> list[tuple[str, tuple[str, ...]]]:
     return draw(st.lists(st.tuples(kinds, nodes), min_size=1, max_size=4))
 
 
-def told(base: SettledCluster, kind: str, nodes: tuple[str, ...]) -> bytes:
+def said(base: SettledCluster, kind: str, nodes: tuple[str, ...]) -> bytes:
     """The whole story of a scenario, and what it leaves out."""
     if kind in ("silent", "deleted"):
         lost = Lost(base, nodes, deleted=kind == "deleted")
@@ -99,13 +99,13 @@ def test_scenarios_on_forks_are_those_played_from_the_start(
     session: Session = kwhatif.load(cluster)
     base = SettledCluster(session, Parameters())
     before = text(base.engine)
-    found = [told(base, *scenario) for scenario in asked]
+    found = [said(base, *scenario) for scenario in asked]
     assert text(base.engine) == before
     base.engine.world.state.validate()
-    assert found == [told(SettledCluster(session, Parameters()), *scenario) for scenario in asked]
+    assert found == [said(SettledCluster(session, Parameters()), *scenario) for scenario in asked]
     use_reference(on=True)
     try:
-        assert found == [told(base, *scenario) for scenario in asked]
+        assert found == [said(base, *scenario) for scenario in asked]
     finally:
         use_reference(on=False)
 

@@ -116,9 +116,9 @@ def story(cluster: list[Json], applied: list[Json], steps: list[str]) -> Any:
 @MANY
 @given(worlds())
 def test_every_event_has_a_cause_that_came_before(world: tuple[list[Json], list[Json], list[str]]) -> None:
-    told = story(*world)
+    said = story(*world)
     at = -1.0
-    for number, event in enumerate(told.events):
+    for number, event in enumerate(said.events):
         assert event.id == number
         assert event.at >= at
         at = event.at
@@ -131,9 +131,9 @@ def test_every_event_has_a_cause_that_came_before(world: tuple[list[Json], list[
 @MANY
 @given(worlds())
 def test_the_events_replayed_give_the_end(world: tuple[list[Json], list[Json], list[str]]) -> None:
-    told = story(*world)
+    said = story(*world)
     where: dict[str, str | None] = {}
-    for event in told.events:
+    for event in said.events:
         kind, _, key = event.object.partition(" ")
         if kind != "Pod":
             continue
@@ -146,12 +146,12 @@ def test_the_events_replayed_give_the_end(world: tuple[list[Json], list[Json], l
         elif event.verb in ("deleted", "evicted", "preempted", "collected", "removed"):
             where.pop(key, None)
     nodes: dict[str, int] = {}
-    for row in told.workloads:
+    for row in said.workloads:
         for name, count in row.after.items():
             nodes[name] = nodes.get(name, 0) + count
     replayed = [name for name in where.values() if name is not None]
     assert nodes == {name: replayed.count(name) for name in set(replayed)}
-    assert sorted(row.pod for row in told.pending) == sorted(key for key, name in where.items() if name is None)
+    assert sorted(row.pod for row in said.pending) == sorted(key for key, name in where.items() if name is None)
 
 
 @MANY

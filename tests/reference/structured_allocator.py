@@ -2,7 +2,7 @@
 
 For claims whose devices are taken as a whole and use no counters. A choice is one alternative for each request and a
 combination of devices for each; choices are compared request by request, alternatives before devices, earlier devices
-first. With that the answer of a depth-first search is told without searching.
+first. With that the answer of a depth-first search is known without searching.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def _device_status(scene: Scene, made: Object) -> None:
                 {
                     "type": dice.pick("example.com/ready", "example.com/ready", "example.com/failed"),
                     "status": dice.pick("True", "False"),
-                    "reason": "Told",
+                    "reason": "Reported",
                     "message": "",
                     "lastTransitionTime": "2026-03-01T00:00:00Z",
                 }

@@ -133,7 +133,7 @@ def pod_level(scene: Scene) -> None:
 
 
 def resized(scene: Scene) -> None:
-    """Resized in place: what was granted is told by the status."""
+    """Resized in place: the status says what was granted."""
     dice = scene.dice
     for pod in scene.some_pods(0.5):
         status = pod["status"]

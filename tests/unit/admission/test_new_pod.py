@@ -1,4 +1,4 @@
-"""Admission beyond the recordings: namespaces, what is told of changes, replicas."""
+"""Admission beyond the recordings: namespaces, what is said of changes, replicas."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_namespace_that_is_going() -> None:
 # --- changes -----------------------------------------------------------------------------------------
 
 
-def test_every_change_is_told_with_who_did_it() -> None:
+def test_every_change_is_reported_with_who_did_it() -> None:
     limits = LimitRange(
         metadata=ObjectMeta(name="limits", namespace="shop"),
         spec=LimitRangeSpec(limits=(LimitRangeItem(type="Container", default_request={"cpu": "250m"}),)),
@@ -149,21 +149,21 @@ def test_replicas_share_all_but_their_names() -> None:
 
 
 def test_replicas_use_up_a_quota_one_by_one() -> None:
-    told = results(raw("").meta(generate_name="web-").cpu("700m"), ("web-a", "web-b", "web-c"), quota(cpu="1500m"))
-    assert [isinstance(each, Admitted) for each in told] == [True, True, False]
-    assert told[2] == Denied(
+    said = results(raw("").meta(generate_name="web-").cpu("700m"), ("web-a", "web-b", "web-c"), quota(cpu="1500m"))
+    assert [isinstance(each, Admitted) for each in said] == [True, True, False]
+    assert said[2] == Denied(
         'pods "web-c" is forbidden: exceeded quota: quota, requested: cpu=700m, used: cpu=1400m, limited: cpu=1500m'
     )
 
 
 def test_replicas_that_a_plugin_refuses_have_no_name_yet() -> None:
-    told = results(raw("").meta(generate_name="web-").spec(priority_class_name="x"), ("web-a", "web-b"))
-    assert told == [Denied('pods "web-" is forbidden: no PriorityClass with name x was found')] * 2
+    said = results(raw("").meta(generate_name="web-").spec(priority_class_name="x"), ("web-a", "web-b"))
+    assert said == [Denied('pods "web-" is forbidden: no PriorityClass with name x was found')] * 2
 
 
 def test_replicas_that_are_not_valid_are_named() -> None:
-    told = results(raw("").meta(generate_name="web-").cpu("-1"), ("web-a", "web-b"))
-    assert [each.message.split(" is ")[0] for each in told if isinstance(each, Denied)] == [
+    said = results(raw("").meta(generate_name="web-").cpu("-1"), ("web-a", "web-b"))
+    assert [each.message.split(" is ")[0] for each in said if isinstance(each, Denied)] == [
         'Pod "web-a"',
         'Pod "web-b"',
     ]

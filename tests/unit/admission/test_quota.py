@@ -26,14 +26,14 @@ def usage(*objects: Any) -> QuotaUsage:
     return QuotaUsage(Cluster(each.build() if isinstance(each, PodBuilder) else each for each in objects))
 
 
-def told(refusal: Denied | None) -> str:
+def said(refusal: Denied | None) -> str:
     return refusal.message.partition(" is forbidden: ")[2] if refusal else ""
 
 
 def test_the_status_counts_not_what_is_there() -> None:
     account = usage(quota({"pods": "3"}, {"pods": "2"}), pod("a"), pod("b"), pod("c"))
     assert account.charge(pod("x").build()) is None
-    assert told(account.charge(pod("y").build())) == (
+    assert said(account.charge(pod("y").build())) == (
         "exceeded quota: quota, requested: pods=1, used: pods=3, limited: pods=3"
     )
 
@@ -44,7 +44,7 @@ def test_an_empty_status_is_none() -> None:
         spec=ResourceQuotaSpec(hard={"pods": "1"}),
         status=ResourceQuotaStatus(),
     )
-    assert "used: pods=1" in told(usage(empty, pod("a")).charge(pod("x").build()))
+    assert "used: pods=1" in said(usage(empty, pod("a")).charge(pod("x").build()))
 
 
 def test_a_status_of_what_the_quota_once_said() -> None:
@@ -55,24 +55,24 @@ def test_a_status_of_what_the_quota_once_said() -> None:
     )
     account = usage(changed, pod("a"))
     assert account.charge(pod("x").build()) is None
-    assert "used: pods=2, limited: pods=2" in told(account.charge(pod("y").build()))
+    assert "used: pods=2, limited: pods=2" in said(account.charge(pod("y").build()))
 
 
 def test_a_status_that_lacks_what_counts() -> None:
     account = usage(quota({"pods": "3", "cpu": "1"}, {"pods": "1"}))
-    assert told(account.charge(pod("x").cpu("1").build())) == "status unknown for quota: quota, resources: cpu,pods"
+    assert said(account.charge(pod("x").cpu("1").build())) == "status unknown for quota: quota, resources: cpu,pods"
 
 
 def test_other_namespaces_are_not_counted() -> None:
     account = usage(quota({"pods": "1"}), pod("a", "other"))
     assert account.charge(pod("x", "other").build()) is None
     assert account.charge(pod("y").build()) is None
-    assert told(account.charge(pod("z").build())) != ""
+    assert said(account.charge(pod("z").build())) != ""
 
 
 def test_a_refusal_takes_nothing_from_any_quota() -> None:
     account = usage(quota({"pods": "5"}, name="a"), quota({"cpu": "1"}, name="b"))
-    assert "exceeded quota: b" in told(account.charge(pod("x").cpu("2").build()))
+    assert "exceeded quota: b" in said(account.charge(pod("x").cpu("2").build()))
     for name in "12345":
         assert account.charge(pod(name).cpu("0").build()) is None
 
@@ -80,7 +80,7 @@ def test_a_refusal_takes_nothing_from_any_quota() -> None:
 def test_what_is_removed_gives_back() -> None:
     running = pod("a").cpu("800m").build()
     account = usage(quota({"cpu": "1"}), running)
-    assert "used: cpu=800m" in told(account.charge(pod("x").cpu("800m").build()))
+    assert "used: cpu=800m" in said(account.charge(pod("x").cpu("800m").build()))
     account.release(running)
     assert account.charge(pod("x").cpu("800m").build()) is None
     account.release(running)
@@ -97,12 +97,12 @@ def test_nothing_is_released_where_there_is_no_quota() -> None:
 def test_a_running_pod_is_charged_what_a_resize_has_granted() -> None:
     granted = ContainerStatus(name="main", resources=ResourceRequirements(requests={"cpu": "2"}))
     account = usage(quota({"cpu": "2500m"}), pod("a").cpu("500m").status(container_statuses=(granted,)))
-    assert "used: cpu=2, limited: cpu=2500m" in told(account.charge(pod("x").cpu("1").build()))
+    assert "used: cpu=2, limited: cpu=2500m" in said(account.charge(pod("x").cpu("1").build()))
 
 
 def test_negative_usage() -> None:
     account = usage(quota({"pods": "1"}))
-    assert told(account.charge(pod("x").cpu("-1").build())) == (
+    assert said(account.charge(pod("x").cpu("-1").build())) == (
         "quota usage is negative for resource(s): cpu,requests.cpu"
     )
 
@@ -121,4 +121,4 @@ def test_a_claim_with_part_of_a_byte_counts_as_a_whole_one() -> None:
     claim = PersistentVolumeClaim(metadata=AnnotatedMeta(name="c", namespace="default"))
     asked = replace(claim.spec, resources=replace(claim.spec.resources, requests={"storage": "1500m"}))
     account = usage(quota({"requests.storage": "1"}))
-    assert "requested: requests.storage=2" in told(account.charge(replace(claim, spec=asked)))
+    assert "requested: requests.storage=2" in said(account.charge(replace(claim, spec=asked)))

@@ -27,7 +27,7 @@ def test_there_are_27_recordings() -> None:
     assert len(RECORDED) == 27
 
 
-def test_what_comes_out_otherwise_is_told() -> None:
+def test_what_comes_out_otherwise_is_reported() -> None:
     (case,) = [case for case in RECORDED if case["title"] == "requests from limits"]
     (result,) = case["results"]
     other = json.loads(json.dumps(result).replace('"cpu": "500m"', '"cpu": "501m"'))

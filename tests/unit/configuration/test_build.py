@@ -634,7 +634,7 @@ def test_another_kind_is_refused(data: dict[str, Any], message: str) -> None:
     assert [problem.message for problem in caught.value.problems] == [message]
 
 
-def test_problems_of_all_profiles_are_told() -> None:
+def test_problems_of_all_profiles_are_reported() -> None:
     found = issues(
         "{parallelism: 0, profiles: [{schedulerName: a, pluginConfig: [{name: InterPodAffinity,"
         " args: {hardPodAffinityWeight: -1}}]}, {schedulerName: b, plugins: {bind: {disabled: [{name: '*'}]}}}]}"

@@ -41,7 +41,7 @@ PROBLEMS: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
         },
         [],
     ),
-    "all problems are told, not only the first": (
+    "all problems are reported, not only the first": (
         {"many": [{"name": 1}, {"name": "b", "weigth": 1}], "on": "yes", "ration": 1},
         [
             ("many[0].name", "expected a string, got an integer"),

@@ -175,7 +175,7 @@ def test_replaced_when_the_phase_is_final(spec: dict[str, Any]) -> None:
     assert status(found).failed == 1
 
 
-def test_one_that_exits_well_when_it_is_told_to_stop_has_succeeded() -> None:
+def test_one_that_exits_well_when_it_is_asked_to_stop_has_succeeded() -> None:
     found = world(etl(pod_replacement_policy="Failed"))
     (key,) = active(found)
     found.evict(key)

@@ -24,7 +24,7 @@ def usage(of: DeviceClass, *objects: KubernetesObject) -> tuple[int, int]:
     [
         pytest.param(device_class(), [], (0, 0), id="none"),
         pytest.param(device_class(), [gpus("n1", 3), gpus("n2", 2)], (3, 0), id="those of the node"),
-        pytest.param(device_class(), [gpus("n1", 3), held(f"{GPU}/n1/gpu-1")], (3, 1), id="held ones are told"),
+        pytest.param(device_class(), [gpus("n1", 3), held(f"{GPU}/n1/gpu-1")], (3, 1), id="held ones are counted"),
         pytest.param(device_class(), [gpus("n1", 3), SHARE], (3, 1), id="also when it is but a share"),
         pytest.param(
             device_class("gpu", A100), [slice_("n1", device("x", model="a100"), device("y", model="t4"))], (1, 0),

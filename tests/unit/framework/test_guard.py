@@ -1,4 +1,4 @@
-"""What a plugin of your own raises is told with plugin, point, pod and node; so is what it should not return."""
+"""What a plugin of your own raises is reported with plugin, point, pod and node; so is what it should not return."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_reserve_is_guarded() -> None:
 
 
 @pytest.mark.parametrize("passed_on", [CycleError("x"), InputError([Problem("a", "b")]), PluginFailed("y")])
-def test_what_others_have_told_already_is_passed_on(passed_on: Exception) -> None:
+def test_what_others_have_reported_already_is_passed_on(passed_on: Exception) -> None:
     def raise_it(*_: object) -> None:
         raise passed_on
 

@@ -15,7 +15,7 @@ CLUSTER = snapshot(node("cordoned").cordoned(), node("open"), node("tainted").ta
 
 
 @pytest.mark.parametrize(
-    ("asking", "minds"),
+    ("asking", "rejected"),
     [
         pytest.param(pod(), True, id="no toleration"),
         pytest.param(pod().toleration(CORDON, "Exists", effect="NoSchedule"), False, id="a toleration by key"),
@@ -25,8 +25,8 @@ CLUSTER = snapshot(node("cordoned").cordoned(), node("open"), node("tainted").ta
         pytest.param(pod().toleration(CORDON, "Exists", effect="NoExecute"), True, id="a toleration of another effect"),
     ],
 )
-def test_pods_that_tolerate_the_taint_do_not_mind(asking: PodBuilder, minds: bool) -> None:
-    assert (NodeUnschedulable().pre_filter(asking.info(), CLUSTER) is SKIP) is not minds
+def test_pods_that_tolerate_the_taint_are_not_rejected(asking: PodBuilder, rejected: bool) -> None:
+    assert (NodeUnschedulable().pre_filter(asking.info(), CLUSTER) is SKIP) is not rejected
 
 
 def test_a_cordoned_node_is_out_for_good_whatever_its_taints() -> None:

@@ -167,7 +167,7 @@ def test_a_pod_counts_once_per_volume_that_names_the_claim() -> None:
     assert fork.filter(found.by_name["n1"]).rejected
 
 
-def test_a_pod_that_is_checked_for_its_disks_also_minds_claims_that_come_into_use() -> None:
+def test_a_pod_that_is_checked_for_its_disks_also_looks_at_claims_that_come_into_use() -> None:
     found = snapshot(node("n"), claim("data", modes=RWOP))
     check = compiled(pod().claim("data").volume("disk", **gce("a")), found)
     assert check.reads is Reads.CLUSTER

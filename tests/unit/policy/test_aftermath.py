@@ -20,13 +20,13 @@ def waiting(pod: str, owner: str | None, priority: int, *, initial: bool = False
     return PendingRow(pod=pod, owner=owner, message="", nominated_node=None, priority=priority, initial=initial)
 
 
-def verdict(told: Story | None, ignore: str = "", exceptions: Any = (), **rules: Any) -> PolicyRow:
+def verdict(said: Story | None, ignore: str = "", exceptions: Any = (), **rules: Any) -> PolicyRow:
     book = policy(aftermath=rules, exceptions=list(exceptions))
-    return judge(book, [workload(placed("shop/web-0"), ignore=ignore)], LABELS, today=TODAY, story=told)
+    return judge(book, [workload(placed("shop/web-0"), ignore=ignore)], LABELS, today=TODAY, story=said)
 
 
-def findings(told: Story | None, **rules: Any) -> list[FindingRow]:
-    return list(verdict(told, **rules).findings)
+def findings(said: Story | None, **rules: Any) -> list[FindingRow]:
+    return list(verdict(said, **rules).findings)
 
 
 WEB = waiting("shop/web-1", "Deployment shop/web", 100)
@@ -55,8 +55,8 @@ def test_without_a_rule_pods_may_be_pending() -> None:
 
 def test_a_finding_belongs_to_the_workload_of_the_manifests() -> None:
     rows = (WEB, waiting("shop/web-2", "Deployment shop/web", 100), waiting("x/y", "Job x/y", 100))
-    told = story("pending", pending=rows)
-    found = findings(told, pending={})
+    said = story("pending", pending=rows)
+    found = findings(said, pending={})
     assert [(finding.workload, finding.message[:33]) for finding in found] == [
         ("Deployment shop/web", "2 pods of Deployment shop/web are"),
         ("", "a pod of Job x/y is pending once "),
@@ -84,14 +84,14 @@ def test_a_budget_that_is_broken_on_the_way() -> None:
 
 
 def test_suppressed_by_annotation_and_exception() -> None:
-    told = story("pending", pending=(WEB,), budgets=(BROKEN,))
+    said = story("pending", pending=(WEB,), budgets=(BROKEN,))
     exception = {
         "rules": ["aftermath/budgetOverrun"],
         "workloads": ["*"],
         "reason": "known",
         "expires": TODAY.isoformat(),
     }
-    row = verdict(told, ignore="aftermath/pending: may wait", exceptions=[exception], pending={})
+    row = verdict(said, ignore="aftermath/pending: may wait", exceptions=[exception], pending={})
     assert {finding.rule: finding.suppressed_by for finding in row.findings} == {
         "aftermath/pending": "annotation",
         "aftermath/budgetOverrun": "exception",

@@ -1,4 +1,4 @@
-"""What is wrong with a policy is told by field; what is right means what the schema says."""
+"""What is wrong with a policy is reported by field; what is right means what the schema says."""
 
 from __future__ import annotations
 
@@ -106,11 +106,11 @@ def issues(data: object) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("data", "expected"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_told_by_field(data: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+def test_what_is_wrong_is_reported_by_field(data: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     assert issues(HEAD | data) == expected
 
 
-def test_an_expression_that_does_not_compile_is_told_with_its_place() -> None:
+def test_an_expression_that_does_not_compile_is_reported_with_its_place() -> None:
     ((path, message),) = issues(HEAD | {"expressions": [{"name": "x", "expression": "decision.priority <"}]})
     assert path == "expressions[0].expression"
     assert "Syntax error" in message

@@ -82,7 +82,7 @@ class AskedFilter(NodeFilter):
 
 
 class Asked:
-    """Answers as told, and remembers which pods were on the node each time it was asked."""
+    """Answers as the test wants, and remembers which pods were on the node each time it was asked."""
 
     def __init__(
         self, answer: Callable[[NodeInfo], Status] = lambda _: SUCCESS, reads: Reads = Reads.NODE, name: str = "Asked"
@@ -95,7 +95,7 @@ class Asked:
 
 
 class FakeExtender:
-    """Answers a preemption as told; `reply` gets the proposals and returns the new ones, or raises."""
+    """Answers a preemption as the test wants; `reply` gets the proposals and returns the new ones, or raises."""
 
     name = "extender"
     weight = 1
@@ -136,6 +136,6 @@ def cycle_of(snapshot: State, pod: PodBuilder, *plugins: Any, extenders: Sequenc
     return cycle
 
 
-def told(candidate: Candidate) -> tuple[object, ...]:
+def essence(candidate: Candidate) -> tuple[object, ...]:
     """All that a candidate has to tell."""
     return candidate.node, candidate.rank, candidate.victims, candidate.budgets, candidate.reprieves

@@ -43,7 +43,7 @@ def test_which_budgets_count_a_pod(pdb: KubernetesObject, candidate: PodInfo, ex
     assert Budgets(cluster(pdb)).of(candidate) == expected
 
 
-def test_pods_that_differ_in_a_selected_label_are_told_apart() -> None:
+def test_pods_that_differ_in_a_selected_label_are_kept_apart() -> None:
     budgets = Budgets(cluster(budget("a", 1, selector(app="web", tier="a")), budget("b", 1, selector(tier="b"))))
     assert [budgets.of(web("p", tier=tier)) for tier in "abc"] == [("default/a",), ("default/b",), ()]
 

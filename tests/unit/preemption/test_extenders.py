@@ -14,7 +14,7 @@ from kwhatif.preemption.evaluator import Evaluator
 from kwhatif.preemption.policy import Policy
 from kwhatif.whatif.preemption_rows import preemption_row
 from tests.builders import budget, node, pod, selector, snapshot
-from tests.unit.preemption.fakes import FakeExtender, broken, cycle_of, told
+from tests.unit.preemption.fakes import FakeExtender, broken, cycle_of, essence
 
 SNAPSHOT = snapshot(
     node("a"),
@@ -53,7 +53,7 @@ def test_an_extender_sees_the_candidates_and_may_drop_one() -> None:
     }
     assert seen == {"a": (["a2"], 0), "b": (["b1"], 0)}
     assert (result.status, result.nominated) == (SUCCESS, "b")
-    assert list(map(told, outcome.candidates)) == [told(candidates(evaluate()[1])["b"])]
+    assert list(map(essence, outcome.candidates)) == [essence(candidates(evaluate()[1])["b"])]
 
 
 def test_an_extender_may_choose_other_victims() -> None:

@@ -1,4 +1,4 @@
-"""What a policy of your own raises is told with plugin, pod and node."""
+"""What a policy of your own raises is reported with plugin, pod and node."""
 
 from __future__ import annotations
 

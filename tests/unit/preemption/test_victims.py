@@ -20,7 +20,7 @@ from kwhatif.preemption.victims import NO_VICTIMS, VictimSearch
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from tests.builders import NodeBuilder, PodBuilder, budget, node, pod, selector, snapshot
-from tests.unit.preemption.fakes import Asked, AskedFilter, Cpu, Rivals, cycle_of, told
+from tests.unit.preemption.fakes import Asked, AskedFilter, Cpu, Rivals, cycle_of, essence
 
 Objects = KubernetesObject | PodBuilder | NodeBuilder
 
@@ -209,7 +209,7 @@ def test_the_search_leaves_the_snapshot_and_the_cycle_alone() -> None:
     assert snap.by_name["n1"].cpu == 4000
     again = finder.on(snap.by_name["n1"])
     assert isinstance(again, Candidate)
-    assert told(again) == told(first)
+    assert essence(again) == essence(first)
 
 
 def test_nominated_pods_of_equal_priority_keep_their_room() -> None:

@@ -26,9 +26,9 @@ def story(*events: EventRow, **more: Any) -> Story:
     return Story(events=events, **more)
 
 
-def shown(told: Story, *, explain: bool = False) -> list[str]:
+def shown(said: Story, *, explain: bool = False) -> list[str]:
     console = Console(file=StringIO(), width=300)
-    for part in tree(told) if explain else timeline(told, Detail()):
+    for part in tree(said) if explain else timeline(said, Detail()):
         console.print(part)
     assert isinstance(console.file, StringIO)
     return [" ".join(line.split()) for line in console.file.getvalue().splitlines() if " s " in line]
@@ -42,8 +42,8 @@ def refusal(number: int, reason: str = "exceeded quota: team") -> EventRow:
 
 @pytest.mark.parametrize("explain", [False, True])
 def test_refusals_that_differ_only_in_the_name_are_one_line(explain: bool) -> None:
-    told = story(*(refusal(number) for number in range(13)), refusal(13, "exceeded quota: other"))
-    assert shown(told, explain=explain) == [
+    said = story(*(refusal(number) for number in range(13)), refusal(13, "exceeded quota: other"))
+    assert shown(said, explain=explain) == [
         "0 s ReplicaSet shop/web was refused a Pod 13 times, until 12 s: exceeded quota: team",
         '13 s ReplicaSet shop/web was refused Pod shop/web-00013: pods "web-00013" is forbidden: exceeded quota: other',
     ]
@@ -89,12 +89,12 @@ def test_a_long_message_is_said_once() -> None:
 def test_a_command_that_failed_is_the_verdict() -> None:
     failed = CommandRow(command="drain a", ok=False, seconds=0.0, why="it cannot")
     node = StoryNodeRow(node="a", before=(), after=("cordoned",))
-    told = story(commands=(failed,), nodes=(node,))
-    assert first_line(told)[2] == "drain a failed: it cannot; settled after 0 s: 1 node different"
-    assert first_line(told)[0] == "✘"
+    said = story(commands=(failed,), nodes=(node,))
+    assert first_line(said)[2] == "drain a failed: it cannot; settled after 0 s: 1 node different"
+    assert first_line(said)[0] == "✘"
 
 
 def test_a_broken_budget_is_not_green() -> None:
-    told = story(budgets=(StoryBudgetRow(budget="a/b", before=1, lowest=0, after=0, overrun=1),))
-    assert (first_line(told)[2], first_line(told)[0]) == ("settled after 0 s: 1 budget broken", "!")
+    said = story(budgets=(StoryBudgetRow(budget="a/b", before=1, lowest=0, after=0, overrun=1),))
+    assert (first_line(said)[2], first_line(said)[0]) == ("settled after 0 s: 1 budget broken", "!")
     assert first_line(story())[0] == "✔"

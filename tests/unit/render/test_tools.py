@@ -138,11 +138,11 @@ def test_the_schemas_refuse_what_is_wrong() -> None:
 
 def test_junit_has_a_suite_per_file_and_a_test_per_workload() -> None:
     root = ET.fromstring(FORMATS["junit"](REPORTS["everything at once"]))
-    told = {
+    reported = {
         suite.get("name"): {case.get("name"): [child.tag for child in case] for case in suite}
         for suite in root.iter("testsuite")
     }
-    assert told == {
+    assert reported == {
         "deploy/web.yaml": {"Deployment shop/web": ["failure", "system-out"]},
         "deploy/db.yaml": {"StatefulSet shop/db": ["system-out"]},
         "deploy/api.yaml": {"Deployment shop/api": ["error"]},
@@ -161,7 +161,7 @@ def test_a_junit_failure_says_what_and_where() -> None:
     assert root.findtext(".//system-out") == "1 of 2 placed\nwarning: preemption: evicts batch/etl"
 
 
-def test_what_is_suppressed_is_told_and_fails_no_test() -> None:
+def test_what_is_suppressed_is_reported_and_fails_no_test() -> None:
     root = ET.fromstring(FORMATS["junit"](report(EXCUSED)))
     assert root.get("failures") == "0"
     said = [element.text for element in root.iter("system-out")]

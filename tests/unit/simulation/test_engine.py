@@ -55,7 +55,7 @@ def do(made: Engine, *writes: Write) -> None:
     made.perform(write_all)
 
 
-def told(made: Engine) -> list[tuple[float, str, str, str | None]]:
+def said(made: Engine) -> list[tuple[float, str, str, str | None]]:
     return [(event.at, event.verb, event.object, event.node) for event in made.world.history.events]
 
 
@@ -71,7 +71,7 @@ def annotated(name: str, **annotations: str) -> PodBuilder:
 
 def test_nothing_happens_where_nothing_is_to_be_done() -> None:
     made = engine(node("a"), pod("p").on("a").status(phase="Running"))
-    assert told(made) == []
+    assert said(made) == []
     assert made.clock.now == 0
 
 
@@ -79,7 +79,7 @@ def test_a_pod_is_bound_and_runs() -> None:
     made = engine(node("a"))
     do(made, Create(new("p")))
     made.settle()
-    assert told(made) == [
+    assert said(made) == [
         (0.0, "created", "Pod default/p", None),
         (0.0, "bound", "Pod default/p", "a"),
         (1.0, "ready", "Pod default/p", "a"),
@@ -105,7 +105,7 @@ def test_a_pod_is_ready_when_its_probes_allow(probe: dict[str, Any], ready: floa
     }
     do(made, Create(msgspec.convert({"kind": "Pod", **raw}, Pod)))
     made.settle()
-    assert told(made)[-1][:2] == (ready, "ready")
+    assert said(made)[-1][:2] == (ready, "ready")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_deleted_pod_ends_and_then_is_gone(annotations: dict[str, str], parame
     made = engine(node("a"), annotated("p", **annotations).on("a").status(phase="Running"), parameters=parameters)
     do(made, DeletePod("default/p", "Deleted"))
     made.settle()
-    assert told(made)[1:] == [(end, "ended", "Pod default/p", "a"), (end, "removed", "Pod default/p", "a")]
+    assert said(made)[1:] == [(end, "ended", "Pod default/p", "a"), (end, "removed", "Pod default/p", "a")]
     (gone,) = made.world.history.gone.values()
     assert (gone.pod, gone.how, gone.node, gone.initial, gone.at) == ("default/p", "Deleted", "a", True, 0.0)
 
@@ -156,14 +156,14 @@ def test_a_run_ends_by_itself() -> None:
     made = engine(node("a"))
     do(made, Create(like(annotated("p", **{"run-seconds": "7"}))))
     made.settle()
-    assert told(made)[-1] == (8.0, "succeeded", "Pod default/p", "a")
+    assert said(made)[-1] == (8.0, "succeeded", "Pod default/p", "a")
 
 
 def test_a_pod_may_never_get_ready() -> None:
     made = engine(node("a"))
     do(made, Create(like(annotated("p", ready="false"))))
     made.settle()
-    assert told(made)[-1][:2] == (1.0, "running")
+    assert said(made)[-1][:2] == (1.0, "running")
 
 
 def test_a_silent_kubelet_does_nothing_until_it_is_back() -> None:
@@ -256,7 +256,7 @@ def test_an_error_that_stays_is_not_tried_for_ever() -> None:
     assert made.scheduler.attempts - tried < 5
     made.perform(lambda world: world.put(slice_("a", device("gpu-1"), name="two", count=2), None))
     made.settle()
-    assert ("bound", "Pod default/pod", "a") in [event[1:] for event in told(made)]
+    assert ("bound", "Pod default/pod", "a") in [event[1:] for event in said(made)]
 
 
 def test_waiting_lets_time_pass() -> None:
@@ -264,10 +264,10 @@ def test_waiting_lets_time_pass() -> None:
     do(made, Create(new("p")))
     made.wait(0.5)
     assert made.clock.now == 0.5
-    assert told(made)[-1][1] == "bound"
+    assert said(made)[-1][1] == "bound"
     made.wait(10)
     assert made.clock.now == 10.5
-    assert told(made)[-1][:2] == (1.0, "ready")
+    assert said(made)[-1][:2] == (1.0, "ready")
 
 
 def owned(name: str, uid: str) -> PodBuilder:

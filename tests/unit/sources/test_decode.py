@@ -318,7 +318,7 @@ def test_what_go_accepts_is_accepted(lenient: dict[str, Any], strict: dict[str, 
                 "f, document 1 (Pod a): spec.priority: is out of range: it must be from -2147483648 to 2147483647",
                 "f, document 1 (Pod a): spec.nodeSelector.x: expected a string, got a number (put it in quotes)",
             ],
-            id="everything in one object is told",
+            id="everything in one object is reported",
         ),
         pytest.param(
             obj(

@@ -87,13 +87,13 @@ def test_the_same_object_twice_is_fine() -> None:
     assert len(load(stdin=f"{POD}---\n{POD}---\n{NODE}").cluster.all(Pod)) == 1
 
 
-def test_two_objects_of_one_name_are_not_and_both_places_are_told(tmp_path: Path) -> None:
+def test_two_objects_of_one_name_are_not_and_both_places_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"{NODE}---\n{POD}")
     (tmp_path / "b.json").write_text(
         '{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{"name":"x"}},{"metadata":{"name":"web","namespace":"shop"},"spec":{"nodeName":"n1"}}]}'
     )
-    told = [problem.replace(f"{tmp_path}/", "") for problem in problems(tmp_path)]
-    assert told == [
+    said = [problem.replace(f"{tmp_path}/", "") for problem in problems(tmp_path)]
+    assert said == [
         "b.json, document 1, items[1] (Pod shop/web): is there twice, with different contents; the other: a.yaml, document 2, line 6"
     ]
 
@@ -106,12 +106,12 @@ def test_a_pod_without_a_namespace_is_the_one_in_default() -> None:
     ]
 
 
-def test_problems_of_all_files_are_told_at_once(tmp_path: Path) -> None:
+def test_problems_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("a: [\n---\n" + POD + "spec:\n  priority: high\n")
     (tmp_path / "b.yaml").write_text("kind: Pod\n")
     (tmp_path / "c.json").write_text("{")
-    told = [problem.replace(f"{tmp_path}/", "") for problem in problems(tmp_path, tmp_path / "missing")]
-    assert told == [
+    said = [problem.replace(f"{tmp_path}/", "") for problem in problems(tmp_path, tmp_path / "missing")]
+    assert said == [
         "a.yaml, document 1, line 2, column 1: is not valid YAML: while parsing a flow node did not find expected node content",
         "a.yaml, document 2, line 9 (Pod shop/web): spec.priority: expected an integer, got a string",
         "b.yaml, document 1, line 1 (Pod): apiVersion: is not set (every Kubernetes object has an apiVersion and a kind)",

@@ -68,7 +68,7 @@ def test_the_pieces_are_the_list(split: Callable[[bytes], listing.Listing | None
     assert len(parts) >= pieces
 
 
-def test_entries_of_a_typed_list_are_told_by_their_metadata() -> None:
+def test_entries_of_a_typed_list_are_recognised_by_their_metadata() -> None:
     items = [{"metadata": {"name": f"p{n}"}, "spec": {"l": [{"a": 1}, {"b": 2}], "x": "y" * 100}} for n in range(20)]
     found = json_list(json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}).encode())
     assert found is not None

@@ -83,7 +83,7 @@ def test_pods_yet_to_be_named_may_be_many() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "said"),
     [
         pytest.param("", ["-: holds no object at all (give a Pod, Deployment, Job, …)"], id="nothing"),
         pytest.param(
@@ -102,8 +102,8 @@ def test_pods_yet_to_be_named_may_be_many() -> None:
         ),
     ],
 )
-def test_problems(text: str, told: list[str]) -> None:
-    assert problems(stdin=text) == told
+def test_problems(text: str, said: list[str]) -> None:
+    assert problems(stdin=text) == said
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ UNBUILT = {
 @pytest.mark.parametrize(("file", "text", "wrong", "hint"), UNBUILT.values(), ids=UNBUILT.keys())
 def test_what_a_tool_makes_manifests_of(tmp_path: Path, file: str, text: str, wrong: str, hint: str) -> None:
     (tmp_path / file).write_text(text)
-    (told,) = problems(tmp_path / file)
-    assert wrong in told
-    assert (f"(give what `{hint}`" in told or f": give what `{hint}`" in told) if hint else not told.endswith(")")
+    (said,) = problems(tmp_path / file)
+    assert wrong in said
+    assert (f"(give what `{hint}`" in said or f": give what `{hint}`" in said) if hint else not said.endswith(")")
 
 
 def test_an_overlay_that_says_what_it_is_counts_for_nothing_and_that_is_said(tmp_path: Path) -> None:

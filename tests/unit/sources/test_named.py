@@ -88,7 +88,7 @@ def test_what_is_there_is_judged_anew() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "said"),
     [
         (
             "pod/catalog/search-canery-0",
@@ -100,8 +100,8 @@ def test_what_is_there_is_judged_anew() -> None:
         ("svc/web", "svc/web: a Service is not a pod, and no pods are made of it"),
     ],
 )
-def test_what_is_not_there(text: str, told: str) -> None:
-    assert str(found(text)) == told
+def test_what_is_not_there(text: str, said: str) -> None:
+    assert str(found(text)) == said
 
 
 def test_what_could_not_be_read_is_said() -> None:

@@ -82,7 +82,7 @@ def test_refused(tmp_path: Path, text: str, expected: list[str]) -> None:
     assert problems(tmp_path, text) == expected
 
 
-def test_what_does_not_parse_is_told_as_for_any_file(tmp_path: Path) -> None:
+def test_what_does_not_parse_is_reported_as_for_any_file(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, HEAD + "profiles: [\n")
     assert problem.startswith("config.yaml, ")
     assert "is not valid YAML" in problem

@@ -140,7 +140,7 @@ def test_a_scheduler_of_ones_own_writes_about_its_own_pods() -> None:
     ("message", "errored"),
     [(FIT_ERROR, False), ("no nodes available to schedule pods", True), ("running Bind plugin: timeout", True)],
 )
-def test_errors_and_missing_nodes_are_told_from_rejections(message: str, *, errored: bool) -> None:
+def test_errors_and_missing_nodes_are_not_rejections(message: str, *, errored: bool) -> None:
     found = seen(core(message=message))
     assert found is not None
     assert found.errored is errored

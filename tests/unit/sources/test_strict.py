@@ -86,16 +86,16 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize(("text", "told"), UNKNOWN.values(), ids=UNKNOWN.keys())
-def test_an_unknown_field_is_an_error_or_a_caveat_or_nothing(text: str, told: str) -> None:
-    assert problems(text) == [told]
+@pytest.mark.parametrize(("text", "said"), UNKNOWN.values(), ids=UNKNOWN.keys())
+def test_an_unknown_field_is_an_error_or_a_caveat_or_nothing(text: str, said: str) -> None:
+    assert problems(text) == [said]
     strict, lax, silent = (len(read(text, how).manifests) for how in ("strict", "warn", "ignore"))
     assert (lax, silent) == (1 if "Pod" in text or "Deployment" in text or "JobList" in text else 0, lax)
     assert strict == (1 if "ConfigMap" in text else 0)
     warned = read(text, "warn")
     assert (warned.problems, read(text, "ignore").problems, read(text, "ignore").caveats) == ((), (), ())
     assert [sentence(caveat) for caveat in warned.caveats] == [
-        f"standard input, {told.replace('strict decoding error: ', '')}"
+        f"standard input, {said.replace('strict decoding error: ', '')}"
     ]
 
 
@@ -122,9 +122,9 @@ REPEATED = {
 
 @pytest.mark.parametrize(("text", "field", "line"), REPEATED.values(), ids=REPEATED.keys())
 def test_a_key_that_is_there_twice(text: str, field: str, line: int) -> None:
-    (told,) = problems(text)
-    assert told.endswith(f'strict decoding error: duplicate field "{field}"')
-    assert f", line {line} " in told
+    (said,) = problems(text)
+    assert said.endswith(f'strict decoding error: duplicate field "{field}"')
+    assert f", line {line} " in said
     assert problems(text, "ignore") == []
     assert f'duplicate field "{field}"' in sentence(read(text, "warn").caveats[0])
 
@@ -146,9 +146,9 @@ def test_a_key_that_a_list_has_twice() -> None:
 
 def test_a_key_that_is_too_long_for_yaml() -> None:
     long = "x" * 1100
-    (told,) = problems(f"{POD}{long}: 1\n{long}: 2\n")
-    assert told.startswith("document 1, line ")
-    assert ": is not valid YAML: while scanning a simple key could not find expected" in told
+    (said,) = problems(f"{POD}{long}: 1\n{long}: 2\n")
+    assert said.startswith("document 1, line ")
+    assert ": is not valid YAML: while scanning a simple key could not find expected" in said
 
 
 def test_keys_that_a_merge_brings_in_are_not_repeated() -> None:
@@ -189,11 +189,11 @@ WRONG_TYPES = {
 }
 
 
-@pytest.mark.parametrize(("text", "told"), WRONG_TYPES.values(), ids=WRONG_TYPES.keys())
-def test_a_value_of_a_wrong_type_is_an_error_however_lax_the_server(text: str, told: str) -> None:
-    assert problems(text) == [told]
-    assert problems(text, "warn") == [told]
-    assert problems(text, "ignore") == [told]
+@pytest.mark.parametrize(("text", "said"), WRONG_TYPES.values(), ids=WRONG_TYPES.keys())
+def test_a_value_of_a_wrong_type_is_an_error_however_lax_the_server(text: str, said: str) -> None:
+    assert problems(text) == [said]
+    assert problems(text, "warn") == [said]
+    assert problems(text, "ignore") == [said]
     assert not read(text, "ignore").manifests
 
 
@@ -222,9 +222,9 @@ spec: {versions: [{schema: {openAPIV3Schema: {type: object, x-kubernetes-preserv
     assert problems(text) == []
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_that_is_wrong_is_reported_at_once() -> None:
     text = POD + "    imagePolicy: Always\n    resources: {requests: {cpu: 1x}}\n  priority: 3000000000\n"
-    assert [told.rpartition(") ")[2][:40] for told in problems(text)] == [
+    assert [said.rpartition(") ")[2][:40] for said in problems(text)] == [
         "document 1, line 8 (Pod shop/a): strict "[:40],
         "document 1, line 10 (Pod shop/a): spec.p"[:40],
         "document 1, line 9 (Pod shop/a): spec.co"[:40],
@@ -322,8 +322,8 @@ _KINDS = [(version, kind) for version, kinds in api_fields().kinds.items() for k
 def test_whatever_an_object_holds_there_is_an_answer(kind: tuple[str, str], data: dict[str, Any]) -> None:
     text = msgspec.json.encode({"apiVersion": kind[0], "kind": kind[1], **data})
     found = read_manifest_set(["-"], stdin=io.BytesIO(text), default_namespace="default")
-    told = [(problem.where, problem.field, problem.message) for problem in found.problems]
-    assert len(set(told)) == len(told)
+    said = [(problem.where, problem.field, problem.message) for problem in found.problems]
+    assert len(set(said)) == len(said)
 
 
 @pytest.mark.parametrize("minor", MINORS)

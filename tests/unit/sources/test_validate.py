@@ -479,6 +479,6 @@ def test_a_quick_look_never_misses_anything(pods: list[dict[str, Any]]) -> None:
 
 
 def _by_the_long_way(pod: Pod) -> list[str]:
-    told: list[str] = [] if pod.metadata.name else ["no name"]
-    STORED.validate(pod, lambda message, path: told.append(message))
-    return told
+    said: list[str] = [] if pod.metadata.name else ["no name"]
+    STORED.validate(pod, lambda message, path: said.append(message))
+    return said

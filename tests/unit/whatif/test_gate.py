@@ -383,7 +383,7 @@ def test_a_job_whose_name_is_yet_to_be_made_makes_its_pods() -> None:
     assert re.fullmatch(r"default/etl-[a-z0-9]{5}-[a-z0-9]{5}", report.decisions[0].pod)
 
 
-def test_a_workload_that_the_api_server_refuses_is_told_once() -> None:
+def test_a_workload_that_the_api_server_refuses_is_reported_once() -> None:
     report = run(
         Session(cluster(node("n1"))), workload("Deployment", "web", 5).replace("image: 'x:1', ", "") + bare("p")
     )

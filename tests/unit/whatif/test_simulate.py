@@ -31,9 +31,9 @@ def codes(report: kwhatif.Report) -> set[str]:
 
 
 def test_nothing_comes_of_nothing() -> None:
-    told = story(demo())
-    assert (told.settled, told.events, told.gone, told.pending) == ("settled", (), (), ())
-    assert all(row.before == row.after for row in told.workloads)
+    reported = story(demo())
+    assert (reported.settled, reported.events, reported.gone, reported.pending) == ("settled", (), (), ())
+    assert all(row.before == row.after for row in reported.workloads)
 
 
 def test_replica_sets_that_the_input_lacks_are_inferred() -> None:
@@ -72,10 +72,10 @@ def test_a_pod_of_a_lost_node_that_says_nothing_of_it_is_left() -> None:
 
 
 def test_each_step_comes_once_the_one_before_has_settled() -> None:
-    told = story(
+    reported = story(
         demo(), DEMO / "pods" / "checkout.yaml", then=["cordon general-a1", "wait 100s", "uncordon general-a1"]
     )
-    at = {event.verb: event.at for event in told.events if event.object == "Node general-a1"}
+    at = {event.verb: event.at for event in reported.events if event.object == "Node general-a1"}
     assert at["cordoned"] == 35.0
     assert at["uncordoned"] == 135.0
 
@@ -134,10 +134,10 @@ def test_a_drain_that_fails_says_why() -> None:
 
 
 def test_pods_that_are_evicted_by_hand_go_as_far_as_their_budget_allows() -> None:
-    told = story(demo(), then=["evict shop/web-*"])
-    said = [(event.verb, event.object) for event in told.events if event.actor == "user"]
+    reported = story(demo(), then=["evict shop/web-*"])
+    said = [(event.verb, event.object) for event in reported.events if event.actor == "user"]
     assert [verb for verb, _ in said] == ["evicted"] * 2 + ["could not evict"] * 4
-    assert [(row.owner, row.how) for row in told.gone] == [("Deployment shop/web", "Evicted")] * 2
+    assert [(row.owner, row.how) for row in reported.gone] == [("Deployment shop/web", "Evicted")] * 2
 
 
 def test_pods_to_evict_must_be_there() -> None:
@@ -148,7 +148,7 @@ def test_pods_to_evict_must_be_there() -> None:
 def test_a_workload_of_absurdly_many_pods_is_simulated_as_far_as_nodes_have_room() -> None:
     report = kwhatif.simulate(demo(), then=["set deploy/shop/web spec.replicas=2147483647"])
     assert "too-many-pods" in codes(report)
-    told = report.story
-    assert told is not None
-    assert told.settled == "pending"
-    assert len(told.events) < 10_000
+    reported = report.story
+    assert reported is not None
+    assert reported.settled == "pending"
+    assert len(reported.events) < 10_000

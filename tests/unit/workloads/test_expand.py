@@ -55,7 +55,7 @@ def job(**spec: Any) -> Job:
 
 
 NUMBERS = {
-    "a deployment makes one pod, unless told otherwise": (deployment(), 1),
+    "a deployment makes one pod, unless its spec says otherwise": (deployment(), 1),
     "a deployment of none": (deployment(replicas=0), 0),
     "a paused deployment makes no ReplicaSet": (deployment(replicas=3, paused=True), 0),
     "a job runs one pod": (job(), 1),

@@ -55,7 +55,7 @@ def masked(value: Any) -> Any:
 
 
 def comparable(pod: Pod) -> Any:
-    """Metadata and spec; where the pod ran, and its namespace, are not told by the recordings in the same way."""
+    """Metadata and spec; where the pod ran, and its namespace, are recorded in another way."""
     meta, spec = replace(pod.metadata, namespace=""), replace(pod.spec, node_name="")
     return masked([json.loads(msgspec.json.encode(part)) for part in (meta, spec)])
 

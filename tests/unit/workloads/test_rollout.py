@@ -198,12 +198,12 @@ def test_what_is_not_in_the_input_is_said() -> None:
     assert plan_update(deployment(cpu=2), around(*FOUR)).caveat is None
 
 
-@pytest.mark.parametrize(("there", "told"), [(4, True), (1, False), (None, False)])
-def test_a_number_of_replicas_that_is_left_out_is_told(there: int | None, told: bool) -> None:
+@pytest.mark.parametrize(("there", "said"), [(4, True), (1, False), (None, False)])
+def test_a_number_of_replicas_that_is_left_out_is_reported(there: int | None, said: bool) -> None:
     update = plan_update(deployment(None), around(deployment(there), replica_set(), *running(there or 1)))
     assert counts(update) == ("unchanged", 0, 0)
     kept = ReplicasKept(workload="Deployment default/web", replicas=4)
-    assert (update.caveat == kept) is told
+    assert (update.caveat == kept) is said
 
 
 def test_who_goes_first() -> None:
@@ -352,13 +352,13 @@ def test_stages_of_a_stateful_set(new: StatefulSet, parallel: bool, expected: li
     assert [[name for group in stage for name in group.names] for stage in update.added.stages] == expected
 
 
-@pytest.mark.parametrize(("policy", "told"), [("", True), ("OrderedReady", True), ("Parallel", False)])
-def test_a_pod_that_is_pending_in_the_cluster_holds_up_the_others(policy: str, told: bool) -> None:
+@pytest.mark.parametrize(("policy", "said"), [("", True), ("OrderedReady", True), ("Parallel", False)])
+def test_a_pod_that_is_pending_in_the_cluster_holds_up_the_others(policy: str, said: bool) -> None:
     waiting = running(3, "db", "StatefulSet")[1].on("").status(phase="Pending")
     new = replace(stateful(4), spec=replace(stateful(4).spec, pod_management_policy=policy))
     update = plan_update(new, around(*THREE, waiting))
     pending = OrderedPodPending(workload="StatefulSet default/db", pod="db-1")
-    assert update.caveat == (pending if told else FieldsNotCompared())
+    assert update.caveat == (pending if said else FieldsNotCompared())
 
 
 def test_below_the_partition_new_pods_are_of_the_old_template() -> None:

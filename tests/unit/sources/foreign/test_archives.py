@@ -251,14 +251,14 @@ REFUSED: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "content", "told"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("name", "content", "said"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_read_is_refused(
-    tmp_path: Path, name: str, content: bytes | Callable[[], bytes], told: str
+    tmp_path: Path, name: str, content: bytes | Callable[[], bytes], said: str
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content())
     (problem,) = problems(path)
-    assert problem.startswith(told)
+    assert problem.startswith(said)
 
 
 #: On standard input there is no name to tell that these were meant to be archives.
@@ -267,11 +267,11 @@ NO_ARCHIVE = {"no tar", "no tar, compressed", "no zip", "nothing", "nothing, com
 
 @pytest.mark.parametrize("name", [name for name in REFUSED if name not in NO_ARCHIVE])
 def test_the_same_is_refused_on_standard_input(name: str) -> None:
-    _, content, told = REFUSED[name]
+    _, content, said = REFUSED[name]
     with pytest.raises(kwhatif.InputError) as failure:
         read_cluster(["-"], stdin=io.BytesIO(content if isinstance(content, bytes) else content()))
     (problem,) = map(str, failure.value.problems)
-    assert problem.startswith(f"standard input{told}")
+    assert problem.startswith(f"standard input{said}")
 
 
 @pytest.mark.parametrize("suffix", dumps.PACKERS)
@@ -408,12 +408,12 @@ class TestCommandLine:
         "name", ["a path upwards", "a bomb in a zip", "a bomb in xz", "a device", "an encrypted zip", "nothing"]
     )
     def test_what_is_refused_is_bad_input(self, tmp_path: Path, name: str) -> None:
-        file, content, told = REFUSED[name]
+        file, content, said = REFUSED[name]
         path = tmp_path / file
         path.write_bytes(content if isinstance(content, bytes) else content())
         ran = run(f"kwhatif schedule {self.POD} --from {path}")
         assert (ran.code, ran.stdout) == (3, "")
-        assert f"{path}{told}" in ran.stderr
+        assert f"{path}{said}" in ran.stderr
 
     def test_caveats_of_a_dump_can_be_made_errors(self, tmp_path: Path) -> None:
         path = dumps.packed(tmp_path, "tar.gz", dumps.must_gather())
@@ -422,7 +422,7 @@ class TestCommandLine:
         assert (ran.code, ran.stdout) == (3, "")
         assert f"{path}: a must-gather holds the namespaces that it was asked for" in ran.stderr
 
-    def test_every_problem_of_every_dump_is_told_at_once(self, tmp_path: Path) -> None:
+    def test_every_problem_of_every_dump_is_reported_at_once(self, tmp_path: Path) -> None:
         (tmp_path / "a.zip").write_bytes(b"no zip")
         (tmp_path / "b.json").write_bytes(b"{")
         ran = run(f"kwhatif schedule {self.POD} --from {tmp_path}/a.zip --from {tmp_path}/b.json --from {tmp_path}/c")

@@ -146,7 +146,7 @@ class TestClusterInfo:
         }
         assert described(dumps.as_folder(tmp_path, files)).kinds["Node"] == 12
 
-    def test_one_that_was_printed_is_told_how_to_be_read(self, tmp_path: Path) -> None:
+    def test_of_one_that_was_printed_it_says_how_to_read_it(self, tmp_path: Path) -> None:
         logs = b"==== START logs for container web of pod shop/web ====\nhello\n"
         (tmp_path / "dump.json").write_bytes(dumps.to_json(dumps.listing("Node", [])) + b"\n" + logs)
         with pytest.raises(
@@ -203,7 +203,7 @@ class TestSupportBundle:
         assert "a support bundle that was asked for some namespaces only: pods of others count nowhere" in found.caveats
 
     @pytest.mark.parametrize(
-        ("name", "failures", "told"),
+        ("name", "failures", "reported"),
         [
             ("pods-errors", {"ml": "forbidden"}, "pods of namespace ml are missing"),
             ("pods-errors", {"ml": "forbidden", "shop": "timeout"}, "pods of 2 namespaces, such as ml are missing"),
@@ -215,13 +215,13 @@ class TestSupportBundle:
         ],
     )
     def test_what_could_not_be_collected_is_a_caveat(
-        self, tmp_path: Path, name: str, failures: object, told: str | None
+        self, tmp_path: Path, name: str, failures: object, reported: str | None
     ) -> None:
         files = dumps.support_bundle() | {f"{self.TOP}/{name}.json": dumps.to_json(failures)}
         found = described(dumps.as_folder(tmp_path, files))
         missing = [caveat for caveat in found.caveats if "are missing" in caveat]
-        said = f"a support bundle in which {told}: cluster-resources/{name}.json says why"
-        assert missing == ([] if told is None else [said])
+        said = f"a support bundle in which {reported}: cluster-resources/{name}.json says why"
+        assert missing == ([] if reported is None else [said])
 
     def test_what_says_so_may_be_broken(self, tmp_path: Path) -> None:
         files = dumps.support_bundle() | {f"{self.TOP}/pods-errors.json": b"{", f"{self.TOP}/pvcs-errors.json": b""}
@@ -247,8 +247,8 @@ class TestSupportBundle:
 class TestKwokctl:
     def test_it_tells_no_dates(self, tmp_path: Path) -> None:
         (tmp_path / "export.yaml").write_bytes(dumps.kwokctl())
-        told = described(tmp_path / "export.yaml").caveats
-        assert told[0].startswith("a kwokctl export has no dates: ages are wrong")
+        reported = described(tmp_path / "export.yaml").caveats
+        assert reported[0].startswith("a kwokctl export has no dates: ages are wrong")
         times = {info.pod.status.start_time for info in sessions(tmp_path).snapshot.pods.values()}
         assert all(time.startswith("1999-12-31T") and time.endswith("Z") for time in times if time)
 

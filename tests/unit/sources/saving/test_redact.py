@@ -131,8 +131,8 @@ def test_what_is_read_is_saved(source: Path, tmp_path: Path) -> None:
 def test_images_that_are_left_out_are_a_caveat(source: Path, tmp_path: Path) -> None:
     kwhatif.save_snapshot(tmp_path / "without.json", source)
     kwhatif.save_snapshot(tmp_path / "with.json", source, images=True)
-    told = [kwhatif.describe(tmp_path / f"{name}.json").caveats for name in ("without", "with")]
-    assert told == [
+    said = [kwhatif.describe(tmp_path / f"{name}.json").caveats for name in ("without", "with")]
+    assert said == [
         (sentence(NoImages()),),
         (),
     ]

@@ -133,12 +133,12 @@ class TestAtomic:
         path = tmp_path / "s.json"
         path.write_text("before")
         monkeypatch.setattr("os.fsync", fail)
-        with pytest.raises((kwhatif.InputError, KeyboardInterrupt)) as told:
+        with pytest.raises((kwhatif.InputError, KeyboardInterrupt)) as said:
             kwhatif.save_snapshot(path, dumps.DEMO)
         assert path.read_text() == "before"
         assert [each.name for each in tmp_path.iterdir()] == ["s.json"]
         if isinstance(failure, OSError):
-            assert str(told.value) == f"{path}: cannot be written: No space left on device"
+            assert str(said.value) == f"{path}: cannot be written: No space left on device"
 
     def test_a_place_that_cannot_be_written_is_bad_input(self, tmp_path: Path) -> None:
         ran = run(f"kwhatif snapshot save {tmp_path}/no/s.json --from {dumps.DEMO}")
@@ -177,11 +177,11 @@ class TestWhatWasKnown:
         files = dumps.support_bundle() | {"b/cluster-resources/pods-errors.json": b'{"shop": "no"}'}
         dump = dumps.packed(tmp_path, "zip", files)
         kwhatif.save_snapshot(tmp_path / "saved.json", dump, anonymize=True)
-        told = [caveat for caveat in kwhatif.describe(tmp_path / "saved.json").caveats if "are missing" in caveat]
+        said = [caveat for caveat in kwhatif.describe(tmp_path / "saved.json").caveats if "are missing" in caveat]
         shop = sorted(dumps.namespaces()).index("shop") - sum(
             name.startswith(("kube-", "def")) for name in dumps.namespaces()
         )
-        assert told == [
+        assert said == [
             f"a support bundle in which pods of namespace namespace-{shop + 1} are missing:"
             " cluster-resources/pods-errors.json says why"
         ]
