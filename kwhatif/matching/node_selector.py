@@ -162,6 +162,20 @@ def compile_terms(terms: Sequence[NodeSelectorTerm]) -> tuple[Term, ...]:
     return tuple(compiled)
 
 
+def named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
+    """The nodes that the terms name by `metadata.name In`; None when a term leaves the name open.
+
+    It reads the terms as they stand, also those that do not parse and so select nothing.
+    """
+    names: set[str] = set()
+    for term in terms:
+        named = [set(field.values) for field in term.match_fields if field.key == NAME_FIELD and field.operator == "In"]
+        if not named:
+            return None
+        names.update(set.intersection(*named))
+    return frozenset(names)
+
+
 def any_matches(terms: Iterable[Term], node: SelectedNode) -> bool:
     """Whether one of the terms selects the node."""
     name, labels = node.name, node.labels

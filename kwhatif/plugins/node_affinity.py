@@ -15,7 +15,6 @@ from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from kwhatif.matching.node_selector import (
-    NAME_FIELD,
     PreferredTerms,
     RequiredNodeAffinity,
     Term,
@@ -23,12 +22,13 @@ from kwhatif.matching.node_selector import (
     any_matches,
     mismatch,
     named,
+    named_nodes,
 )
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
 from kwhatif.model.node import Node
 from kwhatif.model.pod import NodeAffinity as NodeAffinitySpec
-from kwhatif.model.pod import NodeSelectorTerm, Pod, PodSpec
+from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
@@ -79,20 +79,6 @@ class _Preferred(ByShape, NormalizesByRange, NodeScorer):
     def normalize(self, scores: list[int], nodes: Sequence[NodeInfo]) -> list[int]:
         del nodes
         return default_normalize(scores)
-
-
-def named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
-    """The nodes that the terms name by `metadata.name In`; None when a term leaves the name open.
-
-    It reads the terms as they stand, also those that do not parse and so select nothing.
-    """
-    names: set[str] = set()
-    for term in terms:
-        named = [set(field.values) for field in term.match_fields if field.key == NAME_FIELD and field.operator == "In"]
-        if not named:
-            return None
-        names.update(set.intersection(*named))
-    return frozenset(names)
 
 
 def _of_the_shape(readers: Collection[Term | RequiredNodeAffinity | PreferredTerms], snapshot: State) -> bool:

@@ -9,10 +9,10 @@ import msgspec
 
 from kwhatif.matching.default_selector import default_selector
 from kwhatif.matching.labels import Labels, Selector, compile_selector
-from kwhatif.matching.node_selector import RequiredNodeAffinity
+from kwhatif.matching.node_selector import RequiredNodeAffinity, named_nodes
 from kwhatif.matching.tolerations import first_untolerated
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import TopologySpreadConstraint
+from kwhatif.model.pod import PodSpec, TopologySpreadConstraint
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
@@ -83,7 +83,13 @@ class Eligibility:
         self.honors_taints = any(constraint.honor_taints for constraint in constraints)
         #: Whether nodes of one shape may differ.
         self.per_node = self._required.reads_name or not unfixed.isdisjoint(self._required.keys)
+        self._only = _named(pod.pod.spec) if all(constraint.honor_affinity for constraint in constraints) else None
         self._known: dict[str | int, tuple[bool, ...]] = {}
+
+    def candidates(self, nodes: Sequence[NodeInfo]) -> Sequence[NodeInfo]:
+        """Those of the nodes that may be eligible: a DaemonSet's pod names one of thousands."""
+        only = self._only
+        return nodes if only is None else [node for node in nodes if node.name in only]
 
     def of(self, node: NodeInfo) -> tuple[bool, ...]:
         """Per constraint, whether the node is eligible."""
@@ -100,6 +106,13 @@ class Eligibility:
             (selected or not honor_affinity) and (tolerated or not honor_taints)
             for honor_affinity, honor_taints in self._policies
         )
+
+
+def _named(spec: PodSpec) -> frozenset[str] | None:
+    """The nodes that the pod's required affinity names; None: it names none."""
+    node_affinity = spec.affinity.node_affinity if spec.affinity else None
+    required = node_affinity.required if node_affinity else None
+    return None if required is None else named_nodes(required.node_selector_terms)
 
 
 class Matches:

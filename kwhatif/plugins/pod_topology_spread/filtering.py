@@ -218,7 +218,7 @@ def compile_filter(pod: PodInfo, snapshot: State, constraints: Sequence[Constrai
     keys = tuple(constraint.topology_key for constraint in constraints)
     on_node = matches.by_node(snapshot.index)
     counts: list[dict[str, int]] = [{} for _ in constraints]
-    for node in snapshot.nodes:
+    for node in eligibility.candidates(snapshot.nodes):
         labels = node.labels
         if not has_all(labels, keys):
             continue

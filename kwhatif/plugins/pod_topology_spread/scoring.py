@@ -221,6 +221,7 @@ def compile_scorer(
     matches = Matches(pod, constraints)
     on_node = matches.by_node(snapshot.index)
     eligibility = Eligibility(pod, constraints, unfixed)
+    counted = eligibility.candidates(counted)
     rules, censuses = [], []
     for index, constraint in enumerate(constraints):
         key = constraint.topology_key

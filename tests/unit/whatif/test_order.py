@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 import kwhatif
 from kwhatif.errors import InputError
 from kwhatif.report.story import Story
+from kwhatif.whatif import order as whatif_order
 from tests.property.test_simulation import CLASSES, node
 
 
@@ -106,6 +108,24 @@ def test_the_node_that_can_go_comes_before_the_one_that_cannot() -> None:
     given = drained(objects, "a", "b")
     assert given.verdict is not None
     assert (given.verdict.nodes, given.verdict.moved, story.verdict.moved) == (("a", "b"), 1, 2)
+
+
+def test_nodes_with_nothing_to_evict_come_first_and_each_is_tried_once() -> None:
+    empty = [f"n{number:03}" for number in range(150)]
+    objects = [*SPREAD, *(node(name, 4) for name in empty)]
+    with patch.object(whatif_order, "_drained", side_effect=whatif_order._drained) as tries:
+        story = drained(objects, "a", "b", *empty, order=True)
+    assert story.verdict is not None
+    assert story.verdict.nodes == (*empty, "a", "b")
+    assert tries.call_count == 150 + 2 + 1
+
+
+def test_too_many_nodes_to_put_in_order() -> None:
+    names = [f"n{number:03}" for number in range(101)]
+    bare = [pod(f"web-{name}", name) for name in names]
+    objects = [*(node(name, 1) for name in names), replica_set("web", 101), *bare]
+    with pytest.raises(InputError, match="--order: 101 nodes have pods to evict: every one of them would be tried"):
+        drained(objects, *names, order=True)
 
 
 @pytest.mark.parametrize("options", [{"order": True}, {"parallel": 2}])
