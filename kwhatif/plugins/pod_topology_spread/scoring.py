@@ -221,14 +221,13 @@ def compile_scorer(
     matches = Matches(pod, constraints)
     on_node = matches.by_node(snapshot.index)
     eligibility = Eligibility(pod, constraints, unfixed)
-    counted = eligibility.candidates(counted)
     rules, censuses = [], []
     for index, constraint in enumerate(constraints):
         key = constraint.topology_key
         if key == HOSTNAME:
             counts = _by_host(index, on_node[index], matches, snapshot, scored)
         else:
-            counts = _by_domain(index, key, on_node[index], counted, eligibility, snapshot)
+            counts = _by_domain(index, key, on_node[index], eligibility.candidates(counted), eligibility, snapshot)
         census = _Census(key, scored, unfixed)
         censuses.append(census)
         weight = _weight(census.domains)
