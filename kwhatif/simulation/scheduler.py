@@ -120,9 +120,11 @@ class Scheduler:
             cache.kept_nodes = nodes
 
     def end(self) -> None:
-        """Forget what is known of signatures."""
+        """Forget what is known of signatures, and who refers to this."""
         self._caches.clear()
         self.ties.clear()
+        self.queue.woken = None
+        del self._handlers
 
     def begin(self) -> None:
         """What was pending at the start has been tried: from now on times are what they are."""

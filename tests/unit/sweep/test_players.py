@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,21 @@ def test_the_order_of_scenarios_does_not_matter(demo: Session) -> None:
     there = {name(outcome): outcome for outcome in map(one.play, asked)}
     back = {name(outcome): outcome for outcome in map(one.play, reversed(asked))}
     assert there == back
+
+
+@pytest.mark.parametrize("question", [Outages(), Outages(deleted=True), Drains(ignore_daemonsets=True, force=True)])
+def test_a_scenario_that_is_over_leaves_no_circle_of_references(demo: Session, question: Drains | Outages) -> None:
+    playing = Player(demo, Parameters(), question)
+    played = playing.played(("general-a1",))
+    engine = played.engine
+    parts = [weakref.ref(part) for part in (engine, engine.world, engine.scheduler, engine.scheduler.queue)]
+    gc.disable()  # which would find circles, but late: hundreds of scenarios occupied memory until then
+    try:
+        engine.end()
+        del played, engine
+        assert [part() for part in parts] == [None] * 4
+    finally:
+        gc.enable()
 
 
 def test_a_player_is_the_same_elsewhere(demo: Session) -> None:
