@@ -57,9 +57,9 @@ def _check_nodes(state: State) -> None:
     nodes = state.cluster.all(Node)
     names = [node.name for node in state.nodes]
     assert sorted(names) == sorted(nodes)
-    assert names == state._tree.names()
-    assert [state._places[name] for name in names] == list(range(len(names)))
-    assert len(state._places) == len(names)
+    assert names == state._nodes.names_in_order()
+    assert [state.places[name] for name in names] == list(range(len(names)))
+    assert len(state.places) == len(names)
     assert all(state.by_name[node.name] is node is state.node(node.name) for node in state.nodes)
     assert all(node.node is nodes[node.name] for node in state.nodes)
     generations = [node.generation for node in state.nodes]
@@ -105,4 +105,4 @@ def _check_indexes(state: State) -> None:
     assert state.index.contents() == PodIndex(state.nodes, state.strays).contents()
     used = Counter(f"{pod.namespace}/{name}" for node in state.nodes for pod in node.pods for name in pod.claim_names)
     assert state.users_of("") == used[""]
-    assert dict(state._built.used_claims or {}) == used
+    assert dict(state._pods._built.used_claims or {}) == used

@@ -1,0 +1,162 @@
+"""`Nodes`: the nodes of a state in the scheduler's order, by name, place and shape; each is copied when written to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kwhatif.model.generation import next_generation
+from kwhatif.model.node import Node
+from kwhatif.model.overlay import Overlay
+from kwhatif.state.history import Touched
+from kwhatif.state.images import ImageStates, add_images, images_on, remove_images
+from kwhatif.state.node_info import NodeInfo
+from kwhatif.state.node_tree import NodeTree
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.shapes import Shapes, near_unique_keys
+
+
+class Nodes:
+    """Forks share the list, the tree and each `NodeInfo` until one of them changes it."""
+
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        #: The owner of the `NodeInfo`s that only this one has; after a fork, of none.
+        self._mark = object()
+        self._tree = NodeTree(nodes.values())
+        self.shapes = Shapes(near_unique_keys(nodes.values()))
+        self.images: ImageStates = Overlay()
+        for node in nodes.values():
+            add_images(self.images, node)
+        #: In the scheduler's order: round robin over zones.
+        self.infos: list[NodeInfo] = [self._info(nodes[name]) for name in self._tree.names()]
+        #: Where the nodes are in `infos`, by name.
+        self.places: dict[str, int] = {node.name: place for place, node in enumerate(self.infos)}
+        self._by_name: dict[str, NodeInfo] | None = None
+        self._of_shape: Mapping[int, NodeInfo] | None = None
+        self._names_and_shapes: tuple[Sequence[str], Sequence[int]] | None = None
+        #: Whether `infos`, and the tree with the places, are this one's alone.
+        self._owns_infos = self._owns_tree = True
+
+    def _info(self, node: Node) -> NodeInfo:
+        info = NodeInfo(node, self.shapes.number(node))
+        info.images = images_on(node)
+        info.owner = self._mark
+        info.generation = next_generation()
+        return info
+
+    def fork(self) -> Nodes:
+        """An independent copy."""
+        other = Nodes.__new__(Nodes)
+        self._mark, other._mark = object(), object()
+        self._owns_infos = self._owns_tree = other._owns_infos = other._owns_tree = False
+        other._tree, other.shapes, other.images = self._tree, self.shapes, self.images.fork()
+        other.infos, other.places, other._by_name = self.infos, self.places, None
+        other._of_shape, other._names_and_shapes = self._of_shape, self._names_and_shapes
+        return other
+
+    # --- reading -------------------------------------------------------------------------------------
+
+    def get(self, name: str) -> NodeInfo | None:
+        """The node of that name."""
+        place = self.places.get(name)
+        return None if place is None else self.infos[place]
+
+    @property
+    def by_name(self) -> Mapping[str, NodeInfo]:
+        """See `State`."""
+        found = self._by_name
+        if found is None:
+            found = self._by_name = {node.name: node for node in self.infos}
+        return found
+
+    @property
+    def of_shape(self) -> Mapping[int, NodeInfo]:
+        """See `State`."""
+        if self._of_shape is None:
+            self._of_shape = {node.shape: node for node in reversed(self.infos)}
+        return self._of_shape
+
+    @property
+    def names_and_shapes(self) -> tuple[Sequence[str], Sequence[int]]:
+        """See `State`."""
+        if self._names_and_shapes is None:
+            self._names_and_shapes = [node.name for node in self.infos], [node.shape for node in self.infos]
+        return self._names_and_shapes
+
+    def names_in_order(self) -> Sequence[str]:
+        """The names in the tree's order, which is that of `infos` but for a moment in `State.apply`."""
+        return self._tree.names()
+
+    # --- pods of a node ------------------------------------------------------------------------------
+
+    def own(self, name: str) -> NodeInfo:
+        """The node, ready to be changed: of another generation from now on."""
+        node = self.infos[self.places[name]]
+        if node.owner is not self._mark:
+            node = node.clone()
+            self.replace(node)
+            return node
+        node.generation = next_generation()
+        node.memos = None
+        return node
+
+    def replace(self, node: NodeInfo) -> None:
+        """Take this `NodeInfo`, which nobody else has, for the node of its name."""
+        node.owner = self._mark
+        node.generation = next_generation()
+        if not self._owns_infos:
+            self.infos, self._owns_infos = self.infos.copy(), True
+        self.infos[self.places[node.name]] = node
+        if self._by_name is not None:
+            self._by_name[node.name] = node
+
+    # --- the nodes themselves ------------------------------------------------------------------------
+
+    def add(self, node: Node, pods: Iterable[PodInfo], touched: Touched) -> NodeInfo:
+        """A node that was not there, with these pods: last, until `reorder`."""
+        self._own_tree()
+        info = self._info(node)
+        for pod in pods:
+            info.add_pod(pod)
+        self._tree.add(node)
+        add_images(self.images, node)
+        self.places[info.name] = len(self.infos)
+        self.infos, self._owns_infos = [*self.infos, info], True
+        touched.reordered = True
+        return info
+
+    def update(self, before: Node, node: Node, touched: Touched) -> None:
+        """The node is another now; it keeps its pods."""
+        self._own_tree()
+        there = self.infos[self.places[node.metadata.name]]
+        self.replace(self._info(node).with_pods(there.pods))
+        if before.status.images != node.status.images:
+            remove_images(self.images, before)
+            add_images(self.images, node)
+        touched.changed_nodes.append((before, node))
+        touched.reordered |= self._tree.update(before, node)
+
+    def remove(self, node: Node, touched: Touched) -> NodeInfo:
+        """The node is gone, but for `infos`, until `reorder`."""
+        self._own_tree()
+        self._tree.remove(node)
+        remove_images(self.images, node)
+        touched.reordered = True
+        return self.infos[self.places.pop(node.metadata.name)]
+
+    def reorder(self) -> None:
+        """Bring the nodes into the tree's order; those that are gone are not in it."""
+        names = self._tree.names()
+        node_at, place_of = self.infos.__getitem__, self.places.__getitem__
+        self.infos, self._owns_infos = list(map(node_at, map(place_of, names))), True
+        self.places = dict(zip(names, range(len(names)), strict=True))
+        self._by_name = None
+
+    def _own_tree(self) -> None:
+        self._of_shape = self._names_and_shapes = None
+        if not self._owns_tree:
+            self._tree, self._owns_tree = self._tree.copy(), True
+            self.places = self.places.copy()
+
+    def __getstate__(self) -> dict[str, object]:
+        """What can be found again is not taken along."""
+        return self.__dict__ | {"_by_name": None, "_of_shape": None, "_names_and_shapes": None}

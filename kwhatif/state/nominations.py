@@ -1,0 +1,47 @@
+"""`Nominations`: which pending pods are nominated to which node (`pkg/scheduler/backend/queue/nominator.go`)."""
+
+from __future__ import annotations
+
+from kwhatif.state.pod_info import PodInfo
+
+
+class Nominations:
+    """Forks share both mappings until one of them changes them."""
+
+    def __init__(self) -> None:
+        #: By the node's name, in the order of nomination; no node without any.
+        self.by_node: dict[str, tuple[PodInfo, ...]] = {}
+        #: The node by the pod's key.
+        self.node_of: dict[str, str] = {}
+        self._is_shared = False
+
+    def fork(self) -> Nominations:
+        """An independent copy."""
+        self._is_shared = True
+        other = Nominations.__new__(Nominations)
+        other.by_node, other.node_of, other._is_shared = self.by_node, self.node_of, True
+        return other
+
+    def add(self, pod: PodInfo, node_name: str) -> None:
+        """Nominate the pod, which is nominated to no node."""
+        self._own()
+        self.by_node[node_name] = (*self.by_node.get(node_name, ()), pod)
+        self.node_of[pod.key] = node_name
+
+    def drop(self, key: str) -> list[str]:
+        """Forget the pod; returns the nodes that it was nominated to: one at most."""
+        name = self.node_of.get(key)
+        if name is None:
+            return []
+        self._own()
+        del self.node_of[key]
+        kept = tuple(pod for pod in self.by_node[name] if pod.key != key)
+        if kept:
+            self.by_node[name] = kept
+        else:
+            del self.by_node[name]
+        return [name]
+
+    def _own(self) -> None:
+        if self._is_shared:
+            self.by_node, self.node_of, self._is_shared = self.by_node.copy(), self.node_of.copy(), False

@@ -1,0 +1,248 @@
+"""`Pods`: where each live pod of a state is, and the indexes of those on nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.node import Node
+from kwhatif.model.overlay import Overlay
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.state.built import Built
+from kwhatif.state.history import Move, Touched
+from kwhatif.state.nodes import Nodes
+from kwhatif.state.nominations import Nominations
+from kwhatif.state.pod_index import PodIndex
+from kwhatif.state.pod_info import PodInfo
+
+
+class Pods:
+    """All live pods are in `live`, and each is either on a node, among the strays, or pending."""
+
+    def __init__(self, cluster: Cluster, nodes: Nodes) -> None:
+        """Put the cluster's pods on the nodes, which have none yet."""
+        self.nodes = nodes
+        self.nominations = Nominations()
+        self.live: Overlay[str, PodInfo] = Overlay()
+        self.pending: Overlay[str, PodInfo] = Overlay()
+        #: By the name of a node that does not exist.
+        self.strays: Overlay[str, tuple[PodInfo, ...]] = Overlay()
+        #: Forks share what was built until their nodes or pods change.
+        self._built, self._owns_built = Built(), True
+        self._load(cluster)
+
+    def _load(self, cluster: Cluster) -> None:
+        pods, pending, resizes = {}, {}, cluster.resizes
+        assigned: dict[str, list[PodInfo]] = {}
+        for pod in cluster.all(Pod).values():
+            if is_terminal(pod):
+                continue
+            info = PodInfo(pod, resizes)
+            pods[info.key] = info
+            node_name = pod.spec.node_name
+            if not node_name:
+                pending[info.key] = info
+                if pod.status.nominated_node_name:
+                    self.nominations.add(info, pod.status.nominated_node_name)
+                continue
+            others = assigned.get(node_name)
+            if others is None:
+                assigned[node_name] = [info]
+            else:
+                others.append(info)
+        for name, infos in assigned.items():
+            node = self.nodes.get(name)
+            if node is not None:
+                node.add_pods(infos)
+            else:
+                self.strays.put(name, tuple(infos))
+        self.live, self.pending = Overlay(pods), Overlay(pending)
+
+    def fork(self, nodes: Nodes) -> Pods:
+        """An independent copy, of which these are the nodes."""
+        if self._owns_built and self._built.index is not None:
+            self._built.index.strays = self.strays.fork()
+        self._owns_built = False
+        other = Pods.__new__(Pods)
+        other._built, other._owns_built = self._built, False
+        other.nodes, other.nominations = nodes, self.nominations.fork()
+        other.live, other.pending, other.strays = self.live.fork(), self.pending.fork(), self.strays.fork()
+        return other
+
+    # --- indexes -------------------------------------------------------------------------------------
+
+    @property
+    def index(self) -> PodIndex:
+        """See `State`."""
+        built = self._built
+        if built.index is None:
+            built.index = PodIndex(self.nodes.infos, self.strays if self._owns_built else self.strays.fork())
+        return built.index
+
+    def users_of(self, claim: str) -> int:
+        """See `State`."""
+        return self._built.users_of(claim, self.nodes.infos)
+
+    def follow_nodes(self) -> None:
+        """The index looks for pods that nobody has asked about yet in `nodes.infos`, which may be another list now."""
+        if self._owns_built and self._built.index is not None:
+            self._built.index.nodes = self.nodes.infos
+
+    def _own_built(self) -> None:
+        """Nodes or their pods are about to change: forks that have not changed go on with what was built."""
+        if not self._owns_built:
+            self._built, self._owns_built = self._built.fork(self.nodes.infos, self.strays), True
+
+    # --- changes -------------------------------------------------------------------------------------
+
+    def upsert(self, after: PodInfo, touched: Touched) -> bool:
+        """The pod is like this now; returns whether it stays where it was."""
+        self._own_built()
+        pod = after.pod
+        before = self.live.get(after.key)
+        if before is not None:
+            if before.pod.spec.node_name == pod.spec.node_name and not is_terminal(pod):
+                self._update(before, after, touched)
+                return True
+            self._withdraw(before, touched)
+        if not is_terminal(pod):
+            self._add(after, touched)
+        return False
+
+    def delete(self, key: str, touched: Touched) -> None:
+        """The pod is not there, as if it had never been; one that is over is no longer live anyway."""
+        pod = self.live.get(key)
+        if pod is not None:
+            self._own_built()
+            self._withdraw(pod, touched)
+
+    def evict(self, key: str, touched: Touched) -> None:
+        """See `Evict`."""
+        pod = self.live[key]
+        node_name = pod.pod.spec.node_name
+        if node_name not in self.nodes.places:
+            raise KeyError(f"pod {key} is not on a node")
+        self._own_built()
+        self.nodes.own(node_name).remove_pod(pod)
+        self._unlist(pod, node_name, touched)
+
+    def nominate(self, key: str, node_name: str | None, touched: Touched) -> None:
+        """See `Nominate`."""
+        pod = self.pending.get(key)
+        if pod is None:
+            raise KeyError(f"no pending pod {key}")
+        touched.nodes.update(self.nominations.drop(key))
+        if node_name:
+            self._nominate(pod, node_name, touched)
+
+    def upsert_node(self, before: Node | None, node: Node, touched: Touched) -> None:
+        """The node is like this now; pods that were assigned to it before it came are on it."""
+        self._own_built()
+        name = node.metadata.name
+        touched.nodes.add(name)
+        if before is not None:
+            self.nodes.update(before, node, touched)
+            return
+        info = self.nodes.add(node, self.strays.pop(name) or (), touched)
+        self._built.count_claims(info.pods, 1)
+
+    def delete_node(self, node: Node, touched: Touched) -> None:
+        """The node is gone; its pods stay assigned to it until they are deleted."""
+        self._own_built()
+        touched.nodes.add(node.metadata.name)
+        info = self.nodes.remove(node, touched)
+        self._built.count_claims(info.pods, -1)
+        if info.pods:
+            self.strays.put(info.name, tuple(info.pods))
+
+    # --- steps of a change ---------------------------------------------------------------------------
+
+    def _add(self, pod: PodInfo, touched: Touched) -> None:
+        self.live.put(pod.key, pod)
+        if pod.pod.spec.node_name:
+            self._place(pod, pod.pod.spec.node_name, touched)
+            return
+        self.pending.put(pod.key, pod)
+        if pod.pod.status.nominated_node_name:
+            self._nominate(pod, pod.pod.status.nominated_node_name, touched)
+
+    def _nominate(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
+        self.nominations.add(pod, node_name)
+        touched.nodes.add(node_name)
+
+    def _update(self, before: PodInfo, after: PodInfo, touched: Touched) -> None:
+        """The pod is where it was, and may be different otherwise."""
+        node_name = after.pod.spec.node_name
+        self.live.put(after.key, after)
+        if not node_name:
+            self.pending.put(after.key, after)
+            self._renominate(before, after, touched)
+            return
+        touched.nodes.add(node_name)
+        if node_name not in self.nodes.places or not self.nodes.own(node_name).exchange(before, after):
+            self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
+        index = self._built.index
+        if index is not None:
+            index.remove(before, node_name)
+            index.add(after, node_name)
+        if node_name in self.nodes.places:
+            self._built.count_claims((before,), -1)
+            self._built.count_claims((after,), 1)
+            touched.moves += Move(before, node_name, -1), Move(after, node_name, 1)
+
+    def _renominate(self, before: PodInfo, after: PodInfo, touched: Touched) -> None:
+        """What the status says or said counts; else what the nominator remembers (`UpdateNominatedPod`)."""
+        was, now = before.pod.status.nominated_node_name, after.pod.status.nominated_node_name
+        dropped = self.nominations.drop(after.key)
+        touched.nodes.update(dropped)
+        node_name = now if now or was else next(iter(dropped), "")
+        if node_name:
+            self._nominate(after, node_name, touched)
+
+    def _withdraw(self, pod: PodInfo, touched: Touched) -> None:
+        """The pod is not there, as if it had never been.
+
+        Not by `NodeInfo.remove_pod`: that would free ports which another pod holds as well, and change the order of
+        the others.
+        """
+        node_name = pod.pod.spec.node_name
+        if not node_name:
+            touched.nodes.update(self.nominations.drop(pod.key))
+            self.pending.pop(pod.key)
+            self.live.pop(pod.key)
+            return
+        self._replace_on(node_name, lambda pods: [other for other in pods if other is not pod])
+        self._unlist(pod, node_name, touched)
+
+    def _place(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
+        """The pod comes to the node, or to what would be one."""
+        touched.nodes.add(node_name)
+        if node_name in self.nodes.places:
+            self.nodes.own(node_name).add_pod(pod)
+            self._built.count_claims((pod,), 1)
+            touched.moves.append(Move(pod, node_name, 1))
+        else:
+            self.strays.put(node_name, (*self.strays.get(node_name, ()), pod))
+        if self._built.index is not None:
+            self._built.index.add(pod, node_name)
+
+    def _unlist(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
+        touched.nodes.add(node_name)
+        self.live.pop(pod.key)
+        if self._built.index is not None:
+            self._built.index.remove(pod, node_name)
+        if node_name in self.nodes.places:
+            self._built.count_claims((pod,), -1)
+            touched.moves.append(Move(pod, node_name, -1))
+
+    def _replace_on(self, node_name: str, change: Callable[[Sequence[PodInfo]], list[PodInfo]]) -> None:
+        """Give the node, or what would be one, other pods."""
+        if node_name in self.nodes.places:
+            node = self.nodes.infos[self.nodes.places[node_name]]
+            self.nodes.replace(node.with_pods(change(node.pods)))
+            return
+        pods = change(self.strays[node_name])
+        if pods:
+            self.strays.put(node_name, tuple(pods))
+        else:
+            self.strays.pop(node_name)
