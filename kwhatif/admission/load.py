@@ -13,7 +13,9 @@ from kwhatif.admission.label_keys import merge_label_keys
 from kwhatif.admission.pod_defaults import says_everything
 from kwhatif.admission.pod_level import complete_pod_level, without_disabled, without_pod_level
 from kwhatif.admission.priority import PriorityClasses, resolve_priority
-from kwhatif.model.caveat import BudgetComputed, BudgetNotComputed, Caveat, UnknownPriorityClass
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.lacking import UnknownPriorityClass
+from kwhatif.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.pod import Pod

@@ -25,7 +25,8 @@ from kwhatif.descheduler.policy import Policy, Profile
 from kwhatif.descheduler.profiles import ProfileBuilder
 from kwhatif.descheduler.reading import NamedArgs, PolicyReader, meant, quoted, refusal
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS, aggregate, validate
-from kwhatif.model.caveat import Caveat, PolicyIsEmpty
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.descheduling import PolicyIsEmpty
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.nearest import nearest
 from kwhatif.model.policy import PriorityClass

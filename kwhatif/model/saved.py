@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.model.caveat import Caveat, Remembered
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.reading import Remembered
 from kwhatif.model.meta import Model, ObjectMeta
 from kwhatif.model.scheduling_events import SchedulingEvents
 

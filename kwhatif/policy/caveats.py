@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kwhatif.matching.globs import is_like
-from kwhatif.model.caveat import CODES, Caveat, StaleSnapshot
+from kwhatif.model.caveat import CODES, Caveat
+from kwhatif.model.caveat.reading import StaleSnapshot
 from kwhatif.model.duration import parse_duration
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.policy.names import CAVEATS, did_you_mean

@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Sequence
 
-from kwhatif.model.caveat import NothingJudged
+from kwhatif.model.caveat.manifests import NothingJudged
 from kwhatif.render.aftermath import aftermath_lines
 from kwhatif.render.amounts import plural
-from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
+from kwhatif.render.caveats import besides_findings
+from kwhatif.render.caveats.manifests import NOTHING_JUDGED
 from kwhatif.render.detail import MANY
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import Issue, grouped, issues, place

@@ -4,47 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kwhatif.model.caveat import (
-    AdmissionNotAsked,
-    AutoscalerNotModelled,
-    AutoscalersNotRead,
-    Caveat,
-    CollectionFailed,
-    DevicesNotModelled,
-    EvictedByTaint,
-    ExtenderNotAsked,
-    FieldIgnored,
-    FieldsNotCompared,
-    ImagesNotCompared,
-    MissingServiceAccounts,
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.descheduling import NoMetrics, PolicyIsEmpty, PrometheusNotAsked
+from kwhatif.model.caveat.lacking import (
     NoBudgets,
     NoDevices,
     NoImages,
     NoLimits,
-    NoMetrics,
     NoNamespaces,
     NoNodes,
     NoPods,
     NoPriorityClasses,
     NoServices,
     NoStorage,
+    NoWorkloads,
+    UnknownPriorityClass,
+)
+from kwhatif.model.caveat.manifests import (
+    AdmissionNotAsked,
+    FieldIgnored,
+    MissingServiceAccounts,
     NotBuilt,
     NothingJudged,
-    NoWorkloads,
-    ObjectsTwice,
-    PluginNotModelled,
     PodSecurityNotChecked,
-    PolicyIsEmpty,
-    PrometheusNotAsked,
+    UnjudgedKind,
+    UnknownQuotaScope,
+)
+from kwhatif.model.caveat.reading import (
+    CollectionFailed,
+    ObjectsTwice,
     RecordedChanges,
     SchedulerConfigLeftOut,
     SomeNamespaces,
     StaleSnapshot,
     UndatedSnapshot,
-    UnjudgedKind,
-    UnknownPriorityClass,
-    UnknownQuotaScope,
     VersionNotRead,
+)
+from kwhatif.model.caveat.scheduling import DevicesNotModelled, ExtenderNotAsked, PluginNotModelled
+from kwhatif.model.caveat.workloads import (
+    AutoscalerNotModelled,
+    AutoscalersNotRead,
+    EvictedByTaint,
+    FieldsNotCompared,
+    ImagesNotCompared,
 )
 from kwhatif.render.amounts import duration, plural, some
 from kwhatif.render.outcomes import Part

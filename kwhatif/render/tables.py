@@ -9,12 +9,13 @@ from msgspec.structs import replace
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.model.caveat import NothingJudged
+from kwhatif.model.caveat.manifests import NothingJudged
 from kwhatif.render.advise import advise
 from kwhatif.render.aftermath import aftermath_lines
 from kwhatif.render.amounts import but, plural, seconds
 from kwhatif.render.capacity import capacity
-from kwhatif.render.caveats import NOTHING_JUDGED, besides_findings
+from kwhatif.render.caveats import besides_findings
+from kwhatif.render.caveats.manifests import NOTHING_JUDGED
 from kwhatif.render.deschedule import deschedule
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.edits import edit_lines

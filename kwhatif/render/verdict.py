@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 
 from rich.text import Text
 
-from kwhatif.model.caveat import Caveat, NoBudgets
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.lacking import NoBudgets
 from kwhatif.policy.words import after, victims_by_owner
 from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.node_names import WHOLE, NodeNames

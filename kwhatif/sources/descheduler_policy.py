@@ -11,7 +11,8 @@ from kwhatif.descheduler.build import build_policy
 from kwhatif.descheduler.decode import sorted_keys
 from kwhatif.descheduler.policy import KIND, Policy
 from kwhatif.errors import InputError
-from kwhatif.model.caveat import Caveat, FieldIgnored
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.manifests import FieldIgnored
 from kwhatif.model.cluster import Cluster
 from kwhatif.sources.scheduler.config import read_config
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.model.caveat import Caveat, OwnersSilent
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.workloads import OwnersSilent
 from kwhatif.model.nearest import nearest
 from kwhatif.model.node import Node
 from kwhatif.report import Report

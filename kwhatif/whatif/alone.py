@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.model.caveat import Caveat, OneOfEqualPods, TooManyPods
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.workloads import OneOfEqualPods, TooManyPods
 from kwhatif.report.decision import Decision
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

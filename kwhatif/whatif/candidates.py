@@ -14,7 +14,7 @@ from kwhatif.admission.new_pod import admit_replicas, stored_pod
 from kwhatif.admission.new_workload import check_workload
 from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
-from kwhatif.model.caveat import ReplicasKept, UnknownController
+from kwhatif.model.caveat.workloads import ReplicasKept, UnknownController
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import LabelSelector, controller_of

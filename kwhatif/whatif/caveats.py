@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.guard import unguarded
 from kwhatif.framework.profile import Profile
-from kwhatif.model.caveat import BindingNotDated, Caveat, ExtenderOddity, NodeNameSet, PreemptionSampling, Sampling
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.scheduling import BindingNotDated, ExtenderOddity, NodeNameSet, PreemptionSampling, Sampling
 from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.dynamic_resources.filtering import ClaimFilter
 from kwhatif.preemption.candidate import Preemption

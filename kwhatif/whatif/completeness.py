@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.matching.volumes import claim_class, claim_names
-from kwhatif.model.caveat import (
-    Caveat,
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.lacking import (
     DanglingReference,
     NoBudgets,
     NoNamespaces,

@@ -14,14 +14,9 @@ from kwhatif.descheduler.policy import Policy
 from kwhatif.descheduler.validate import KUBERNETES_METRICS, PROMETHEUS
 from kwhatif.descheduler.world import World
 from kwhatif.matching.requests import CPU, MEMORY, PODS
-from kwhatif.model.caveat import (
-    Caveat,
-    EvictionOrder,
-    MomentNotKnown,
-    NoBudgets,
-    NoMetrics,
-    PrometheusNotAsked,
-)
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.descheduling import EvictionOrder, MomentNotKnown, NoMetrics, PrometheusNotAsked
+from kwhatif.model.caveat.lacking import NoBudgets
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import parse_time
 from kwhatif.model.node import Node

@@ -17,7 +17,10 @@ from kwhatif.edits.edit import Edit, Resolved, Scale
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.errors import InputError, Problem
 from kwhatif.matching.labels import SelectorError, compile_selector
-from kwhatif.model.caveat import BudgetComputed, BudgetNotComputed, Caveat, NoNodes, TooManyPods
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.lacking import NoNodes
+from kwhatif.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
+from kwhatif.model.caveat.workloads import TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, ResourceQuota

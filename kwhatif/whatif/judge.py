@@ -16,7 +16,10 @@ from msgspec.structs import replace
 
 from kwhatif.batch import ScheduleResult
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.caveat import Caveat, EvictionsAtOnce, NothingJudged, PendingAsleep, TooManyPods
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.manifests import NothingJudged
+from kwhatif.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
+from kwhatif.model.caveat.workloads import TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod

@@ -12,7 +12,9 @@ from kwhatif.batch.cache import Cycles
 from kwhatif.controllers.taint_eviction import evicted_after
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.model.caveat import Batching, Caveat, EvictedByTaint
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.scheduling import Batching
+from kwhatif.model.caveat.workloads import EvictedByTaint
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.preemption.disruption import disrupt

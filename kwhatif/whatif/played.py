@@ -9,7 +9,8 @@ from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
 from kwhatif.framework.reference import is_reference
 from kwhatif.matching.labels import Selector
-from kwhatif.model.caveat import Caveat, ReplicaSetsInferred
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.workloads import ReplicaSetsInferred
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.model.node import Node
 from kwhatif.model.workload import ReplicaSet

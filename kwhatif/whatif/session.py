@@ -11,7 +11,8 @@ from kwhatif.admission.pod_level import without_disabled
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.matching.pod_resources import pod_resources
-from kwhatif.model.caveat import Caveat, StaleSnapshot, UndatedSnapshot, merged
+from kwhatif.model.caveat import Caveat, merged
+from kwhatif.model.caveat.reading import StaleSnapshot, UndatedSnapshot
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.originals import SessionOriginals
 from kwhatif.model.policy import PodDisruptionBudget

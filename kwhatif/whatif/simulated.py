@@ -23,7 +23,8 @@ from kwhatif.controllers.pods import reference
 from kwhatif.controllers.progress import progress_of
 from kwhatif.framework.attempt import Attempt, attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.model.caveat import Batching, Caveat
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.scheduling import Batching
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.custom import CustomResource
 from kwhatif.model.pod import Pod, is_terminal

@@ -7,7 +7,8 @@ from typing import Any
 
 from kwhatif.controllers.taint_eviction import DEFAULTED, no_execute_taints
 from kwhatif.matching.tolerations import tolerates
-from kwhatif.model.caveat import Caveat, OwnersSilent, TolerationUnknown, TooManyPods
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.workloads import OwnersSilent, TolerationUnknown, TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.node import Node

@@ -11,14 +11,9 @@ from kwhatif.controllers.revisions import has_missed
 from kwhatif.controllers.volume_binder import caveat_of
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.model.bystanders import HorizontalPodAutoscaler
-from kwhatif.model.caveat import (
-    AutoscalerNotModelled,
-    Caveat,
-    ClaimUnbound,
-    LeftOutOfStory,
-    OldRevisionsUnknown,
-    Unmodelled,
-)
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.scheduling import ClaimUnbound
+from kwhatif.model.caveat.workloads import AutoscalerNotModelled, LeftOutOfStory, OldRevisionsUnknown, Unmodelled
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.node import Node

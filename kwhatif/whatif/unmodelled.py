@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.admission.quota.scopes import KNOWN_SCOPES
-from kwhatif.model.caveat import Caveat, HugeAmounts, PodSecurityNotChecked, UnknownQuotaScope
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
+from kwhatif.model.caveat.scheduling import HugeAmounts
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.quantity import LARGEST_EXACT

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kwhatif.model.caveat import FieldsNotCompared, ImagesNotCompared, ReplicasKept, WorkloadNotInDump
+from kwhatif.model.caveat.workloads import FieldsNotCompared, ImagesNotCompared, ReplicasKept, WorkloadNotInDump
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.workload import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kwhatif.batch import ScheduleResult
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.model.caveat import Batching
+from kwhatif.model.caveat.scheduling import Batching
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.pod import Pod, PodAffinityTerm

@@ -9,7 +9,8 @@ import msgspec
 
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.admission.load import admit
-from kwhatif.model.caveat import Caveat, NoNodes
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.lacking import NoNodes
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.sources.dumps.left_out import devices_not_modelled, not_read, taken_at

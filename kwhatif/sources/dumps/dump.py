@@ -11,7 +11,8 @@ from typing import BinaryIO
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.admission.load import is_stored
 from kwhatif.garbage import no_garbage_collection
-from kwhatif.model.caveat import Caveat, VersionNotRead
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.reading import VersionNotRead
 from kwhatif.model.cluster import key_of
 from kwhatif.model.originals import Originals
 from kwhatif.model.pod import Pod

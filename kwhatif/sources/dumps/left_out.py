@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from kwhatif.model.caveat import AdmissionNotAsked, Caveat, DevicesNotModelled, NoDates
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.manifests import AdmissionNotAsked
+from kwhatif.model.caveat.reading import NoDates
+from kwhatif.model.caveat.scheduling import DevicesNotModelled
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import parse_time
 from kwhatif.model.node import Node

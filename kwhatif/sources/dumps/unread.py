@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kwhatif.model.caveat import (
-    Caveat,
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.lacking import (
     NoBudgets,
     NoDevices,
     NoLimits,

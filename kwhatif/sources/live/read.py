@@ -13,7 +13,7 @@ import msgspec
 from kwhatif.admission.defaults import DEFAULT_NAMESPACE
 from kwhatif.errors import InputError
 from kwhatif.garbage import no_garbage_collection
-from kwhatif.model.caveat import TwoMoments
+from kwhatif.model.caveat.reading import TwoMoments
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.kinds import Resource
 from kwhatif.model.originals import Originals

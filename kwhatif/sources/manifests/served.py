@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.gates import BASE
-from kwhatif.model.caveat import Caveat, CustomKind, FieldIgnored, VersionNotDefault
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.manifests import CustomKind, FieldIgnored
+from kwhatif.model.caveat.reading import VersionNotDefault
 from kwhatif.sources.decoding.api_fields import api_fields, is_stable
 from kwhatif.sources.decoding.kinds import KINDS, group_of
 from kwhatif.sources.decoding.resources import BY_KIND

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kwhatif.model.bystanders import HorizontalPodAutoscaler, ServiceAccount
-from kwhatif.model.caveat import (
-    AutoscalerNotModelled,
-    AutoscalersNotRead,
-    Caveat,
-    DevicesNotModelled,
-    MissingServiceAccounts,
-    NotBuilt,
-    ServiceAccountsNotChecked,
-    UnjudgedKind,
-)
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.manifests import MissingServiceAccounts, NotBuilt, ServiceAccountsNotChecked, UnjudgedKind
+from kwhatif.model.caveat.scheduling import DevicesNotModelled
+from kwhatif.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.workload import SCALABLE
 from kwhatif.sources.decoding.kinds import group_of

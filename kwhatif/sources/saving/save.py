@@ -10,7 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, Problem
-from kwhatif.model.caveat import Caveat, NoImages
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.lacking import NoImages
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model, ObjectMeta
 from kwhatif.model.pod import Pod

@@ -14,7 +14,8 @@ from kwhatif.configuration.schema import API_VERSION, KIND, ExtenderConfig
 from kwhatif.errors import InputError, Problem
 from kwhatif.framework.extender import Extender
 from kwhatif.framework.profile import Profile
-from kwhatif.model.caveat import Caveat, ExtenderBinds, ExtenderNotAsked, PluginNotModelled
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.scheduling import ExtenderBinds, ExtenderNotAsked, PluginNotModelled
 from kwhatif.model.originals import SessionOriginals
 from kwhatif.release import Release
 from kwhatif.sources.extenders.address import redacted

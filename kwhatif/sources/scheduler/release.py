@@ -12,7 +12,8 @@ import msgspec
 
 from kwhatif.errors import InputError, Problem
 from kwhatif.gates import KNOWN
-from kwhatif.model.caveat import AssumedVersion, Caveat, GateNotModelled, OtherVersion
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
 from kwhatif.model.nearest import nearest
 from kwhatif.model.node import Node
 from kwhatif.release import NEWEST, Release, find_release, nearest_minor

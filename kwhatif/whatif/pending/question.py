@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from kwhatif.framework.diagnosis import NO_NODES
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.caveat import Caveat, QueueNotSeen, ScheduledMeanwhile
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.reading import ScheduledMeanwhile
+from kwhatif.model.caveat.scheduling import QueueNotSeen
 from kwhatif.model.pod import Pod, pod_condition
 from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.queue.wakeup import Flush

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.model.caveat import OrderedPodPending
+from kwhatif.model.caveat.workloads import OrderedPodPending
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import StatefulSet

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.admission.load import admit, is_stored
-from kwhatif.model.caveat import BudgetComputed, BudgetNotComputed, UnknownPriorityClass
+from kwhatif.model.caveat.lacking import UnknownPriorityClass
+from kwhatif.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.model.node import Node, NodeStatus

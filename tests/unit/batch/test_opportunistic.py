@@ -8,7 +8,7 @@ from kwhatif.batch import BatchCache, ScheduleResult
 from kwhatif.batch.cache import Cycles
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
-from kwhatif.model.caveat import Batching
+from kwhatif.model.caveat.scheduling import Batching
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.state.change import Bind, Evict
 from kwhatif.state.state import State

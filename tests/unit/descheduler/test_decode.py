@@ -10,7 +10,8 @@ from kwhatif.descheduler import arguments as of
 from kwhatif.descheduler.build import STRATEGIES, build_policy, strategy_policy
 from kwhatif.descheduler.decode import go_decode
 from kwhatif.errors import InputError
-from kwhatif.model.caveat import FieldIgnored, PolicyIsEmpty
+from kwhatif.model.caveat.descheduling import PolicyIsEmpty
+from kwhatif.model.caveat.manifests import FieldIgnored
 from kwhatif.model.cluster import Cluster
 
 HEAD = {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy"}

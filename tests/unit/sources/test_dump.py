@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import InputError
-from kwhatif.model.caveat import NoNodes, VersionNotRead
+from kwhatif.model.caveat.lacking import NoNodes
+from kwhatif.model.caveat.reading import VersionNotRead
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.sources.decoding import read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.errors import InputError
-from kwhatif.model.caveat import AssumedVersion, GateNotModelled, OtherVersion
+from kwhatif.model.caveat.scheduling import AssumedVersion, GateNotModelled, OtherVersion
 from kwhatif.model.node import Node, NodeStatus, NodeSystemInfo
 from kwhatif.release import MINORS, NEWEST
 from kwhatif.sources.scheduler.release import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.model.caveat import CustomKind
+from kwhatif.model.caveat.manifests import CustomKind
 from kwhatif.render.caveats import sentence
 from kwhatif.sources.decoding.api_fields import api_fields
 from kwhatif.sources.manifests.read import ManifestSet, read_manifest_set

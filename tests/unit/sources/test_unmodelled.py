@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.model.bystanders import CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec
-from kwhatif.model.caveat import AutoscalerNotModelled, AutoscalersNotRead, Caveat
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.workloads import AutoscalerNotModelled, AutoscalersNotRead
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.workload import Deployment

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif.model.caveat import NoImages, OtherVersion
+from kwhatif.model.caveat.lacking import NoImages
+from kwhatif.model.caveat.scheduling import OtherVersion
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.policy.build import build_rulebook, default_rulebook

@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 import pytest
 
 from kwhatif.admission.new_pod import complete_pod
-from kwhatif.model.caveat import Caveat, EvictedByTaint, PendingAsleep
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.scheduling import PendingAsleep
+from kwhatif.model.caveat.workloads import EvictedByTaint
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.model.pod import Pod, PodCondition

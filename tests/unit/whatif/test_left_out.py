@@ -5,17 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.model.caveat import (
-    Caveat,
-    NoBudgets,
-    NoNamespaces,
-    NoPods,
-    NoPriorityClasses,
-    NoServices,
-    PodSecurityNotChecked,
-    StaleSnapshot,
-    UnknownQuotaScope,
-)
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.lacking import NoBudgets, NoNamespaces, NoPods, NoPriorityClasses, NoServices
+from kwhatif.model.caveat.manifests import PodSecurityNotChecked, UnknownQuotaScope
+from kwhatif.model.caveat.reading import StaleSnapshot
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.pod import Pod

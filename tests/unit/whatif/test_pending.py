@@ -10,7 +10,8 @@ from msgspec.structs import replace
 import kwhatif
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import Profile
-from kwhatif.model.caveat import QueueNotSeen, ScheduledMeanwhile
+from kwhatif.model.caveat.reading import ScheduledMeanwhile
+from kwhatif.model.caveat.scheduling import QueueNotSeen
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.pod import PodCondition
 from kwhatif.model.scheduling_events import SchedulingEvents

@@ -12,7 +12,7 @@ import yaml
 from msgspec.structs import replace
 
 import kwhatif
-from kwhatif.model.caveat import EvictionsAtOnce, PendingAsleep
+from kwhatif.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.pod import Container, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements

@@ -10,7 +10,7 @@ import yaml
 from msgspec.structs import replace
 
 import kwhatif
-from kwhatif.model.caveat import TooManyPods
+from kwhatif.model.caveat.workloads import TooManyPods
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.policy import PriorityClass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.caveat import HugeAmounts
+from kwhatif.model.caveat.scheduling import HugeAmounts
 from kwhatif.whatif.unmodelled import huge_amounts
 from tests.builders import PodBuilder, node, pod, snapshot
 

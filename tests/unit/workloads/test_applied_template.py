@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.model.caveat import FieldsNotCompared
+from kwhatif.model.caveat.workloads import FieldsNotCompared
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.pod import PodTemplateSpec, TemplateText
 from kwhatif.model.workload import Deployment

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.admission.default_tolerations import add_default_tolerations
-from kwhatif.model.caveat import FieldsNotCompared, OrderedPodPending, ReplicasKept, WorkloadNotInDump
+from kwhatif.model.caveat.workloads import FieldsNotCompared, OrderedPodPending, ReplicasKept, WorkloadNotInDump
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Container, Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kwhatif.model.caveat import SomeNamespaces
+from kwhatif.model.caveat.reading import SomeNamespaces
 from kwhatif.sources.decoding.resources import BY_PLURAL, RESOURCES
 from kwhatif.sources.dumps.foreign.layout import Layout
 from kwhatif.sources.dumps.foreign.support_bundle import support_bundle

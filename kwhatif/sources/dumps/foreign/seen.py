@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.model.caveat import Caveat, ObjectsTwice
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.reading import ObjectsTwice
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.sources.decoding.decode import Batch
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from kwhatif.model.caveat import Caveat, SchedulerConfigLeftOut
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.reading import SchedulerConfigLeftOut
 from kwhatif.sources.decoding.decode import Batch, ObjectDecoder
 from kwhatif.sources.decoding.resources import BY_KIND
 from kwhatif.sources.text.documents import documents

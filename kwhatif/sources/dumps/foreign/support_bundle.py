@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from kwhatif.model.caveat import Caveat, CollectionFailed, SomeNamespaces
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.reading import CollectionFailed, SomeNamespaces
 from kwhatif.sources.decoding.resources import BY_KIND, BY_PLURAL
 from kwhatif.sources.dumps.foreign.layout import Layout
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import kwhatif
-from kwhatif.model.caveat import NoImages
+from kwhatif.model.caveat.lacking import NoImages
 from kwhatif.render.caveats import sentence
 from tests import dumps
 

@@ -1,0 +1,40 @@
+"""What of a descheduler and its policy is not known."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kwhatif.model.caveat.base import BaseCaveat
+
+
+class PolicyIsEmpty(BaseCaveat, tag="descheduler-policy-empty", kw_only=True):
+    """The descheduler takes its policy for an empty one, and does nothing."""
+
+    warns: ClassVar[bool | None] = True
+    why: str
+
+
+class NoMetrics(BaseCaveat, tag="no-metrics", kw_only=True):
+    """A descheduler policy goes by measured use, and the input has no NodeMetrics: most dumps leave them out."""
+
+    missing: bool = True
+
+
+class PrometheusNotAsked(BaseCaveat, tag="prometheus-not-asked", kw_only=True):
+    """A descheduler policy goes by what Prometheus says, which is not asked: the strategy evicts nothing here."""
+
+    missing: bool = True
+    plugin: str
+
+
+class MomentNotKnown(BaseCaveat, tag="moment-not-known", kw_only=True):
+    """Ages count from the newest time in the dump, since nobody said when it was taken."""
+
+    moment: str
+
+
+class EvictionOrder(BaseCaveat, tag="eviction-order", kw_only=True):
+    """Which pods a descheduler evicts depends on the order in which it comes upon nodes and pods, which is random."""
+
+
+DeschedulingCaveat = PolicyIsEmpty | NoMetrics | PrometheusNotAsked | MomentNotKnown | EvictionOrder

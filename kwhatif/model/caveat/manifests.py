@@ -1,0 +1,101 @@
+"""What of the manifests is not judged, and what the API server may do to it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kwhatif.model.caveat.base import BaseCaveat
+
+
+class NothingJudged(BaseCaveat, tag="nothing-judged", kw_only=True):
+    """The manifests hold no pod, and nothing that makes pods."""
+
+    missing: bool = True
+
+
+class NotBuilt(BaseCaveat, tag="not-built", kw_only=True):
+    """A Kustomization among the manifests is not built: what it would change is not judged."""
+
+    missing: bool = True
+    file: str
+
+
+class UnjudgedKind(BaseCaveat, tag="unjudged-kind", kw_only=True):
+    """A custom resource holds a pod template that was not judged."""
+
+    missing: bool = True
+    object: str
+    kind: str
+
+
+class CustomKind(BaseCaveat, tag="custom-kind", kw_only=True):
+    """Objects of a kind whose fields, and whether pods are made of it, only its own controller knows."""
+
+    missing: bool = True
+    kind: str
+    version: str
+    count: int
+
+
+class FieldIgnored(BaseCaveat, tag="field-ignored", kw_only=True):
+    """A field of a manifest that does not exist, or is there twice; `--validate=warn` lets it pass."""
+
+    warns: ClassVar[bool | None] = True
+
+    #: File, document, object and field.
+    where: str
+    #: In the API server's words.
+    problem: str
+    #: What may have been meant; "" where nothing is near.
+    hint: str = ""
+
+
+class PodSecurityNotChecked(BaseCaveat, tag="pod-security", kw_only=True):
+    """Pods land in namespaces whose labels enforce a Pod Security Standard, which is not checked."""
+
+    missing: bool = True
+    #: Namespace -> level, such as `restricted`.
+    namespaces: tuple[tuple[str, str], ...]
+
+
+class ServiceAccountsNotChecked(BaseCaveat, tag="service-accounts", kw_only=True):
+    """Pods name a ServiceAccount that the manifests do not hold; whether the cluster has it is not checked."""
+
+    names: tuple[str, ...]
+
+
+class MissingServiceAccounts(BaseCaveat, tag="missing-service-account", kw_only=True):
+    """Pods name a ServiceAccount that is not in the dump, which has others of that namespace: they are refused."""
+
+    missing: bool = True
+    names: tuple[str, ...]
+
+
+class AdmissionNotAsked(BaseCaveat, tag="admission-webhooks", kw_only=True):
+    """The cluster has admission webhooks or policies, which may change or refuse pods and are not asked."""
+
+    missing: bool = True
+    #: Kind -> how many.
+    kinds: tuple[tuple[str, int], ...]
+
+
+class UnknownQuotaScope(BaseCaveat, tag="unknown-quota-scope", kw_only=True):
+    """A ResourceQuota of a namespace that pods are made in has a scope that is not known: it counts for no pod."""
+
+    missing: bool = True
+    quota: str
+    scope: str
+
+
+ManifestsCaveat = (
+    NothingJudged
+    | NotBuilt
+    | UnjudgedKind
+    | CustomKind
+    | FieldIgnored
+    | PodSecurityNotChecked
+    | ServiceAccountsNotChecked
+    | MissingServiceAccounts
+    | AdmissionNotAsked
+    | UnknownQuotaScope
+)

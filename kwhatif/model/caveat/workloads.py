@@ -1,0 +1,176 @@
+"""What workloads and their controllers are taken to do."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from kwhatif.model.caveat.base import BaseCaveat
+
+#: What a simulation leaves out: adoption of pods without a controller; Jobs deleted some time after their end; what
+#: becomes of volumes whose claims go; Jobs that CronJobs start; nodes that are added for pending pods; what goes with
+#: its namespace; budgets whose controllers are of custom kinds, or not in the input.
+Unmodelled = Literal[
+    "adoption", "job-ttl", "volume-reclaim", "cron-jobs", "node-autoscaler", "namespaces", "budgets", "not-started"
+]
+
+
+class ImagesNotCompared(BaseCaveat, tag="images-not-compared", kw_only=True):
+    """A workload looks unchanged, but the input has neither images nor digests of them: the image may have changed."""
+
+    missing: bool = True
+
+
+class FieldsNotCompared(BaseCaveat, tag="fields-not-compared", kw_only=True):
+    """A workload looks unchanged, but fields that no scheduling rule reads, such as `env`, may have changed.
+
+    An anonymized snapshot does not hold them, or `field` of `workload` is in the cluster and not in the manifest, and
+    nothing shows whether it was applied before.
+    """
+
+    missing: bool = True
+    #: Such as `Deployment shop/web`; "" where none of the workloads can be compared.
+    workload: str = ""
+    #: A path; "" where a snapshot keeps digests only.
+    field: str = ""
+
+    @property
+    def subject(self) -> str:
+        """The workload."""
+        return self.workload
+
+
+class ReplicasKept(BaseCaveat, tag="replicas-kept", kw_only=True):
+    """A workload leaves spec.replicas out: it keeps the number that it has."""
+
+    workload: str
+    replicas: int
+
+
+class TooManyPods(BaseCaveat, tag="too-many-pods", kw_only=True):
+    """A workload asks for more pods than nodes can take, or for very many, or so many of them evict others.
+
+    Those that are not judged count like the last one that is. If that has a node, they are pending beyond what all
+    nodes can take, and else not judged.
+    """
+
+    missing: bool = True
+    workload: str
+    #: How many pods there are to be, and how many of them are judged.
+    count: int
+    judged: int
+
+    @property
+    def subject(self) -> str:
+        """The workload."""
+        return self.workload
+
+
+class OneOfEqualPods(BaseCaveat, tag="one-of-equal-pods", kw_only=True):
+    """Of equal pods one was judged."""
+
+    workload: str
+    count: int
+
+
+class WorkloadNotInDump(BaseCaveat, tag="workload-not-in-dump", kw_only=True):
+    """Pods of a workload are in the input, and itself is not: they count as made of another template."""
+
+    workload: str
+    count: int
+
+
+class AutoscalersNotRead(BaseCaveat, tag="autoscalers-not-read", kw_only=True):
+    """HorizontalPodAutoscalers are not read from live clusters: one may scale a workload that is there already."""
+
+    #: The workloads, such as `Deployment shop/web`.
+    targets: tuple[str, ...]
+
+
+class AutoscalerNotModelled(BaseCaveat, tag="autoscaler", kw_only=True):
+    """A HorizontalPodAutoscaler scales a workload, which is judged with the replicas that it names, or has."""
+
+    name: str
+    #: The workload, such as `Deployment shop/web`.
+    target: str = ""
+    min_replicas: int | None = None
+    max_replicas: int | None = None
+
+    @property
+    def subject(self) -> str:
+        """The workload that it scales."""
+        return self.target
+
+
+class UnknownController(BaseCaveat, tag="unknown-controller", kw_only=True):
+    """A custom resource has pods already, and how its controller replaces them is not known: all count as replaced."""
+
+    workload: str
+
+
+class OrderedPodPending(BaseCaveat, tag="ordered-pod-pending", kw_only=True):
+    """A pod of a StatefulSet is pending, and holds up all others: it counts as running."""
+
+    workload: str
+    pod: str
+
+
+class ReplicaSetsInferred(BaseCaveat, tag="replica-sets-inferred", kw_only=True):
+    """The input has Deployments and their pods, and not the ReplicaSets between: these are made up of the pods."""
+
+    workloads: tuple[str, ...]
+
+
+class OwnersSilent(BaseCaveat, tag="owners-silent", kw_only=True):
+    """Pods go, and nobody makes others: their owners are not in the input, or their controllers are not known."""
+
+    owners: tuple[str, ...]
+    count: int
+
+
+class TolerationUnknown(BaseCaveat, tag="toleration-unknown", kw_only=True):
+    """Pods on lost nodes do not say for how long they tolerate that, as pods in a cluster do: they are left there."""
+
+    pods: tuple[str, ...]
+
+
+class EvictedByTaint(BaseCaveat, tag="evicted-by-taint", kw_only=True):
+    """Pods get a node with a NoExecute taint that they tolerate for some seconds only: then they are evicted again."""
+
+    warns: ClassVar[bool | None] = True
+    seconds: int
+
+
+class OldRevisionsUnknown(BaseCaveat, tag="old-revisions-unknown", kw_only=True):
+    """Workloads in the middle of a rollout need an old revision's template, which the input lacks."""
+
+    missing: bool = True
+    workloads: tuple[str, ...]
+
+
+class LeftOutOfStory(BaseCaveat, tag="left-out-of-story", kw_only=True):
+    """Something would happen to objects within the simulated time that is not modelled."""
+
+    missing: bool = True
+    what: Unmodelled
+    #: Whom it concerns, such as `Job shop/report`.
+    objects: tuple[str, ...]
+
+
+WorkloadsCaveat = (
+    ImagesNotCompared
+    | FieldsNotCompared
+    | ReplicasKept
+    | TooManyPods
+    | OneOfEqualPods
+    | WorkloadNotInDump
+    | AutoscalersNotRead
+    | AutoscalerNotModelled
+    | UnknownController
+    | OrderedPodPending
+    | ReplicaSetsInferred
+    | OwnersSilent
+    | TolerationUnknown
+    | EvictedByTaint
+    | OldRevisionsUnknown
+    | LeftOutOfStory
+)

@@ -1,0 +1,85 @@
+"""Caveats in words: a sentence for each, in the module of its subject, and the few that are said together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.descheduling import DeschedulingCaveat
+from kwhatif.model.caveat.lacking import Lacking, LackingCaveat
+from kwhatif.model.caveat.manifests import ManifestsCaveat
+from kwhatif.model.caveat.reading import ReadingCaveat
+from kwhatif.model.caveat.scheduling import SchedulingCaveat
+from kwhatif.model.caveat.workloads import WorkloadsCaveat
+from kwhatif.render.caveats import descheduling, lacking, manifests, reading, scheduling, workloads
+from kwhatif.report import Report
+from kwhatif.report.policy import FindingRow
+from kwhatif.whatif.inventory import Inventory
+
+
+def worded(report: Report) -> Report:
+    """The report with every caveat in words, also where a finding is about one."""
+    details = tuple(replace(caveat, message=sentence(caveat)) for caveat in report.caveat_details)
+    policy = report.policy
+    if policy is not None:
+        policy = replace(policy, findings=tuple(map(_finding, policy.findings)))
+    return replace(report, caveats=sentences(details), caveat_details=details, policy=policy)
+
+
+def _finding(finding: FindingRow) -> FindingRow:
+    caveat = finding.caveat
+    if caveat is None:
+        return finding
+    text = sentence(caveat)
+    return replace(finding, message=text, caveat=replace(caveat, message=text))
+
+
+def inventory_worded(inventory: Inventory) -> Inventory:
+    """The inventory with everything that is missing in words."""
+    missing, caveats = (
+        tuple(replace(caveat, message=sentence(caveat)) for caveat in found)
+        for found in (inventory.missing_details, inventory.caveat_details)
+    )
+    return replace(
+        inventory,
+        missing=tuple(caveat.message for caveat in missing),
+        caveats=sentences(caveats),
+        missing_details=missing,
+        caveat_details=caveats,
+    )
+
+
+def besides_findings(report: Report) -> Sequence[str]:
+    """The caveats that are not among the findings already."""
+    findings = report.policy.findings if report.policy else ()
+    found = {finding.caveat for finding in findings if finding.caveat is not None}
+    if not found:
+        return report.caveats
+    return sentences([caveat for caveat in report.caveat_details if caveat not in found])
+
+
+def sentences(caveats: Sequence[Caveat]) -> tuple[str, ...]:
+    """All caveats in words; kinds that a dump has none of are one sentence."""
+    absent = [caveat for caveat in caveats if isinstance(caveat, Lacking) and not caveat.reason]
+    said = dict.fromkeys(lacking.absent(absent) if caveat in absent else sentence(caveat) for caveat in caveats)
+    return tuple(said)
+
+
+def sentence(caveat: Caveat) -> str:
+    """What is left out, or was assumed."""
+    if isinstance(caveat, LackingCaveat):
+        return lacking.sentence(caveat)
+    if isinstance(caveat, ReadingCaveat):
+        return reading.sentence(caveat)
+    if isinstance(caveat, ManifestsCaveat):
+        return manifests.sentence(caveat)
+    if isinstance(caveat, WorkloadsCaveat):
+        return workloads.sentence(caveat)
+    if isinstance(caveat, SchedulingCaveat):
+        return scheduling.sentence(caveat)
+    if isinstance(caveat, DeschedulingCaveat):
+        return descheduling.sentence(caveat)
+    assert_never(caveat)

@@ -1,0 +1,134 @@
+"""What workloads are taken to do, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from kwhatif.model.caveat.workloads import (
+    AutoscalerNotModelled,
+    AutoscalersNotRead,
+    EvictedByTaint,
+    FieldsNotCompared,
+    ImagesNotCompared,
+    LeftOutOfStory,
+    OldRevisionsUnknown,
+    OneOfEqualPods,
+    OrderedPodPending,
+    OwnersSilent,
+    ReplicaSetsInferred,
+    ReplicasKept,
+    TolerationUnknown,
+    TooManyPods,
+    UnknownController,
+    Unmodelled,
+    WorkloadNotInDump,
+    WorkloadsCaveat,
+)
+from kwhatif.render.amounts import plural, some
+
+#: What a story leaves out.
+_LEFT_OUT: Mapping[Unmodelled, str] = {
+    "adoption": "has no controller, and labels that one selects; that it is then adopted is not modelled",
+    "job-ttl": "deleted some time after its end (ttlSecondsAfterFinished), which is not modelled: it stays",
+    "volume-reclaim": "its claim goes; that the volume is then deleted or kept (its reclaim policy) is not modelled",
+    "cron-jobs": "would start Jobs within the simulated time, which are not modelled",
+    "node-autoscaler": "shows that a node autoscaler runs, which is not modelled: no nodes are added for pending pods",
+    "namespaces": "being deleted, which is not modelled: what is in it stays",
+    "budgets": (
+        "how many pods it expects cannot be counted, because their controllers are of custom kinds or not in the"
+        " input: no eviction is allowed, though the cluster says otherwise"
+    ),
+    "not-started": (
+        "has a node, and does not run yet; why is not known: here it starts after --start, and counts as ready from"
+        " then on, also for budgets"
+    ),
+}
+
+
+def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of caveat, nothing else
+    """What is left out, or was assumed."""
+    match caveat:
+        case ImagesNotCompared():
+            return (
+                "the input holds no images: a workload of which nothing but the image changes counts as unchanged"
+                " (save snapshots with --images)"
+            )
+        case FieldsNotCompared():
+            return _not_compared(caveat)
+        case AutoscalersNotRead(targets=targets):
+            return f"whether a HorizontalPodAutoscaler scales {some(list(targets))} is not known: they are not read"
+        case AutoscalerNotModelled():
+            return _autoscaler(caveat)
+        case ReplicasKept(workload=workload, replicas=replicas):
+            return (
+                f"{workload} leaves spec.replicas out: it keeps the {replicas} that it has, as kubectl apply does"
+                " unless the manifest applied before named a number"
+            )
+        case TooManyPods(workload=workload, count=count, judged=judged):
+            return (
+                f"{workload} asks for {count:,} pods, of which {judged:,} were judged: the others count like the last"
+                " of these; if it finds a node, as pending beyond what all nodes can take, and else as not judged"
+            )
+        case WorkloadNotInDump(workload=workload, count=count):
+            return (
+                f"{workload} is not in the input, but {count} of its pods are: they count as made of another template"
+            )
+        case ReplicaSetsInferred(workloads=workloads):
+            return f"the ReplicaSets of {some(list(workloads))} are not in the input: they are made up of their pods"
+        case OwnersSilent(owners=owners, count=count):
+            return (
+                f"{plural(count, 'pod')} of {some(list(owners))} {'goes' if count == 1 else 'go'}, and nobody makes"
+                " others: the owners are not in the input, or their controllers are not known"
+            )
+        case TolerationUnknown(pods=pods):
+            return (
+                f"{some(list(pods))} on lost nodes: nothing says for how long they tolerate that (the API server"
+                " writes it into every pod), so they are left there"
+            )
+        case EvictedByTaint(seconds=seconds, pods=pods):
+            gone = "at once" if seconds == 0 else f"after {seconds} s"
+            return (
+                f"{some(list(pods))}: a NoExecute taint of the node is tolerated for {seconds} s only, so a pod is"
+                f" evicted again {gone}"
+            )
+        case OldRevisionsUnknown(workloads=workloads):
+            return (
+                f"{some(list(workloads))}: the templates of older revisions are not in the input, so new pods are made"
+                " of the newest one, and a changed template counts as one that there never was"
+            )
+        case LeftOutOfStory(what=what, objects=objects):
+            return f"{some(list(objects))}: {_LEFT_OUT[what]}"
+        case UnknownController(workload=workload):
+            return f"{workload}: its controller is not known, so all its pods count as replaced"
+        case OrderedPodPending(workload=workload, pod=pod):
+            return (
+                f"{workload}: {pod} is pending in the cluster, and until it runs no other pod is made or replaced: the"
+                " answer takes it as running"
+            )
+        case OneOfEqualPods(workload=workload, count=count):
+            return f"{workload} makes {count} equal pods, of which one is judged alone"
+    assert_never(caveat)
+
+
+def _not_compared(caveat: FieldsNotCompared) -> str:
+    if not caveat.workload:
+        return (
+            "the input does not hold whole templates, so only what scheduling reads is compared: a workload in which"
+            " only env, commands or annotations change counts as unchanged, though its pods would be replaced"
+        )
+    name = f"has {caveat.field.lstrip('.')}" if caveat.field else "has a field"
+    return (
+        f"the template of {caveat.workload} {name}, and the manifest does not; it is assumed to stay, since the input"
+        " does not show whether it was applied before (kubectl.kubernetes.io/last-applied-configuration)"
+    )
+
+
+def _autoscaler(caveat: AutoscalerNotModelled) -> str:
+    low, high = caveat.min_replicas, caveat.max_replicas
+    bounds = f" ({1 if low is None else low} to {high} replicas)" if high is not None else ""
+    target = caveat.target or "what it scales"
+    return (
+        f"HorizontalPodAutoscaler {caveat.name}{bounds} is not modelled: {target} counts with the replicas that it"
+        " names, or has"
+    )
