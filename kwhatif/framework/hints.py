@@ -15,7 +15,8 @@ from kwhatif.framework.events import ActionType, ClusterEvent, EventResource
 from kwhatif.framework.guard import CallSite, GuardedPlugin, unguarded
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import Profile
-from kwhatif.framework.shown import shown_cluster, shown_object, shown_pod
+from kwhatif.framework.shown import shown_pod
+from kwhatif.framework.shown_objects import shown_cluster, shown_object
 from kwhatif.matching.volumes import claim_names
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.pod import Pod

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn, TypeVar, cast, overload
+from typing import Any, overload
 from weakref import WeakKeyDictionary
 
 from kwhatif.framework.cycle import Cycle
-from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.framework.shown_objects import NOT_CHANGED, Copies, show, shown_object
 from kwhatif.model.pod import Pod
 from kwhatif.model.read_only import read_only
 from kwhatif.state.change import Change
 from kwhatif.state.history import Touched
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.state.objects import StateObjects
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-
-T = TypeVar("T", bound=KubernetesObject)
-V = TypeVar("V")
-#: Of so many objects the copies are kept.
-_KEPT = 100_000
 
 
 def shown(snapshot: State) -> State:
@@ -30,30 +24,8 @@ def shown(snapshot: State) -> State:
     _ = snapshot.index  # is that of the nodes themselves, not of copies
     view = snapshot.fork()
     view.__class__ = _Shown
-    _show(view.cluster, snapshot.cluster)
-    vars(view)["nodes"] = _Nodes(snapshot.nodes)
-    vars(view)["_by_name"] = _NodesByName(snapshot.by_name)
-    vars(view)["_places"] = MappingProxyType(snapshot.places)
-    names, shapes = snapshot.names_and_shapes
-    vars(view)["_shape_of"], vars(view)["_of_shape"] = (tuple(names), tuple(shapes)), None
-    nominated = {name: tuple(map(shown_pod, pods)) for name, pods in snapshot.nominated.items()}
-    vars(view)["_nominated"] = MappingProxyType(nominated)
+    show(view.cluster, snapshot.cluster)
     return view
-
-
-def shown_cluster(cluster: Cluster) -> Cluster:
-    """The objects as they can only be read."""
-    return cluster if isinstance(cluster, _ShownObjects) else _show(cluster.fork(), cluster)
-
-
-def shown_object(obj: T) -> T:
-    """The object as it can only be read."""
-    known = _SHOWN_OBJECTS.get(id(obj))
-    if known is None:
-        if len(_SHOWN_OBJECTS) >= _KEPT:
-            _SHOWN_OBJECTS.clear()
-        known = _SHOWN_OBJECTS[id(obj)] = obj, read_only(obj)
-    return cast("T", known[1])
 
 
 def shown_cycle(cycle: Cycle) -> Cycle:
@@ -135,86 +107,63 @@ class _ShownPod(PodInfo):
 
 #: What a pod keeps of what was found out about it.
 _FOUND_OUT = frozenset({"_ports", "_affinity_terms", "_derived", "memos", "budgets"})
-#: By id, objects and their copies: who has the object keeps its id from being another's.
-_SHOWN_OBJECTS: dict[int, tuple[KubernetesObject, KubernetesObject]] = {}
 _SHOWN_PODS: WeakKeyDictionary[PodInfo, _ShownPod] = WeakKeyDictionary()
 
 
-_NOT_CHANGED = "a plugin does not change the cluster: what reserve returns does"
-
-
 class _Shown(State):
+    """The properties are those of `State`."""
+
+    @property
+    def nodes(self) -> Sequence[NodeInfo]:
+        return _Nodes(super().nodes)
+
+    @property
+    def by_name(self) -> Mapping[str, NodeInfo]:
+        return Copies(super().by_name, shown_node)
+
+    @property
+    def of_shape(self) -> Mapping[int, NodeInfo]:
+        return Copies(super().of_shape, shown_node)
+
+    @property
+    def names_and_shapes(self) -> tuple[Sequence[str], Sequence[int]]:
+        names, shapes = super().names_and_shapes
+        return tuple(names), tuple(shapes)
+
+    @property
+    def places(self) -> Mapping[str, int]:
+        return MappingProxyType(super().places)
+
+    def node(self, name: str) -> NodeInfo | None:
+        found = super().node(name)
+        return None if found is None else shown_node(found)
+
     @property
     def pods(self) -> Mapping[str, PodInfo]:
-        return _Pods(super().pods)
+        return Copies(super().pods, shown_pod)
 
     @property
     def pending(self) -> Mapping[str, PodInfo]:
-        return _Pods(super().pending)
+        return Copies(super().pending, shown_pod)
+
+    @property
+    def nominated(self) -> Mapping[str, Sequence[PodInfo]]:
+        return Copies(super().nominated, _shown_pods)
 
     @property
     def strays(self) -> Mapping[str, Sequence[PodInfo]]:
-        return MappingProxyType({name: tuple(map(shown_pod, pods)) for name, pods in super().strays.items()})
+        return Copies(super().strays, _shown_pods)
+
+    def fork(self) -> State:
+        return shown(super().fork())
 
     def apply(self, *changes: Change) -> Touched:
         del changes
-        raise TypeError(_NOT_CHANGED)
+        raise TypeError(NOT_CHANGED)
 
 
-def _show(view: Cluster, cluster: Cluster) -> Cluster:
-    """Make a fork of the objects one that can only be read."""
-    view.__class__ = _ShownObjects
-    vars(view)["_shown"] = cluster
-    view.scheduling_events = MappingProxyType(cluster.scheduling_events)
-    return view
-
-
-class _ShownObjects(StateObjects):
-    #: What this is a fork of.
-    _shown: Cluster
-
-    def all(self, kind: type[T]) -> Mapping[str, T]:
-        return _Objects(super().all(kind))
-
-    def get(self, kind: type[T], key: str) -> T | None:
-        found = super().get(kind, key)
-        return None if found is None else shown_object(found)
-
-    def select(self, kind: type[T], keys: Iterable[str]) -> list[T]:
-        return list(map(shown_object, super().select(kind, keys)))
-
-    def derived(self, build: Callable[[Cluster], V], *kinds: type) -> V:
-        """What kwhatif's own rules make of objects they share; what a plugin makes, it makes of what it is shown."""
-        is_own = getattr(build, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
-        made: V = self._shown.derived(build if is_own else cast("Callable[[Cluster], V]", _OfShown(build)), *kinds)
-        return made
-
-    def _applied(self, *changes: Change) -> NoReturn:
-        del changes
-        raise TypeError(_NOT_CHANGED)
-
-
-class _OfShown(NamedTuple):
-    """Makes something of objects as they can only be read."""
-
-    build: Callable[[Cluster], Any]
-
-    def __call__(self, cluster: Cluster) -> Any:
-        return self.build(shown_cluster(cluster))
-
-
-class _Objects(Mapping[str, T]):
-    def __init__(self, objects: Mapping[str, T]) -> None:
-        self._objects = objects
-
-    def __len__(self) -> int:
-        return len(self._objects)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._objects)
-
-    def __getitem__(self, key: str) -> T:
-        return shown_object(self._objects[key])
+def _shown_pods(pods: Sequence[PodInfo]) -> Sequence[PodInfo]:
+    return tuple(map(shown_pod, pods))
 
 
 class _Nodes(Sequence[NodeInfo]):
@@ -230,31 +179,3 @@ class _Nodes(Sequence[NodeInfo]):
     def __getitem__(self, index: slice) -> Sequence[NodeInfo]: ...
     def __getitem__(self, index: int | slice) -> NodeInfo | Sequence[NodeInfo]:
         return _Nodes(self._nodes[index]) if isinstance(index, slice) else shown_node(self._nodes[index])
-
-
-class _Pods(Mapping[str, PodInfo]):
-    def __init__(self, pods: Mapping[str, PodInfo]) -> None:
-        self._pods = pods
-
-    def __len__(self) -> int:
-        return len(self._pods)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._pods)
-
-    def __getitem__(self, key: str) -> PodInfo:
-        return shown_pod(self._pods[key])
-
-
-class _NodesByName(Mapping[str, NodeInfo]):
-    def __init__(self, nodes: Mapping[str, NodeInfo]) -> None:
-        self._nodes = nodes
-
-    def __len__(self) -> int:
-        return len(self._nodes)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._nodes)
-
-    def __getitem__(self, name: str) -> NodeInfo:
-        return shown_node(self._nodes[name])

@@ -34,7 +34,7 @@ NEWEST = RELEASE.default_profile()
 def whole(pod: PodInfo, state: State, profile: Profile) -> object:
     """The pod's attempt with all fast paths off, and with indexes of its own."""
     fork = state.fork()
-    fork._built, fork._owns_built = Built(), True
+    fork._pods._built, fork._pods._owns_built = Built(), True
     use_reference(on=True)
     try:
         return plain_of(attempt(profile, pod, fork))

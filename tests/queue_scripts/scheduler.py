@@ -106,8 +106,9 @@ class Scheduler:
         # As the queue knows them: one that is in flight has no requests, so it is another pod than the cluster's.
         nominated = self.queue.nominated_pods()
         others = {name: tuple(pod for pod in pods if pod.key in snapshot.pending) for name, pods in nominated.items()}
-        snapshot._nominated = {name: pods for name, pods in others.items() if pods}
-        snapshot._nominations = {pod.key: name for name, pods in others.items() for pod in pods}
+        nominations = snapshot._pods.nominations
+        nominations.by_node = {name: pods for name, pods in others.items() if pods}
+        nominations.node_of = {pod.key: name for name, pods in others.items() for pod in pods}
         return attempt(self._profile, info.pod_info, snapshot)
 
     # --- no node ------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def _place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[P
     placed = []
     ranking = Ranking(profile)
     for pod in sorted(pods, key=lambda pod: -pod.priority):
-        snapshot._built, snapshot._owns_built = Built(), True
+        snapshot._pods._built, snapshot._pods._owns_built = Built(), True
         for node in snapshot.nodes:
             node.memos = None
         snapshot.apply(Delete(Pod, pod.key))
