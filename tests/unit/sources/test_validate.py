@@ -247,7 +247,7 @@ ANYWHERE = [
     (
         "when a disrupted pod was evicted",
         thing("PodDisruptionBudget", "policy/v1", status={"disruptedPods": {"a-1": "noon"}}),
-        [f"status.disruptedPods[\"a-1\"]: 'noon' {NO_TIME}"],
+        [f"status.disruptedPods.a-1: 'noon' {NO_TIME}"],
     ),
     (
         "a budget's share",
