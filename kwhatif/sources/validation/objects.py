@@ -28,6 +28,8 @@ _TIMES = {
     "allocationTimestamp",
     "creationTimestamp",
     "deletionTimestamp",
+    "disruptedPods",
+    "finishedAt",
     "lastTransitionTime",
     "startTime",
     "timeAdded",
@@ -55,6 +57,8 @@ class Validator:
         match type_:
             case inspect.StructType():
                 return self._struct(type_)
+            case inspect.StrType() if field in _TIMES:
+                return values.time
             case inspect.VarTupleType():
                 return _each(self._compile(type_.item_type, field))
             case inspect.DictType():
@@ -71,8 +75,6 @@ class Validator:
             return values.quantity
         if kinds == {inspect.IntType, inspect.StrType}:
             return values.int_or_percent
-        if kinds == {inspect.StrType} and field in _TIMES:
-            return values.time
         return self._compile(options.popitem()[1], field) if len(options) == 1 else None
 
     def _struct(self, type_: inspect.StructType) -> Check | None:

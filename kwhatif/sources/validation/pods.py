@@ -93,6 +93,11 @@ def _times(pods: Sequence[Pod]) -> list[str]:
             if condition.last_transition_time != last:
                 last = condition.last_transition_time
                 found.append(last)
+        found += [
+            each.state.terminated.finished_at
+            for each in status.container_statuses + status.init_container_statuses
+            if each.state is not None and each.state.terminated is not None
+        ]
     return [time for time in found if time is not None]
 
 

@@ -100,6 +100,16 @@ ANYWHERE = [
         pod({"startTime": "2026-01-31T12:00:00Z\n:00:00Z"}),
         [f"status.startTime: '2026-01-31T12:00:00Z\\n:00:00Z' {NO_TIME}"],
     ),
+    (
+        "when a container ended",
+        pod({"containerStatuses": [{"state": {"terminated": {"finishedAt": "noon"}}}]}),
+        [f"status.containerStatuses[0].state.terminated.finishedAt: 'noon' {NO_TIME}"],
+    ),
+    (
+        "when a sidecar ended",
+        pod({"initContainerStatuses": [{"state": {"terminated": {"finishedAt": "noon"}}}]}),
+        [f"status.initContainerStatuses[0].state.terminated.finishedAt: 'noon' {NO_TIME}"],
+    ),
     ("overhead", pod(overhead={"cpu": "x"}), [f"spec.overhead.cpu: 'x' {NO_QUANTITY}"]),
     (
         "resources of the pod",
@@ -233,6 +243,11 @@ ANYWHERE = [
         "a Service's selector",
         thing("Service", spec={"selector": {"a": "b" * 64}}),
         ["spec.selector.a: must be no more than 63 bytes"],
+    ),
+    (
+        "when a disrupted pod was evicted",
+        thing("PodDisruptionBudget", "policy/v1", status={"disruptedPods": {"a-1": "noon"}}),
+        [f"status.disruptedPods.a-1: 'noon' {NO_TIME}"],
     ),
     (
         "a budget's share",
@@ -417,7 +432,14 @@ SELECTORS = st.sampled_from(
 RESOURCES = st.fixed_dictionaries({"requests": AMOUNTS, "limits": AMOUNTS})
 CONTAINERS = st.lists(st.fixed_dictionaries({"resources": RESOURCES}), max_size=2)
 STATUSES = st.lists(
-    st.fixed_dictionaries({"allocatedResources": AMOUNTS}, optional={"resources": RESOURCES}), max_size=2
+    st.fixed_dictionaries(
+        {"allocatedResources": AMOUNTS},
+        optional={
+            "resources": RESOURCES,
+            "state": st.fixed_dictionaries({"terminated": st.fixed_dictionaries({"finishedAt": TIMES})}),
+        },
+    ),
+    max_size=2,
 )
 TERMS = st.lists(st.fixed_dictionaries({"labelSelector": SELECTORS, "namespaceSelector": SELECTORS}), max_size=2)
 PODS = st.fixed_dictionaries(
