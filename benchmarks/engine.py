@@ -11,17 +11,10 @@ from msgspec.structs import replace
 from benchmarks.context import Context
 from benchmarks.rows import Row, at_most, times
 from kwhatif.framework.attempt import Attempt, attempt
+from kwhatif.model.affinity import Affinity, PodAffinity, PodAffinityTerm, TopologySpreadConstraint
+from kwhatif.model.container import Container, ResourceRequirements
 from kwhatif.model.meta import LabelSelector, ObjectMeta
-from kwhatif.model.pod import (
-    Affinity,
-    Container,
-    Pod,
-    PodAffinity,
-    PodAffinityTerm,
-    PodSpec,
-    ResourceRequirements,
-    TopologySpreadConstraint,
-)
+from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.session import Session
 

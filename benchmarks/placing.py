@@ -12,7 +12,7 @@ from benchmarks.context import Context
 from benchmarks.engine import ANTI_AFFINITY, SPREAD, pod
 from benchmarks.rows import Row, at_least
 from kwhatif.framework.attempt import attempt
-from kwhatif.model.pod import TopologySpreadConstraint
+from kwhatif.model.affinity import TopologySpreadConstraint
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.placer import Placer
 from kwhatif.whatif.session import Session

@@ -12,22 +12,20 @@ from benchmarks.context import Context
 from benchmarks.rows import Row, at_most
 from kwhatif.catalog import default_profile
 from kwhatif.framework.hints import registrations
-from kwhatif.model.cluster import Cluster, KubernetesObject
-from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, Requirement
-from kwhatif.model.node import Node, NodeStatus
-from kwhatif.model.pod import (
+from kwhatif.model.affinity import (
     Affinity,
-    Container,
     NodeAffinity,
     NodeSelector,
     NodeSelectorTerm,
-    Pod,
     PodAffinity,
     PodAffinityTerm,
-    PodSpec,
-    ResourceRequirements,
     TopologySpreadConstraint,
 )
+from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.container import Container, ResourceRequirements
+from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, Requirement
+from kwhatif.model.node import Node, NodeStatus
+from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.queue.event_handlers import EventHandlers
 from kwhatif.queue.profiles import QueueProfile
 from kwhatif.queue.scheduling_queue import SchedulingQueue

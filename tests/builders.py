@@ -10,30 +10,24 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from kwhatif.framework.plugin import NodeFilter
-from kwhatif.model.cluster import NAMESPACE_LABEL, Cluster, KubernetesObject
-from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference, Requirement
-from kwhatif.model.node import ContainerImage, Node, NodeSpec, NodeStatus, Taint
-from kwhatif.model.pod import (
+from kwhatif.model.affinity import (
     Affinity,
-    Container,
-    ContainerPort,
     NodeAffinity,
     NodeSelector,
     NodeSelectorTerm,
-    Pod,
     PodAffinity,
     PodAffinityTerm,
-    PodCondition,
-    PodMeta,
-    PodSchedulingGate,
-    PodSpec,
-    PodStatus,
     PreferredSchedulingTerm,
-    ResourceRequirements,
     Toleration,
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
+from kwhatif.model.cluster import NAMESPACE_LABEL, Cluster, KubernetesObject
+from kwhatif.model.container import Container, ContainerPort, ResourceRequirements
+from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference, Requirement
+from kwhatif.model.node import ContainerImage, Node, NodeSpec, NodeStatus, Taint
+from kwhatif.model.pod import Pod, PodMeta, PodSchedulingGate, PodSpec
+from kwhatif.model.pod_status import PodCondition, PodStatus
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
 from kwhatif.model.volume import ClaimVolumeSource, Volume
 from kwhatif.model.workload import Namespace, Service, ServiceSpec

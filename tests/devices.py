@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from kwhatif.model.affinity import NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference, Requirement
 from kwhatif.model.node import Taint
-from kwhatif.model.pod import NodeSelector, NodeSelectorTerm, PodResourceClaim, PodResourceClaimStatus, Toleration
+from kwhatif.model.pod import PodResourceClaim
+from kwhatif.model.pod_status import PodResourceClaimStatus
 from kwhatif.model.resource import (
     ALL,
     EXACT_COUNT,

@@ -15,7 +15,8 @@ from kwhatif.admission.denied import Denied
 from kwhatif.controllers.contract import Create, DeletePod, Outcome, Remove, Update, Write
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of, parse_time
-from kwhatif.model.pod import Pod, PodCondition, is_terminal
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.workloads.generated import uid_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kwhatif.matching.tolerations import NO_EXECUTE
-from kwhatif.model.pod import Pod, Toleration
+from kwhatif.model.affinity import Toleration
+from kwhatif.model.pod import Pod
 
 _DEFAULTS = tuple(
     Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=300)

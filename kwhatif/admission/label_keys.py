@@ -11,17 +11,15 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from kwhatif.admission.same import each
-from kwhatif.model.meta import LabelSelector, Requirement
-from kwhatif.model.pod import (
+from kwhatif.model.affinity import (
     Affinity,
-    Pod,
     PodAffinity,
     PodAffinityTerm,
-    PodSpec,
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
-    pod_affinity_terms,
 )
+from kwhatif.model.meta import LabelSelector, Requirement
+from kwhatif.model.pod import Pod, PodSpec, pod_affinity_terms
 
 Labels = Mapping[str, str]
 

@@ -10,8 +10,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.same import each
+from kwhatif.model.container import Container
 from kwhatif.model.meta import controller_of
-from kwhatif.model.pod import Container, Pod, PodSpec
+from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.workload import CronJobSpec
 
 _SOME = "left-out"

@@ -16,7 +16,8 @@ from kwhatif.matching.amounts import limited, requested
 from kwhatif.matching.requests import CPU, MEMORY
 from kwhatif.model.amount import Amount, amounts
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Container, Pod, ResourceList, ResourceRequirements
+from kwhatif.model.container import Container, ResourceList, ResourceRequirements
+from kwhatif.model.pod import Pod
 from kwhatif.model.policy import LimitRange, LimitRangeItem
 from kwhatif.model.quantity import milli_value, value
 from kwhatif.model.storage import PersistentVolumeClaim

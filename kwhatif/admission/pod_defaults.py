@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from kwhatif.admission.pod_level import default_pod_level
 from kwhatif.admission.same import each
+from kwhatif.model.container import Container, ContainerPort, ResourceRequirements
 from kwhatif.model.disks import RBD
-from kwhatif.model.pod import Container, ContainerPort, Pod, PodSpec, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
 from kwhatif.model.storage import PersistentVolumeClaimSpec
 from kwhatif.model.volume import Volume
 

@@ -10,7 +10,8 @@ from kwhatif.gates import Gates
 from kwhatif.matching.amounts import limited, requested
 from kwhatif.matching.requests import CPU, HUGEPAGES_PREFIX, MEMORY, is_pod_level_resource
 from kwhatif.model.amount import amounts
-from kwhatif.model.pod import Pod, PodSpec, ResourceRequirements
+from kwhatif.model.container import ResourceRequirements
+from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.quantity import QuantityText
 
 #: With this gate they are filled in after the admission plugins, else before.

@@ -9,8 +9,10 @@ from msgspec.structs import replace
 from kwhatif.admission.denied import Denied, forbidden
 from kwhatif.matching.requests import resource_nanos
 from kwhatif.matching.tolerations import NO_EXECUTE
+from kwhatif.model.affinity import Toleration
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod, ResourceList, Toleration
+from kwhatif.model.container import ResourceList
+from kwhatif.model.pod import Pod
 from kwhatif.model.policy import RuntimeClass, RuntimeClassScheduling
 
 _OTHER_OVERHEAD = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"

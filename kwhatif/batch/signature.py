@@ -22,7 +22,8 @@ from kwhatif.framework.status import Status
 from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import LabelSelector, controller_of
-from kwhatif.model.pod import Pod, PodSpec, PodStatus
+from kwhatif.model.pod import Pod, PodSpec
+from kwhatif.model.pod_status import PodStatus
 from kwhatif.model.workload import ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

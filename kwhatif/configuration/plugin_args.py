@@ -22,8 +22,8 @@ from kwhatif.configuration.strict import convert
 from kwhatif.dra.devices import BINDING_GATES
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import PreferredTerms, Term, TermError
+from kwhatif.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
 from kwhatif.model.duration import parse_duration
-from kwhatif.model.pod import NodeSelectorTerm, PreferredSchedulingTerm
 
 Args = Mapping[str, Any]
 

@@ -13,7 +13,8 @@ import msgspec
 
 from kwhatif.admission.denied import Denied
 from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.pod import Pod, PodCondition
+from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.state.state import State
 
 T = TypeVar("T", bound=KubernetesObject)

@@ -19,7 +19,8 @@ from kwhatif.controllers.node_taints import ready_status, with_no_schedule_taint
 from kwhatif.controllers.zones import Zones
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.node import Node, NodeCondition
-from kwhatif.model.pod import Pod, PodCondition, is_ready, pod_condition
+from kwhatif.model.pod import Pod, is_ready, pod_condition
+from kwhatif.model.pod_status import PodCondition
 
 #: What a kubelet reports, and what is Unknown once it is silent.
 _OF_KUBELET = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")

@@ -16,7 +16,8 @@ from kwhatif.controllers.finished_pods import finished_pods
 from kwhatif.controllers.node_taints import ready_status
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, PodCondition, is_terminal
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.state.state import State
 
 #: Seconds between two looks, and those that a node must have been absent for.

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Sequence
 from kwhatif.controllers.contract import NOTHING, DeletePod, Outcome, View
 from kwhatif.controllers.finished_pods import pods_assigned_to
 from kwhatif.matching.tolerations import NO_EXECUTE, tolerates
+from kwhatif.model.affinity import Toleration
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.node import Node, Taint
-from kwhatif.model.pod import Pod, PodCondition, Toleration
+from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import PodCondition
 
 #: What the eviction leaves in the pod's status.
 TAINTED = PodCondition(type="DisruptionTarget", status="True", reason="DeletionByTaintManager")

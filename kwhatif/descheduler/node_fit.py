@@ -15,8 +15,9 @@ from kwhatif.framework.reference import is_reference
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.matching.node_selector import RequiredNodeAffinity, named
 from kwhatif.matching.requests import CPU, MEMORY, PODS
+from kwhatif.model.affinity import PodAffinityTerm
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, PodAffinityTerm
+from kwhatif.model.pod import Pod
 from kwhatif.model.quantity import milli_value, parse_quantity, value
 
 _UNITS = 1000

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.model.pod import ContainerState, Pod
+from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import ContainerState
 
 
 def states(pod: Pod, *, init: bool = False, ephemeral: bool = False) -> Iterator[ContainerState]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kwhatif.descheduler.go_sort import go_sort
 from kwhatif.matching.requests import CPU, MEMORY
-from kwhatif.model.pod import Container, Pod, ResourceList
+from kwhatif.model.container import Container, ResourceList
+from kwhatif.model.pod import Pod
 from kwhatif.model.quantity import parse_quantity
 
 _CLASSES = ("BestEffort", "Burstable", "Guaranteed")

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 
 from kwhatif.matching.labels import parse_int64
 from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerates
+from kwhatif.model.affinity import Toleration
 from kwhatif.model.node import Taint
-from kwhatif.model.pod import Pod, Toleration
+from kwhatif.model.pod import Pod
 
 _DECIMAL = re.compile(r"-?[1-9][0-9]*|0")
 

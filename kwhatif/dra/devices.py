@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kwhatif.cel import AttributeValue, CelRuntimeError, DeviceView, Semver
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode, any_matches, compile_terms
-from kwhatif.model.pod import NodeSelector
+from kwhatif.model.affinity import NodeSelector
 from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.resource_slice import Counter, Device, DeviceAttribute, ResourceSlice
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 
 from kwhatif.matching.device_classes import IMPLICIT_PREFIX
 from kwhatif.matching.requests import is_extended_resource
+from kwhatif.model.container import Container
 from kwhatif.model.int64 import fits
-from kwhatif.model.pod import Container, PodSpec
+from kwhatif.model.pod import PodSpec
 from kwhatif.model.quantity import NANO, parse_quantity
 from kwhatif.model.resource import EXACT_COUNT, DeviceClass, DeviceRequest, ExactDeviceRequest
 

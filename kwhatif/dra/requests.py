@@ -13,8 +13,8 @@ from kwhatif.dra.devices import PoolDevice
 from kwhatif.dra.rules import AllocatorRules
 from kwhatif.gates import BASE_GATES, Gates
 from kwhatif.matching.node_selector import SelectedNode
+from kwhatif.model.affinity import Toleration
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.pod import Toleration
 from kwhatif.model.quantity import parse_quantity
 from kwhatif.model.resource import (
     ALL,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from kwhatif.dra.partial_allocation import Taken
 from kwhatif.dra.requests import AllocationError
 from kwhatif.matching.node_selector import NAME_FIELD
+from kwhatif.model.affinity import NodeSelector, NodeSelectorTerm
 from kwhatif.model.meta import Requirement
-from kwhatif.model.pod import NodeSelector, NodeSelectorTerm
 from kwhatif.model.quantity import to_text
 from kwhatif.model.resource import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from kwhatif.framework.profile import Profile
 from kwhatif.matching.requests import pod_requests, to_resources
+from kwhatif.model.affinity import NodeSelectorTerm
 from kwhatif.model.meta import Requirement
-from kwhatif.model.pod import NodeSelectorTerm, Pod
+from kwhatif.model.pod import Pod
 from kwhatif.model.volume import Volume
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

@@ -7,7 +7,8 @@ from functools import lru_cache
 import msgspec
 
 from kwhatif.matching.labels import Labels, SelectorError, compile_selector, selector_text
-from kwhatif.model.pod import Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
+from kwhatif.model.affinity import PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
+from kwhatif.model.pod import Pod
 
 
 class AffinityTerm:

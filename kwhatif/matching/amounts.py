@@ -6,7 +6,8 @@ from typing import cast
 
 from kwhatif.matching.requests import Nanos, aggregate
 from kwhatif.model.amount import Amount, amounts
-from kwhatif.model.pod import PodSpec, ResourceList
+from kwhatif.model.container import ResourceList
+from kwhatif.model.pod import PodSpec
 
 Amounts = dict[str, Amount]
 

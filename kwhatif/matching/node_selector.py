@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from kwhatif.matching.labels import SelectorError, compile_requirement, quoted
+from kwhatif.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
 from kwhatif.model.meta import Requirement
 from kwhatif.model.node import Node
-from kwhatif.model.pod import NodeSelectorTerm, PodSpec, PreferredSchedulingTerm
+from kwhatif.model.pod import PodSpec
 
 NAME_FIELD = "metadata.name"
 _LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")

@@ -14,7 +14,9 @@ from kwhatif.matching.requests import (
     pod_requests,
     to_resources,
 )
-from kwhatif.model.pod import ContainerStatus, Pod, PodSpec, ResourceList, pod_condition
+from kwhatif.model.container import ResourceList
+from kwhatif.model.pod import Pod, PodSpec, pod_condition
+from kwhatif.model.pod_status import ContainerStatus
 from kwhatif.model.quantity import milli_value, value
 
 

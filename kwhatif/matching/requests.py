@@ -13,7 +13,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kwhatif.gates import SPEC_ALONE, ResizeRules
-from kwhatif.model.pod import Container, ContainerStatus, Pod, PodSpec, ResourceList, pod_condition
+from kwhatif.model.container import Container, ResourceList
+from kwhatif.model.pod import Pod, PodSpec, pod_condition
+from kwhatif.model.pod_status import ContainerStatus
 from kwhatif.model.quantity import QuantityText, ceil_to_milli, milli_value, parse_quantity, value
 
 CPU = "cpu"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kwhatif.model.affinity import Toleration
 from kwhatif.model.node import Taint
-from kwhatif.model.pod import Toleration
 
 NO_SCHEDULE = "NoSchedule"
 NO_EXECUTE = "NoExecute"

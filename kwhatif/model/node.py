@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kwhatif.model.container import ResourceList
 from kwhatif.model.meta import AnnotatedMeta, Int64, Model
-from kwhatif.model.pod import ResourceList
 
 
 class Taint(Model):

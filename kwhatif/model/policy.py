@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kwhatif.model.affinity import Toleration
+from kwhatif.model.container import ResourceList
 from kwhatif.model.meta import Int32, Int64, LabelSelector, Model, ObjectMeta
-from kwhatif.model.pod import ResourceList, Toleration
 from kwhatif.model.quantity import QuantityText
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import field
 
+from kwhatif.model.affinity import NodeSelector, Toleration
 from kwhatif.model.meta import AnnotatedMeta, Int64, Model, ObjectMeta
-from kwhatif.model.pod import NodeSelector, Toleration
 from kwhatif.model.quantity import QuantityText
 
 EXACT_COUNT = "ExactCount"

@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import field
 
+from kwhatif.model.affinity import NodeSelector
 from kwhatif.model.meta import Int64, Model, ObjectMeta
 from kwhatif.model.node import Taint
-from kwhatif.model.pod import NodeSelector
 from kwhatif.model.quantity import QuantityText
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kwhatif.model.container import ResourceList
 from kwhatif.model.meta import Model, ObjectMeta
-from kwhatif.model.pod import ResourceList
 
 METRICS_API_VERSION = "metrics.k8s.io/v1beta1"
 

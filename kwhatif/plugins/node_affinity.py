@@ -24,10 +24,10 @@ from kwhatif.matching.node_selector import (
     named,
     named_nodes,
 )
+from kwhatif.model.affinity import NodeAffinity as NodeAffinitySpec
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
 from kwhatif.model.node import Node
-from kwhatif.model.pod import NodeAffinity as NodeAffinitySpec
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo

@@ -15,9 +15,10 @@ from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SUCCESS, Status, error, unresolvable
 from kwhatif.matching.tolerations import PREFER_NO_SCHEDULE, first_untolerated, tolerated
+from kwhatif.model.affinity import Toleration
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node, Taint
-from kwhatif.model.pod import Pod, Toleration
+from kwhatif.model.pod import Pod
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

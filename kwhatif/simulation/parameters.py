@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from kwhatif.model.pod import Pod, Probe
+from kwhatif.model.container import Probe
+from kwhatif.model.pod import Pod
 
 #: Seconds that a dead node's pods, and everything else that is slow, get before the simulation gives up.
 HOUR = 3600.0

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kwhatif.model.node import Node, Taint
-from kwhatif.model.pod import Pod, PodCondition, pod_condition
+from kwhatif.model.pod import Pod, pod_condition
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.workload import SCALABLE, DaemonSet, Job
 
 _WORKLOADS = (*SCALABLE, DaemonSet, Job)

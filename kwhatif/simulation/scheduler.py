@@ -18,7 +18,8 @@ from kwhatif.controllers.contract import DeletePod
 from kwhatif.framework.diagnosis import NO_NODES
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.pod import Pod, PodCondition
+from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.queue.event_handlers import EventHandlers
 from kwhatif.queue.failure import FailedAttempt, handle_failure
 from kwhatif.queue.nominator import pod_lister

@@ -9,19 +9,11 @@ from msgspec.structs import replace
 
 from kwhatif.matching.node_selector import NAME_FIELD, RequiredNodeAffinity
 from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, first_untolerated
+from kwhatif.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Requirement
 from kwhatif.model.node import Node, Taint
-from kwhatif.model.pod import (
-    Affinity,
-    NodeAffinity,
-    NodeSelector,
-    NodeSelectorTerm,
-    Pod,
-    PodSpec,
-    PodTemplateSpec,
-    Toleration,
-)
+from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
 from kwhatif.model.workload import DaemonSet
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.generated import hash_of

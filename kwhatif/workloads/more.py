@@ -8,7 +8,8 @@ from itertools import chain, count, islice, repeat
 from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod, PodStatus
+from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import PodStatus
 from kwhatif.model.workload import CronJob, DaemonSet, Deployment, Job, PodSource, StatefulSet
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.expansion import Group

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import parse_time
-from kwhatif.model.pod import ContainerStatus, Pod, PodCondition, is_terminal, pod_condition
+from kwhatif.model.pod import Pod, is_terminal, pod_condition
+from kwhatif.model.pod_status import ContainerStatus, PodCondition
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 _ALWAYS = "Always"

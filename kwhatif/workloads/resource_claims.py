@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, OwnerReference
-from kwhatif.model.pod import Pod, PodResourceClaimStatus
+from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import PodResourceClaimStatus
 from kwhatif.model.resource import ResourceClaim, ResourceClaimTemplate
 from kwhatif.workloads.generated import generated_names
 

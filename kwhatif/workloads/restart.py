@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Pod, PodStatus, is_terminal
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.pod_status import PodStatus
 from kwhatif.model.workload import PodSource
 from kwhatif.workloads.expand import expand
 from kwhatif.workloads.expansion import Expansion, Group

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from kwhatif.admission.pod_defaults import default_pod
 from kwhatif.matching.label_syntax import dns_subdomain_errors
 from kwhatif.matching.requests import resource_nanos
+from kwhatif.model.container import Container
 from kwhatif.model.meta import Model, OwnerReference
-from kwhatif.model.pod import NO_ANNOTATIONS, Container, Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.model.pod import NO_ANNOTATIONS, Pod, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.workloads.template_fields import ADDED_LABELS, filled_fields_of
 
 #: Fields that hold quantities: `500m` and `0.5` are the same there.

@@ -14,7 +14,8 @@ from kwhatif.framework.attempt import attempt
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.reference import use_reference
 from kwhatif.model.node import Node, Taint
-from kwhatif.model.pod import Pod, PodCondition
+from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.release.v1_37 import RELEASE
 from kwhatif.state.built import Built

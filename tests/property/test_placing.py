@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from kwhatif.batch import ScheduleResult
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.model.affinity import PodAffinityTerm
 from kwhatif.model.caveat.scheduling import Batching
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import LabelSelector
-from kwhatif.model.pod import Pod, PodAffinityTerm
+from kwhatif.model.pod import Pod
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo

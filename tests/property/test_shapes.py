@@ -14,9 +14,10 @@ from kwhatif.framework.scoring import score_nodes
 from kwhatif.framework.status import SUCCESS
 from kwhatif.matching.node_selector import RequiredNodeAffinity
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT, tolerates
+from kwhatif.model.affinity import NodeAffinity as NodeAffinitySpec
+from kwhatif.model.affinity import NodeSelector, NodeSelectorTerm
+from kwhatif.model.container import RestartPolicyRule
 from kwhatif.model.node import Taint
-from kwhatif.model.pod import NodeAffinity as NodeAffinitySpec
-from kwhatif.model.pod import NodeSelector, NodeSelectorTerm, RestartPolicyRule
 from kwhatif.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
 from kwhatif.plugins.node_declared_features import NodeDeclaredFeatures
 from kwhatif.plugins.node_name import NodeName

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from kwhatif.framework.incremental import Alike, suspects_of
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, NodeScorer
 from kwhatif.framework.status import SKIP, Code, Status
+from kwhatif.model.affinity import PodAffinityTerm
 from kwhatif.model.meta import LabelSelector
-from kwhatif.model.pod import Pod, PodAffinityTerm
+from kwhatif.model.pod import Pod
 from kwhatif.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread

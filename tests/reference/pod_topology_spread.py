@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from kwhatif.matching.node_selector import RequiredNodeAffinity
 from kwhatif.matching.tolerations import first_untolerated
+from kwhatif.model.affinity import TopologySpreadConstraint
 from kwhatif.model.meta import Requirement, controller_of
-from kwhatif.model.pod import Pod, TopologySpreadConstraint
+from kwhatif.model.pod import Pod
 from kwhatif.model.workload import ReplicaSet, ReplicationController, Service, StatefulSet
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.state import State

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kwhatif.matching.requests import CPU, MEMORY
 from kwhatif.model.amount import amounts
-from kwhatif.model.pod import Pod, ResourceRequirements, pod_affinity_terms
+from kwhatif.model.container import ResourceRequirements
+from kwhatif.model.pod import Pod, pod_affinity_terms
 from kwhatif.model.policy import ResourceQuotaSpec, ScopedSelectorRequirement
 from kwhatif.model.storage import PersistentVolumeClaim
 

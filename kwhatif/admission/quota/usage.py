@@ -19,7 +19,8 @@ from kwhatif.matching.requests import (
 )
 from kwhatif.matching.volumes import claim_class
 from kwhatif.model.amount import Amount, amounts
-from kwhatif.model.pod import Pod, ResourceList, is_terminal
+from kwhatif.model.container import ResourceList
+from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.quantity import NANO, value
 from kwhatif.model.storage import PersistentVolumeClaim
 

@@ -15,14 +15,8 @@ from kwhatif.admission.validation.selectors import (
 )
 from kwhatif.matching.label_syntax import dns_label_errors, dns_subdomain_errors
 from kwhatif.matching.node_selector import NAME_FIELD
+from kwhatif.model.affinity import Affinity, NodeAffinity, NodeSelectorTerm, PodAffinity, PodAffinityTerm
 from kwhatif.model.meta import Requirement
-from kwhatif.model.pod import (
-    Affinity,
-    NodeAffinity,
-    NodeSelectorTerm,
-    PodAffinity,
-    PodAffinityTerm,
-)
 
 Labels = Mapping[str, str]
 

@@ -16,7 +16,8 @@ from kwhatif.matching.requests import (
     is_pod_level_resource,
 )
 from kwhatif.model.amount import Amount, amounts
-from kwhatif.model.pod import PodSpec, ResourceClaimRef, ResourceList, ResourceRequirements
+from kwhatif.model.container import ResourceClaimRef, ResourceList, ResourceRequirements
+from kwhatif.model.pod import PodSpec
 from kwhatif.model.quantity import NANO, parse_quantity, value
 
 #: Counted in whole numbers (`integerResources`); extended resources are, too.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.matching.label_syntax import label_value_errors
 from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
-from kwhatif.model.pod import Toleration
+from kwhatif.model.affinity import Toleration
 
 _EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 _OPERATORS = ("Equal", "Exists")

@@ -11,7 +11,8 @@ from kwhatif.descheduler.handle import Handle, Result, chosen
 from kwhatif.descheduler.pod_state import exit_codes, terminated_reasons, waiting_reasons
 from kwhatif.descheduler.world import World
 from kwhatif.model.meta import parse_time
-from kwhatif.model.pod import Pod, PodCondition
+from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import PodCondition
 
 _SECOND = 1_000_000_000
 _Test = Callable[[Pod], bool]

@@ -9,8 +9,9 @@ from kwhatif.descheduler.attempt import BetterNode, BrokenNodeAffinity, Why
 from kwhatif.descheduler.handle import Handle, chosen
 from kwhatif.descheduler.node_fit import required_affinity
 from kwhatif.matching.node_selector import Term, TermError, named
+from kwhatif.model.affinity import NodeAffinity
 from kwhatif.model.node import Node
-from kwhatif.model.pod import NodeAffinity, Pod
+from kwhatif.model.pod import Pod
 
 _Violation = Callable[[Pod, Node, Sequence[Node]], Why | None]
 

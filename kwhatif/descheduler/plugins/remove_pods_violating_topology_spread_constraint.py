@@ -18,9 +18,10 @@ from kwhatif.descheduler.node_fit import required_affinity
 from kwhatif.descheduler.tolerance import keeps_away, untolerated
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
 from kwhatif.matching.node_selector import RequiredNodeAffinity, named
+from kwhatif.model.affinity import TopologySpreadConstraint
 from kwhatif.model.cluster import key_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, TopologySpreadConstraint
+from kwhatif.model.pod import Pod
 
 _HONOR = "Honor"
 

@@ -20,10 +20,11 @@ from kwhatif.framework.plugin import NodeFilter, NodeScorer
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status, error
 from kwhatif.matching.labels import SelectorError
+from kwhatif.model.affinity import TopologySpreadConstraint
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, TopologySpreadConstraint
+from kwhatif.model.pod import Pod
 from kwhatif.plugins.pod_topology_spread.constraints import (
     SYSTEM_DEFAULTS,
     Constraint,

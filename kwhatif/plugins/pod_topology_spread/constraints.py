@@ -11,8 +11,9 @@ from kwhatif.matching.default_selector import default_selector
 from kwhatif.matching.labels import Labels, Selector, compile_selector
 from kwhatif.matching.node_selector import RequiredNodeAffinity, named_nodes
 from kwhatif.matching.tolerations import first_untolerated
+from kwhatif.model.affinity import TopologySpreadConstraint
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import PodSpec, TopologySpreadConstraint
+from kwhatif.model.pod import PodSpec
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo

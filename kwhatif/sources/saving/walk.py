@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import inspect
 from msgspec.structs import replace
 
+from kwhatif.model.affinity import Toleration
 from kwhatif.model.meta import Requirement
 from kwhatif.model.node import Taint
-from kwhatif.model.pod import Toleration
 from kwhatif.model.storage import TopologyExpression
 from kwhatif.sources.saving.roles import NAME, NODE, label_role, role_of
 

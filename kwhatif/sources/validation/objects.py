@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec import inspect
 
+from kwhatif.model.affinity import NodeSelector, PodAffinityTerm, PreferredSchedulingTerm, TopologySpreadConstraint
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import LabelSelector
-from kwhatif.model.pod import NodeSelector, PodAffinityTerm, PreferredSchedulingTerm, TopologySpreadConstraint
 from kwhatif.model.workload import Service
 from kwhatif.sources.decoding.decode import Batch
 from kwhatif.sources.text.paths import FieldPath

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from kwhatif.model.cluster import KubernetesObject
+from kwhatif.model.container import ResourceList
 from kwhatif.model.meta import LabelSelector
-from kwhatif.model.pod import Pod, ResourceList, pod_affinity_terms
+from kwhatif.model.pod import Pod, pod_affinity_terms
 from kwhatif.sources.text.paths import FieldPath
 from kwhatif.sources.validation import selectors, values
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from kwhatif.matching.label_syntax import label_key_errors, label_value_errors
 from kwhatif.matching.labels import SelectorError, compile_selector
-from kwhatif.model.meta import LabelSelector, Requirement
-from kwhatif.model.pod import (
+from kwhatif.model.affinity import (
     NodeSelector,
     NodeSelectorTerm,
     PodAffinityTerm,
     PreferredSchedulingTerm,
     TopologySpreadConstraint,
 )
+from kwhatif.model.meta import LabelSelector, Requirement
 from kwhatif.sources.text.paths import FieldPath
 from kwhatif.sources.validation.values import AddProblem
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from kwhatif.framework.evidence import PodAffinityUnmatched, PodAntiAffinityMatched, SpreadSkew
 from kwhatif.matching.affinity import AffinityTerm
 from kwhatif.matching.labels import SelectorError
-from kwhatif.model.pod import Pod, PodAffinityTerm, TopologySpreadConstraint
+from kwhatif.model.affinity import PodAffinityTerm, TopologySpreadConstraint
+from kwhatif.model.pod import Pod
 from kwhatif.report.advise import AdviceKind
 from kwhatif.whatif.advise.change import PREFERRED, REQUIRED, WEIGHT, Change, Spec, in_spec
 

@@ -10,7 +10,8 @@ from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_pod import complete_pod
 from kwhatif.admission.pod_defaults import default_pod
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.pod import Container, Pod, PodSpec, ResourceRequirements, is_terminal
+from kwhatif.model.container import Container, ResourceRequirements
+from kwhatif.model.pod import Pod, PodSpec, is_terminal
 from kwhatif.workloads.expand import expand_pod
 from kwhatif.workloads.rolling.update import UNCHANGED, Update
 from kwhatif.workloads.template import has_images, spec_content, without_images

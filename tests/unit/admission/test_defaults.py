@@ -12,11 +12,12 @@ from msgspec.structs import replace
 import kwhatif.model
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.pod_defaults import says_everything
+from kwhatif.model.container import Container, ContainerPort, ResourceRequirements
 from kwhatif.model.disks import RBD
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import Model, ObjectMeta
 from kwhatif.model.node import Node, NodeStatus
-from kwhatif.model.pod import Container, ContainerPort, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.pod import PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.model.resource import (
     DeviceClaim,

@@ -10,7 +10,7 @@ import pytest
 from kwhatif.admission.disruption import SyncFailed, budget_status
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference, Requirement
-from kwhatif.model.pod import PodCondition
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
 from kwhatif.model.workload import (
     DaemonSet,

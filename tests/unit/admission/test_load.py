@@ -10,7 +10,8 @@ from kwhatif.model.caveat.scheduling import BudgetComputed, BudgetNotComputed
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
 from kwhatif.model.node import Node, NodeStatus
-from kwhatif.model.pod import Pod, PodCondition
+from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.policy import (
     PodDisruptionBudget,
     PodDisruptionBudgetSpec,

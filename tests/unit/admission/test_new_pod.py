@@ -11,8 +11,9 @@ from kwhatif.admission.new_pod import ReplicaAdmission, admit_pod, admit_replica
 from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.container import ResourceRequirements
 from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import Pod, ResourceRequirements
+from kwhatif.model.pod import Pod
 from kwhatif.model.policy import (
     LimitRange,
     LimitRangeItem,

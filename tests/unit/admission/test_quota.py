@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.container import ResourceRequirements
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.model.pod import ContainerStatus, ResourceRequirements
+from kwhatif.model.pod_status import ContainerStatus
 from kwhatif.model.policy import ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.model.storage import PersistentVolumeClaim
 from tests.builders import PodBuilder, pod

@@ -18,7 +18,8 @@ from kwhatif.framework.attempt import attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.framework.reference import use_reference
 from kwhatif.framework.status import Status, error
-from kwhatif.model.pod import Pod, PodCondition
+from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.preemption.victims import VictimSearch
 from kwhatif.simulation.pods import with_condition
 from kwhatif.state.change import Bind, Change, Delete, Upsert

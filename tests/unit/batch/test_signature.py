@@ -7,7 +7,8 @@ import pytest
 from kwhatif.batch.signature import Signer
 from kwhatif.catalog import default_profile
 from kwhatif.model.cluster import KubernetesObject
-from kwhatif.model.pod import ContainerStatus, PodResourceClaim
+from kwhatif.model.pod import PodResourceClaim
+from kwhatif.model.pod_status import ContainerStatus
 from kwhatif.model.volume import ClaimVolumeSource
 from tests.builders import HOSTNAME, PodBuilder, affinity_term, node, pod, selector, service, snapshot
 from tests.storage import EPHEMERAL, claim

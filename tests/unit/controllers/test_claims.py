@@ -8,8 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers import claims, garbage, volume_binder
+from kwhatif.model.container import Container
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Container, Pod, PodMeta, PodResourceClaim, PodSpec, PodStatus
+from kwhatif.model.pod import Pod, PodMeta, PodResourceClaim, PodSpec
+from kwhatif.model.pod_status import PodStatus
 from kwhatif.model.resource import (
     AllocationResult,
     ResourceClaim,

@@ -11,7 +11,8 @@ from kwhatif.controllers.budget_pods import budget_pods
 from kwhatif.controllers.disruption import Disruption
 from kwhatif.controllers.eviction import EvictionApi, Granted
 from kwhatif.model.meta import LabelSelector, ObjectMeta, Requirement
-from kwhatif.model.pod import Pod, PodCondition
+from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
 from tests.builders import PodBuilder, node, pod, selector, snapshot
 from tests.small_world import START, SmallWorld

@@ -9,8 +9,10 @@ from msgspec.structs import replace
 
 from kwhatif.controllers import garbage
 from kwhatif.controllers.catalog import CONTROLLERS
+from kwhatif.model.container import Container
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Container, Pod, PodMeta, PodSpec, PodStatus
+from kwhatif.model.pod import Pod, PodMeta, PodSpec
+from kwhatif.model.pod_status import PodStatus
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.volume import ClaimVolumeSource, Volume
 from kwhatif.model.workload import (

@@ -11,18 +11,10 @@ from kwhatif.controllers import job
 from kwhatif.controllers.contract import Create, DeletePod
 from kwhatif.controllers.job_failures import Backoff, judged
 from kwhatif.controllers.job_indexes import first_pending, is_success, parse_indexes, write_indexes
+from kwhatif.model.container import Container
 from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import (
-    Container,
-    ContainerState,
-    ContainerStateTerminated,
-    ContainerStatus,
-    Pod,
-    PodCondition,
-    PodSpec,
-    PodStatus,
-    PodTemplateSpec,
-)
+from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
+from kwhatif.model.pod_status import ContainerState, ContainerStateTerminated, ContainerStatus, PodCondition, PodStatus
 from kwhatif.model.workload import (
     Job,
     JobSpec,

@@ -8,7 +8,8 @@ from kwhatif.controllers.node_health import NodeHealth
 from kwhatif.controllers.node_lifecycle import NodeLifecycle, returned
 from kwhatif.controllers.node_taints import registered
 from kwhatif.model.node import Node, NodeCondition
-from kwhatif.model.pod import Pod, PodCondition, is_ready
+from kwhatif.model.pod import Pod, is_ready
+from kwhatif.model.pod_status import PodCondition
 from tests.builders import NodeBuilder, node, pod, snapshot
 from tests.small_world import SmallWorld
 

@@ -9,8 +9,10 @@ from msgspec.structs import replace
 
 from kwhatif.controllers import stateful_set
 from kwhatif.controllers.contract import Create, Update
+from kwhatif.model.container import Container
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Container, Pod, PodMeta, PodSpec, PodStatus, PodTemplateSpec
+from kwhatif.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.model.pod_status import PodStatus
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.volume import ClaimTemplate
 from kwhatif.model.workload import (

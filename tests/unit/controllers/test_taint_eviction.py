@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from kwhatif.controllers.taint_eviction import TaintEviction
+from kwhatif.model.affinity import Toleration
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, Toleration
+from kwhatif.model.pod import Pod
 from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
 from tests.small_world import SmallWorld
 

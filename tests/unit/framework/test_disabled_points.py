@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from kwhatif.catalog import default_profile
 from kwhatif.framework.profile import Profile
+from kwhatif.model.affinity import NodeSelectorTerm
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.model.pod import NodeSelectorTerm, PodResourceClaim
+from kwhatif.model.pod import PodResourceClaim
 from kwhatif.model.resource import (
     DeviceClaim,
     DeviceClass,

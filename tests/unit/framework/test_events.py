@@ -19,7 +19,7 @@ from kwhatif.framework.events import (
     pod_events,
 )
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.model.pod import PodResourceClaimStatus, PodStatus
+from kwhatif.model.pod_status import PodResourceClaimStatus, PodStatus
 from kwhatif.model.storage import CSIDriver
 from kwhatif.model.workload import Service
 from tests.builders import NodeBuilder, PodBuilder, node, pod

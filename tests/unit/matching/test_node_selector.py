@@ -17,8 +17,8 @@ from kwhatif.matching.node_selector import (
     compile_terms,
     describe,
 )
+from kwhatif.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
 from kwhatif.model.meta import Requirement
-from kwhatif.model.pod import NodeSelectorTerm, PreferredSchedulingTerm
 from tests.builders import PodBuilder, on_name, pod, requirement, term
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.matching.ports import HostPort, conflicts, host_ports
-from kwhatif.model.pod import ContainerPort
+from kwhatif.model.container import ContainerPort
 from tests.builders import PodBuilder, pod
 
 ANY = "0.0.0.0"

@@ -22,7 +22,9 @@ from kwhatif.matching.requests import (
     to_resources,
     units,
 )
-from kwhatif.model.pod import Container, ContainerStatus, Pod, PodCondition, ResourceRequirements
+from kwhatif.model.container import Container, ResourceRequirements
+from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import ContainerStatus, PodCondition
 from tests.builders import PodBuilder, pod
 
 NANO = 10**9

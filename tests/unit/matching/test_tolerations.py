@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT, first_untolerated, tolerated, tolerates
+from kwhatif.model.affinity import Toleration
 from kwhatif.model.node import Taint
-from kwhatif.model.pod import Toleration
 
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
 

@@ -11,8 +11,8 @@ from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatche
 from kwhatif.framework.incremental import Alike
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.status import SUCCESS, Code, Status, error, unresolvable
+from kwhatif.model.affinity import PodAffinityTerm
 from kwhatif.model.meta import LabelSelector
-from kwhatif.model.pod import PodAffinityTerm
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from kwhatif.plugins.inter_pod_affinity.filtering import AffinityFilter
 from kwhatif.plugins.inter_pod_affinity.scoring import AffinityScorer, Preferences

@@ -9,7 +9,7 @@ from kwhatif.framework.evidence import UnmatchedSelector
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Code, Status
 from kwhatif.matching.node_selector import TermError, named_nodes
-from kwhatif.model.pod import NodeSelectorTerm
+from kwhatif.model.affinity import NodeSelectorTerm
 from kwhatif.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
 from kwhatif.state.state import State
 from tests.builders import HOSTNAME, NodeBuilder, PodBuilder, node, on_name, pod, requirement, snapshot, term

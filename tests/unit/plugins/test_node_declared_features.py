@@ -7,7 +7,7 @@ import pytest
 from kwhatif.framework.evidence import MissingFeature
 from kwhatif.framework.plugin import NodeFilter, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Code
-from kwhatif.model.pod import RestartPolicyRule
+from kwhatif.model.container import RestartPolicyRule
 from kwhatif.plugins.node_declared_features import NodeDeclaredFeatures, required_features
 from tests.builders import PodBuilder, node, pod, snapshot
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from kwhatif.framework.plugin import NodeScorer
 from kwhatif.framework.resource_allocation import ResourceSpec
 from kwhatif.framework.status import SKIP
-from kwhatif.model.pod import ContainerStatus, ResourceRequirements
+from kwhatif.model.container import ResourceRequirements
+from kwhatif.model.pod_status import ContainerStatus
 from kwhatif.plugins.node_resources_balanced_allocation import (
     NodeResourcesBalancedAllocation,
     NodeResourcesBalancedAllocationArgs,

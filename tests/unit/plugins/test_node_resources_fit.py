@@ -19,8 +19,8 @@ from kwhatif.framework.scoring_strategy import (
     requested_to_capacity_ratio,
 )
 from kwhatif.framework.status import SUCCESS, Code, Status
+from kwhatif.model.container import ResourceRequirements
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.model.pod import ResourceRequirements
 from kwhatif.model.resource import (
     AllocationResult,
     DeviceAllocationResult,

@@ -9,7 +9,7 @@ import pytest
 from kwhatif.framework.evidence import MissingTopologyLabel, SpreadSkew
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.status import SKIP, SUCCESS, Code, Status, error
-from kwhatif.model.pod import NodeSelectorTerm, TopologySpreadConstraint
+from kwhatif.model.affinity import NodeSelectorTerm, TopologySpreadConstraint
 from kwhatif.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.plugins.pod_topology_spread.filtering import CriticalPaths

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.framework.status import Status, unresolvable, unschedulable
-from kwhatif.model.pod import PodCondition
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.preemption.eligibility import NEVER, TERMINATING
 from kwhatif.preemption.policy import Policy
 from tests.builders import PodBuilder, node, pod, snapshot

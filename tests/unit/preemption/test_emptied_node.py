@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.model.pod import PodCondition
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Victim
 from kwhatif.preemption.disruption import disrupt

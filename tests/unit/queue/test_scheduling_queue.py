@@ -12,7 +12,7 @@ from kwhatif.framework.events import ActionType, ClusterEvent, EventResource
 from kwhatif.framework.hints import QUEUE, QUEUE_SKIP, Registration
 from kwhatif.framework.status import SUCCESS, unresolvable
 from kwhatif.model.cluster import Cluster, key_of
-from kwhatif.model.pod import PodStatus
+from kwhatif.model.pod_status import PodStatus
 from kwhatif.queue.backoff_queue import SECOND
 from kwhatif.queue.nominator import pod_lister
 from kwhatif.queue.preempting import Preempting

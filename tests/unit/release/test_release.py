@@ -25,8 +25,9 @@ from kwhatif.framework.profile import Point
 from kwhatif.framework.status import Code, Status
 from kwhatif.gates import KNOWN, default_gates
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.container import Container, ResourceRequirements
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta
-from kwhatif.model.pod import Container, Pod, PodSchedulingGate, ResourceRequirements
+from kwhatif.model.pod import Pod, PodSchedulingGate
 from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.model.quantity import QuantityText
 from kwhatif.model.resource_slice import ResourceSlice

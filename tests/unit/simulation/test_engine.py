@@ -11,8 +11,9 @@ import pytest
 from kwhatif.catalog import default_profile
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.controllers.contract import Create, DeletePod, Update, Write
+from kwhatif.model.container import Container, ResourceRequirements
 from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Container, Pod, PodMeta, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.pod import Pod, PodMeta, PodTemplateSpec
 from kwhatif.model.policy import ResourceQuota, ResourceQuotaSpec
 from kwhatif.model.workload import ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.simulation.clock import Clock, start_of

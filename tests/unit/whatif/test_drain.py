@@ -8,8 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.controllers.drain_filters import DrainOptions
+from kwhatif.model.container import Container, ResourceRequirements
 from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Container, Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, ResourceQuota, ResourceQuotaSpec
 from kwhatif.model.volume import LocalVolume
 from kwhatif.model.workload import DaemonSet, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec

@@ -14,7 +14,8 @@ from kwhatif.model.caveat.scheduling import PendingAsleep
 from kwhatif.model.caveat.workloads import EvictedByTaint
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta
-from kwhatif.model.pod import Pod, PodCondition
+from kwhatif.model.pod import Pod
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.policy import PriorityClass
 from kwhatif.model.storage import StorageClass, TopologyExpression, TopologySelectorTerm
 from kwhatif.render.caveats import worded

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kwhatif.model.affinity import Toleration
+from kwhatif.model.container import Container, ResourceRequirements
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.node import NodeCondition
-from kwhatif.model.pod import Container, PodSpec, PodTemplateSpec, ResourceRequirements, Toleration
+from kwhatif.model.pod import PodSpec, PodTemplateSpec
 from kwhatif.model.workload import StatefulSet, StatefulSetSpec
 from kwhatif.report.story import BlockedRow, Story
 from kwhatif.whatif.outage import Lost, outage

@@ -14,8 +14,10 @@ from msgspec.structs import replace
 import kwhatif
 from kwhatif.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
 from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.container import Container, ResourceRequirements
 from kwhatif.model.meta import LabelSelector, ObjectMeta
-from kwhatif.model.pod import Container, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.pod import PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.model.workload import DaemonSet, Deployment, RollingUpdate, StatefulSet, UpdateStrategy
 from kwhatif.policy.build import default_rulebook

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.model.caveat.workloads import FieldsNotCompared, OrderedPodPending, ReplicasKept, WorkloadNotInDump
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.container import Container, ResourceRequirements
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
-from kwhatif.model.pod import Container, Pod, PodCondition, PodMeta, PodSpec, PodTemplateSpec, ResourceRequirements
+from kwhatif.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
+from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.volume import ClaimTemplate

@@ -1,0 +1,61 @@
+"""Containers of a pod, and what they and the pod request."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from kwhatif.model.meta import Int32, Model
+from kwhatif.model.quantity import QuantityText
+
+ResourceList = dict[str, QuantityText]
+
+
+class ResourceClaimRef(Model):
+    """`resources.claims[]` of a container."""
+
+    name: str = ""
+    request: str = ""
+
+
+class ResourceRequirements(Model):
+    """`resources` of a container or of the whole pod."""
+
+    requests: ResourceList = {}
+    limits: ResourceList = {}
+    claims: tuple[ResourceClaimRef, ...] = ()
+
+
+class ContainerPort(Model):
+    """`ports[]` of a container."""
+
+    container_port: Int32 = 0
+    host_port: Int32 = 0
+    host_ip: str = field(name="hostIP", default="")
+    protocol: str = ""
+
+
+class RestartPolicyRule(Model):
+    """`restartPolicyRules[]` of a container."""
+
+    action: str = ""
+
+
+class Probe(Model):
+    """`readinessProbe` or `startupProbe` of a container: how long it takes at least, in seconds."""
+
+    initial_delay_seconds: Int32 = 0
+    period_seconds: Int32 = 10
+    success_threshold: Int32 = 1
+
+
+class Container(Model):
+    """A container or init container; `restart_policy: Always` makes an init container a sidecar."""
+
+    name: str = ""
+    image: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: tuple[ContainerPort, ...] = ()
+    restart_policy: str = ""
+    restart_policy_rules: tuple[RestartPolicyRule, ...] = ()
+    readiness_probe: Probe | None = None
+    startup_probe: Probe | None = None
