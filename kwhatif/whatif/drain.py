@@ -97,7 +97,7 @@ class Drained(Played):
     @property
     def command(self) -> CommandRow:
         """The command, and what it prints."""
-        end = self.engine.ended.get(self.drain.name, self.engine.clock.now)
+        end = self.engine.evictors.ended.get(self.drain.name, self.engine.clock.now)
         errors = [error for failed in self.drain.failures.values() for error in failed]
         return CommandRow(
             command=f"drain {' '.join(self.drain.nodes)}",

@@ -176,7 +176,7 @@ class Simulated:
 
     def _write_workload(self, obj: Any, world: World) -> None:
         cluster = self._session.cluster
-        made = default_object(applied_to(cluster, capped(obj, world.most)))
+        made = default_object(applied_to(cluster, capped(obj, world.limits.most)))
         known = world.state.cluster.get(type(obj), key_of(obj))
         world.write(Create(made) if known is None else Update(as_applied(made, known)), USER, None)
 
