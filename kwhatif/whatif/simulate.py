@@ -174,7 +174,7 @@ class Playing:
                 ok=ok,
                 seconds=round(end - start, 3),
                 why=joined(errors) if errors else "",
-                output=tuple(drain.output),
+                output=tuple(drain.log.output),
             )
 
     def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:
