@@ -16,8 +16,8 @@ from kwhatif.batch.result import ScheduleResult
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.diagnosis import fit_error, histogram, with_post_filter
 from kwhatif.framework.guard import unguarded
-from kwhatif.framework.incremental import PostFilterKind, class_state, node_class, post_filter_kind
-from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.incremental import class_state, node_class
+from kwhatif.framework.plugin import NodeFilter, PostFilterKind, Reads, post_filter_kind
 from kwhatif.framework.status import Code, Status, Verdict
 from kwhatif.model.overlay import Overlay
 from kwhatif.preemption.budgets import Budgets

@@ -13,9 +13,10 @@ from functools import partial
 from typing import NamedTuple
 
 from kwhatif.batch.ranked_nodes import RankedNodes, all_ties
+from kwhatif.framework.by_shape import Alike
 from kwhatif.framework.cycle import Cycle, CycleError
 from kwhatif.framework.filters import NamedFilter
-from kwhatif.framework.incremental import Alike, Incremental, node_class
+from kwhatif.framework.incremental import Incremental, node_class
 from kwhatif.framework.plugin import NodeScorer, Reads
 from kwhatif.framework.scoring import Scores, add_columns, weighted
 from kwhatif.framework.status import Code

@@ -18,6 +18,7 @@ from kwhatif.controllers.contract import DeletePod, Outcome, Update, View, Write
 from kwhatif.controllers.drain_filters import DrainOptions, is_left_out, joined, list_pods
 from kwhatif.controllers.eviction import NOT_FOUND, TOO_MANY_REQUESTS, EvictionApi, Granted, Refused
 from kwhatif.model.cluster import key_of
+from kwhatif.model.duration import go_duration
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 
@@ -211,7 +212,7 @@ class Drain:
         for pod in [pod for pod in node.pods if pod.next is not None and pod.next <= view.now]:
             self.output.append(f"evicting pod {pod.key}")
             if self._is_over(node, view):
-                timeout = go_duration(self.timeout)
+                timeout = go_duration(round(self.timeout * 10**9))
                 self._give_up(node, pod, f"error when evicting {pod.place}: global timeout reached: {timeout}")
                 continue
             answer = api.evict(pod.key, self.options.grace_period)
@@ -285,13 +286,3 @@ def _is_gone(pod: _Asked, view: View) -> bool:
 def _next_look(pod: _Asked, now: float) -> float:
     looks = ceil(round((now - pod.granted) / POLL, 6))
     return now if abs(pod.granted + POLL * looks - now) < _NOW else pod.granted + POLL * looks
-
-
-def go_duration(seconds: float) -> str:
-    """As Go prints a duration: `1m30s`."""
-    hours, rest = divmod(seconds, 3600)
-    minutes, rest = divmod(rest, 60)
-    text = f"{rest:g}s"
-    if hours or minutes:
-        text = f"{minutes:g}m{text}"
-    return f"{hours:g}h{text}" if hours else text

@@ -5,45 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from msgspec import Meta, field
-
+from kwhatif.descheduler.evictor_arguments import DEFAULT_EVICTOR, DefaultEvictorArgs
+from kwhatif.descheduler.go_types import Args, Int, Int32, MetricsSource, ResourceThresholds, Uint, go_type
 from kwhatif.model.meta import LabelSelector, Model
 
-
-def _go(name: str) -> Meta:
-    return Meta(extra={"go": name})
-
-
-#: Go's integers, and from where to where they go.
-INTEGERS = {
-    "uint": (0, 2**64 - 1),
-    "int": (-(2**63), 2**63 - 1),
-    "int32": (-(2**31), 2**31 - 1),
-    "int64": (-(2**63), 2**63 - 1),
-}
-Uint = Annotated[int, _go("uint")]
-Int = Annotated[int, _go("int")]
-Int32 = Annotated[int, _go("int32")]
-Int64 = Annotated[int, _go("int64")]
-Percentage = Annotated[float, _go("api.Percentage")]
-#: Resource -> percent.
-ResourceThresholds = Annotated[dict[str, Percentage], _go("api.ResourceThresholds")]
-#: A Go duration such as `2h`.
-Duration = Annotated[str, Meta(extra={"duration": True})]
-_Action = Annotated[str, _go("v1.UnsatisfiableConstraintAction")]
-_Mode = Annotated[str, _go("nodeutilization.EvictionMode")]
-_NoEvictionPolicy = Annotated[str, _go("defaultevictor.NoEvictionPolicy")]
-_Protection = Annotated[str, _go("defaultevictor.PodProtection")]
-MetricsSource = Annotated[str, _go("api.MetricsSource")]
-
-
-class Args(Model):
-    """Base of all arguments."""
-
-    #: What the Go type is called in messages.
-    go: ClassVar[str] = ""
-    api_version: str = ""
-    kind: str = ""
+_Action = Annotated[str, go_type("v1.UnsatisfiableConstraintAction")]
+_Mode = Annotated[str, go_type("nodeutilization.EvictionMode")]
 
 
 class Namespaces(Model):
@@ -185,66 +152,6 @@ class LowNodeUtilizationArgs(Args):
     eviction_limits: EvictionLimits | None = None
 
 
-class PriorityThreshold(Model):
-    """A priority, or the name of a class that has one."""
-
-    go: ClassVar[str] = "api.PriorityThreshold"
-    value: Int32 | None = None
-    name: str = ""
-
-
-class ProtectedStorageClass(Model):
-    """A storage class whose claims protect pods."""
-
-    go: ClassVar[str] = "defaultevictor.ProtectedStorageClass"
-    name: str = ""
-
-
-class PodsWithPVCConfig(Model):
-    """`podProtections.config.PodsWithPVC`."""
-
-    go: ClassVar[str] = "defaultevictor.PodsWithPVCConfig"
-    protected_storage_classes: tuple[ProtectedStorageClass, ...] = ()
-
-
-class PodProtectionsConfig(Model):
-    """`podProtections.config`."""
-
-    go: ClassVar[str] = "defaultevictor.PodProtectionsConfig"
-    pods_with_pvc: PodsWithPVCConfig | None = field(name="PodsWithPVC", default=None)
-
-
-class PodProtections(Model):
-    """Which protections are on besides, or instead of, the usual ones."""
-
-    go: ClassVar[str] = "defaultevictor.PodProtections"
-    extra_enabled: tuple[_Protection, ...] = ()
-    default_disabled: tuple[_Protection, ...] = ()
-    config: PodProtectionsConfig | None = None
-
-
-class DefaultEvictorArgs(Args):
-    """DefaultEvictor."""
-
-    node_selector: str = ""
-    label_selector: LabelSelector | None = None
-    namespace_label_selector: LabelSelector | None = None
-    priority_threshold: PriorityThreshold | None = None
-    node_fit: bool = False
-    min_replicas: Uint = 0
-    min_pod_age: Duration | None = None
-    no_eviction_policy: _NoEvictionPolicy = ""
-    pod_protections: PodProtections = PodProtections()
-    evict_local_storage_pods: bool = False
-    evict_daemon_set_pods: bool = False
-    evict_system_critical_pods: bool = False
-    ignore_pvc_pods: bool = False
-    ignore_pods_without_pdb: bool = field(name="ignorePodsWithoutPDB", default=False)
-    evict_failed_bare_pods: bool = False
-
-
-DEFAULT_EVICTOR = "DefaultEvictor"
-
 #: Plugin -> the type of its arguments (`descheduler/setupplugins.go`).
 ARGUMENTS: Mapping[str, type[Args]] = {
     type_.__name__.removesuffix("Args"): type_
@@ -262,17 +169,7 @@ ARGUMENTS: Mapping[str, type[Args]] = {
         RemovePodsViolatingTopologySpreadConstraintArgs,
     )
 }
-#: Those that may stand under `deschedule`, and under `balance`.
-DESCHEDULE = frozenset(
-    {
-        "PodLifeTime",
-        "RemoveFailedPods",
-        "RemovePodsHavingTooManyRestarts",
-        "RemovePodsViolatingInterPodAntiAffinity",
-        "RemovePodsViolatingNodeAffinity",
-        "RemovePodsViolatingNodeTaints",
-    }
-)
+#: Those that may stand under `balance`, and under `deschedule`.
 BALANCE = frozenset(
     {
         "HighNodeUtilization",
@@ -281,3 +178,4 @@ BALANCE = frozenset(
         "RemovePodsViolatingTopologySpreadConstraint",
     }
 )
+DESCHEDULE = ARGUMENTS.keys() - BALANCE - {DEFAULT_EVICTOR}

@@ -14,13 +14,11 @@ from kwhatif.descheduler import policy as written
 from kwhatif.descheduler.arguments import (
     ARGUMENTS,
     BALANCE,
-    DEFAULT_EVICTOR,
     DESCHEDULE,
-    Args,
-    DefaultEvictorArgs,
-    PriorityThreshold,
     RemovePodsViolatingTopologySpreadConstraintArgs,
 )
+from kwhatif.descheduler.evictor_arguments import DEFAULT_EVICTOR, DefaultEvictorArgs, PriorityThreshold
+from kwhatif.descheduler.go_types import Args
 from kwhatif.descheduler.policy import Policy, Profile
 from kwhatif.descheduler.profiles import ProfileBuilder
 from kwhatif.descheduler.reading import NamedArgs, PolicyReader, meant, quoted, refusal

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import inspect
 
-from kwhatif.descheduler.arguments import INTEGERS
+from kwhatif.descheduler.go_types import INTEGERS
 from kwhatif.model.duration import parse_duration
 from kwhatif.model.meta import LabelSelector, Requirement
 from kwhatif.model.nearest import nearest

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 
-import msgspec
-
-from kwhatif.descheduler.arguments import DefaultEvictorArgs
+from kwhatif.descheduler.evictor_arguments import DefaultEvictorArgs
 from kwhatif.descheduler.node_fit import OtherNodes
 from kwhatif.descheduler.validate import DEFAULT_PROTECTIONS
 from kwhatif.descheduler.world import World
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.model.duration import parse_duration
+from kwhatif.model.duration import go_duration, parse_duration
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import Namespace
@@ -191,38 +188,30 @@ def _daemon_set(pod: Pod) -> str:
 def _claims(args: DefaultEvictorArgs, world: World) -> Check:
     """Pods with claims; with a list of storage classes, only those with claims of one of them."""
     config = args.pod_protections.config
-    classes = config.pods_with_pvc.protected_storage_classes if config and config.pods_with_pvc else ()
-    names = frozenset(each.name for each in classes)
+    protected = config.pods_with_pvc.protected_storage_classes if config and config.pods_with_pvc else ()
+    names = frozenset(each.name for each in protected)
 
     def check(pod: Pod) -> str:
         claims = [each.persistent_volume_claim for each in pod.spec.volumes if each.persistent_volume_claim is not None]
         if not names:
             return "pod with PVC is protected against eviction" if claims else ""
-        used: dict[str, None] = {}
-        for claim in claims:
-            storage_class = _storage_class(pod.metadata.namespace, claim.claim_name, world)
-            if isinstance(storage_class, _NoClass):
-                return storage_class.why
-            used[storage_class] = None
-        return next((f'pod using protected storage class "{name}"' for name in used if name in names), "")
+        classes = [_storage_class(pod.metadata.namespace, claim.claim_name, world) for claim in claims]
+        unknown = next((why for name, why in classes if not name), "")
+        return unknown or next(
+            (f'pod using protected storage class "{name}"' for name, _ in classes if name in names), ""
+        )
 
     return check
 
 
-class _NoClass(msgspec.Struct, frozen=True):
-    """Why the storage class of a claim is not known."""
-
-    why: str
-
-
-def _storage_class(namespace: str, name: str, world: World) -> str | _NoClass:
+def _storage_class(namespace: str, name: str, world: World) -> tuple[str, str]:
+    """The claim's storage class, or "" and why it is not known."""
     claim = world.state.cluster.get(PersistentVolumeClaim, f"{namespace}/{name}")
     if claim is None:
         missing = f'persistentvolumeclaim "{name}" not found'
-        return _NoClass(f'failed to get persistent volume claim "{namespace}"/"{name}": {missing}')
-    return claim.spec.storage_class_name or _NoClass(
-        f'failed to resolve storage class for pod "{namespace}"/"{claim.metadata.name}"'
-    )
+        return "", f'failed to get persistent volume claim "{namespace}"/"{name}": {missing}'
+    unresolved = f'failed to resolve storage class for pod "{namespace}"/"{claim.metadata.name}"'
+    return claim.spec.storage_class_name or "", unresolved
 
 
 def _without_budget(pod: Pod) -> str:
@@ -255,24 +244,3 @@ def _too_young(text: str, world: World) -> Check:
         return reason if start is None or world.age(start) < least else ""
 
     return check
-
-
-def go_duration(nanos: int) -> str:
-    """A duration as Go prints it: `1h0m0s`, `1.5s`, `20ms` (`time.Duration.String`)."""
-    if nanos == 0:
-        return "0s"
-    sign, left = ("-", -nanos) if nanos < 0 else ("", nanos)
-    if left < 10**9:
-        unit, size = next((unit, size) for unit, size in (("ms", 10**6), ("µs", 10**3), ("ns", 1)) if left >= size)
-        return f"{sign}{_decimal(Fraction(left, size))}{unit}"
-    seconds = Fraction(left, 10**9)
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(int(minutes), 60)
-    shown = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
-    return f"{sign}{shown}{_decimal(Fraction(rest))}s"
-
-
-def _decimal(number: Fraction) -> str:
-    whole, rest = divmod(number, 1)
-    digits = f"{int(rest * 10**9):09d}".rstrip("0")
-    return f"{int(whole)}.{digits}" if digits else str(int(whole))

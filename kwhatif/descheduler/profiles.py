@@ -8,14 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwhatif.descheduler import policy as written
-from kwhatif.descheduler.arguments import (
-    BALANCE,
-    DEFAULT_EVICTOR,
-    DESCHEDULE,
-    Args,
-    DefaultEvictorArgs,
-    LowNodeUtilizationArgs,
-)
+from kwhatif.descheduler.arguments import BALANCE, DESCHEDULE, LowNodeUtilizationArgs
+from kwhatif.descheduler.evictor_arguments import DEFAULT_EVICTOR, DefaultEvictorArgs
+from kwhatif.descheduler.go_types import Args
 from kwhatif.descheduler.policy import Profile
 from kwhatif.descheduler.reading import quoted, refusal
 from kwhatif.descheduler.validate import PROMETHEUS

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from kwhatif.descheduler import policy as written
-from kwhatif.descheduler.arguments import ARGUMENTS, Args
+from kwhatif.descheduler.arguments import ARGUMENTS
 from kwhatif.descheduler.decode import go_decode, json_name
+from kwhatif.descheduler.go_types import Args
 from kwhatif.descheduler.policy import API_VERSION, KIND
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.caveat import Caveat

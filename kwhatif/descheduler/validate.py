@@ -8,6 +8,8 @@ from typing import Any
 import msgspec
 
 from kwhatif.descheduler import arguments as of
+from kwhatif.descheduler.evictor_arguments import DefaultEvictorArgs, PodProtections
+from kwhatif.descheduler.go_types import Args
 from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.model.meta import LabelSelector
 
@@ -54,7 +56,7 @@ def aggregate(messages: Iterable[str]) -> str:
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""
 
 
-def validate(args: of.Args) -> str:
+def validate(args: Args) -> str:
     """What is wrong with the arguments of a plugin; "" if nothing is."""
     check = _CHECKS.get(type(args))
     return aggregate(check(args)) if check is not None else ""
@@ -190,7 +192,7 @@ def _metrics(metrics: of.MetricsUtilization | None) -> Iterator[str]:
         yield f'prometheus query is required when metrics source is set to "{PROMETHEUS}"'
 
 
-def _default_evictor(args: of.DefaultEvictorArgs) -> Iterator[str]:
+def _default_evictor(args: DefaultEvictorArgs) -> Iterator[str]:
     threshold, protections = args.priority_threshold, args.pod_protections
     if threshold is not None and threshold.value is not None and threshold.name:
         yield "priority threshold misconfigured, only one of priorityThreshold fields can be set"
@@ -211,7 +213,7 @@ def _default_evictor(args: of.DefaultEvictorArgs) -> Iterator[str]:
     yield from _protections(protections)
 
 
-def _protections(protections: of.PodProtections) -> Iterator[str]:
+def _protections(protections: PodProtections) -> Iterator[str]:
     for name, given, valid in (
         ("ExtraEnabled", protections.extra_enabled, EXTRA_PROTECTIONS),
         ("DefaultDisabled", protections.default_disabled, DEFAULT_PROTECTIONS),
@@ -232,8 +234,8 @@ def _protections(protections: of.PodProtections) -> Iterator[str]:
                 yield f"PodProtections.Config.PodsWithPVC.ProtectedStorageClasses[{index}] name cannot be empty"
 
 
-_CHECKS: Mapping[type[of.Args], Callable[[Any], Iterator[str]]] = {
-    of.DefaultEvictorArgs: _default_evictor,
+_CHECKS: Mapping[type[Args], Callable[[Any], Iterator[str]]] = {
+    DefaultEvictorArgs: _default_evictor,
     of.HighNodeUtilizationArgs: _first(_high),
     of.LowNodeUtilizationArgs: _first(_low),
     of.PodLifeTimeArgs: _pod_life_time,

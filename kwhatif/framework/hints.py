@@ -10,9 +10,10 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from kwhatif.framework.call_site import CallSite
 from kwhatif.framework.cycle import EXTENDER
 from kwhatif.framework.events import ActionType, ClusterEvent, EventResource
-from kwhatif.framework.guard import CallSite, GuardedPlugin, unguarded
+from kwhatif.framework.guard import GuardedPlugin, unguarded
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.shown import shown_pod

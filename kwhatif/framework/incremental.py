@@ -7,18 +7,15 @@ functions at the end ask any of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from enum import Enum
-from itertools import islice
-from typing import Generic, NamedTuple, Self, TypeVar, cast
+from typing import NamedTuple, Self
 
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.reference import is_reference
 from kwhatif.framework.status import SUCCESS, Status
 from kwhatif.model.node import Node
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.pod_row import PodRow
 from kwhatif.state.state import State
@@ -26,8 +23,6 @@ from kwhatif.state.state import State
 #: Nodes by label, as key and value.
 TopologyDomains = frozenset[tuple[str, str]]
 NO_DOMAINS: TopologyDomains = frozenset()
-_NOBODY: AbstractSet[str] = frozenset()
-T = TypeVar("T")
 
 # --- preemption ----------------------------------------------------------------------------------------
 
@@ -167,21 +162,6 @@ class Incremental:
         """
 
 
-class ByShape:
-    """A scorer whose score, or a filter whose class of nodes, hangs on the node's shape alone: asked once per shape."""
-
-    #: False where that does not hold for the pod in question.
-    by_shape: bool = True
-
-
-class ByShapeBut(ByShape):
-    """... except on some nodes, which are asked one by one."""
-
-    def exceptions(self, nodes: Sequence[NodeInfo]) -> AbstractSet[str]:
-        """The names of those that may be otherwise than others of their shape."""
-        raise NotImplementedError
-
-
 class SignedScorer(NodeScorer):
     """A scorer that looks at the node and its pods alone.
 
@@ -196,25 +176,6 @@ class NormalizesByRange(NodeScorer):
 
     It may be given one node of each.
     """
-
-
-class PostFilterKind(Enum):
-    """What a PostFilter may come to, as far as the next pod of the same signature is concerned.
-
-    A plugin says so in `post_filter_kind`, in the very class that has the `post_filter`: who overrides one does not
-    inherit the other.
-    """
-
-    #: The `preemption.evaluator`'s answer for the plugin's policy, and nothing else.
-    EVALUATES = 0
-    #: A message: it never makes a pod schedulable.
-    REPORTS = 1
-
-
-def post_filter_kind(plugin: object) -> PostFilterKind | None:
-    """The kind of the plugin's PostFilter; None: nothing is known about it."""
-    owner = next((kind for kind in type(plugin).__mro__ if "post_filter" in vars(kind)), object)
-    return vars(owner).get("post_filter_kind")
 
 
 # --- asking any filter or scorer -----------------------------------------------------------------------
@@ -273,41 +234,3 @@ def node_class(plugin: NodeFilter | NodeScorer, node: NodeInfo) -> Hashable:
 def class_state(plugin: NodeFilter, node: NodeInfo) -> Hashable:
     """See `Incremental`."""
     return plugin.class_state(node) if isinstance(plugin, Incremental) else object()
-
-
-def is_by_shape(plugin: NodeFilter | NodeScorer) -> bool:
-    """See `ByShape`."""
-    return isinstance(plugin, ByShape) and plugin.by_shape and not is_reference()
-
-
-class Alike(Generic[T]):
-    """Nodes that one plugin after another is asked about: nodes of one shape share an answer that hangs on it."""
-
-    def __init__(self, nodes: Sequence[NodeInfo]) -> None:
-        self._nodes = nodes
-
-    def ask(self, plugin: NodeFilter | NodeScorer, ask: Callable[[NodeInfo], T]) -> list[T]:
-        """What `ask` says of each node: its score or its class."""
-        nodes = self._nodes
-        if not isinstance(nodes, NodeRow) or not is_by_shape(plugin):
-            return [ask(node) for node in nodes]
-        alone = plugin.exceptions(nodes) if isinstance(plugin, ByShapeBut) else _NOBODY
-        exceptions = [place for place in map(nodes.place_of, alone) if place is not None]
-        answers = {shape: ask(node) for shape, node in _samples(nodes, exceptions).items()}
-        if not exceptions:
-            return list(map(answers.__getitem__, nodes.shapes))
-        found = list(map(answers.get, nodes.shapes))
-        for place in exceptions:
-            found[place] = ask(nodes[place])
-        return cast("list[T]", found)
-
-
-def _samples(nodes: NodeRow, exceptions: Sequence[int]) -> Mapping[int, NodeInfo]:
-    """A node of each shape that has others than exceptions."""
-    wrong = {id(nodes[place]) for place in exceptions}
-    samples = dict(nodes.samples)
-    for shape in [shape for shape, node in samples.items() if id(node) in wrong]:
-        del samples[shape]
-        pairs = zip(nodes.shapes, nodes, strict=True)
-        samples.update(islice((each for each in pairs if each[0] == shape and id(each[1]) not in wrong), 1))
-    return samples

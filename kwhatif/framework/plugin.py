@@ -11,7 +11,7 @@ It is made once per profile by its factory in `catalog`, with its arguments.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
 import msgspec
@@ -176,3 +176,22 @@ class PostFilterPlugin(Plugin, Protocol):
 
     def post_filter(self, cycle: Cycle) -> PostFilterResult:
         """Make the pod schedulable, or say why not; `cycle.verdicts` holds every node's status."""
+
+
+class PostFilterKind(Enum):
+    """What a PostFilter may come to, as far as the next pod of the same signature is concerned.
+
+    A plugin says so in `post_filter_kind`, in the very class that has the `post_filter`: who overrides one does not
+    inherit the other.
+    """
+
+    #: The `preemption.evaluator`'s answer for the plugin's policy, and nothing else.
+    EVALUATES = 0
+    #: A message: it never makes a pod schedulable.
+    REPORTS = 1
+
+
+def post_filter_kind(plugin: object) -> PostFilterKind | None:
+    """The kind of the plugin's PostFilter; None: nothing is known about it."""
+    owner = next((kind for kind in type(plugin).__mro__ if "post_filter" in vars(kind)), object)
+    return vars(owner).get("post_filter_kind")

@@ -7,9 +7,9 @@ from operator import add
 
 import msgspec
 
+from kwhatif.framework.by_shape import Alike
 from kwhatif.framework.columns import Columns
 from kwhatif.framework.cycle import Cycle, CycleError
-from kwhatif.framework.incremental import Alike
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, ScorePlugin
 from kwhatif.framework.status import SKIP, Code, Status, error
 from kwhatif.state.node_info import NodeInfo

@@ -22,3 +22,24 @@ def parse_duration(text: str) -> int:
         raise ValueError(f"{text!r} is not a duration such as 10s or 1m30s")
     total = sum(int(Fraction(amount) * _UNITS[unit]) for amount, unit in _PART.findall(text))
     return -total if text.startswith("-") else total
+
+
+def go_duration(nanos: int) -> str:
+    """A duration as Go prints it: `1h0m0s`, `1.5s`, `20ms` (`time.Duration.String`)."""
+    if nanos == 0:
+        return "0s"
+    sign, left = ("-", -nanos) if nanos < 0 else ("", nanos)
+    if left < 10**9:
+        unit, size = next((unit, size) for unit, size in (("ms", 10**6), ("µs", 10**3), ("ns", 1)) if left >= size)
+        return f"{sign}{_decimal(Fraction(left, size))}{unit}"
+    seconds = Fraction(left, 10**9)
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    shown = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{sign}{shown}{_decimal(Fraction(rest))}s"
+
+
+def _decimal(number: Fraction) -> str:
+    whole, rest = divmod(number, 1)
+    digits = f"{int(rest * 10**9):09d}".rstrip("0")
+    return f"{int(whole)}.{digits}" if digits else str(int(whole))

@@ -10,8 +10,7 @@ import msgspec
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.hints import QUEUE_SKIP, ClusterEventWithHint, QueueingHint, builtin
-from kwhatif.framework.incremental import PostFilterKind
-from kwhatif.framework.plugin import PostFilterResult
+from kwhatif.framework.plugin import PostFilterKind, PostFilterResult
 from kwhatif.framework.status import SUCCESS, Code, Status
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model

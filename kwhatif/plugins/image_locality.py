@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from kwhatif.framework import signers
-from kwhatif.framework.incremental import ByShape, SignedScorer
+from kwhatif.framework.by_shape import ByShape
+from kwhatif.framework.incremental import SignedScorer
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer, Reads
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import Status

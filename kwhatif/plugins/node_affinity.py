@@ -6,10 +6,11 @@ from collections.abc import Collection, Hashable, Sequence
 from typing import ClassVar
 
 from kwhatif.framework import signers
+from kwhatif.framework.by_shape import ByShape
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import UnmatchedSelector
 from kwhatif.framework.hints import ClusterEventWithHint, HintIndex, Keys, QueueingHint, builtin, changed_keys, queue_if
-from kwhatif.framework.incremental import ByShape, NormalizesByRange
+from kwhatif.framework.incremental import NormalizesByRange
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.signers import Fragments

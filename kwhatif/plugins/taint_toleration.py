@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kwhatif.framework import signers
+from kwhatif.framework.by_shape import ByShape
 from kwhatif.framework.events import ActionType, EventResource
 from kwhatif.framework.evidence import UntoleratedTaint
 from kwhatif.framework.hints import ClusterEventWithHint, QueueingHint, builtin, is_same_pod, queue_if
-from kwhatif.framework.incremental import ByShape, NormalizesByRange
+from kwhatif.framework.incremental import NormalizesByRange
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.signers import Fragments

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kwhatif.framework.call_site import CallSite, called
 from kwhatif.framework.cycle import Cycle
-from kwhatif.framework.guard import CallSite, called
 from kwhatif.framework.shown import shown_cycle, shown_node, shown_pod
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.ranking import Rank

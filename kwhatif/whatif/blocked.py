@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from kwhatif.admission.disruption import counted_status
 from kwhatif.controllers.budget_pods import pods_selected_by
-from kwhatif.controllers.drain import Drain, go_duration
+from kwhatif.controllers.drain import Drain
 from kwhatif.controllers.drain_filters import FLAGS, list_pods
 from kwhatif.controllers.eviction import MANY_BUDGETS, Refused, sync_failure
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.duration import go_duration
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
@@ -29,7 +30,7 @@ def blocked_pods(drain: Drain, engine: Engine, before: Cluster) -> Iterator[Bloc
 
 
 def _late(drain: Drain) -> str:
-    return f"it is gone only after the --timeout of {go_duration(drain.timeout)}"
+    return f"it is gone only after the --timeout of {go_duration(round(drain.timeout * 10**9))}"
 
 
 def _still_there(drain: Drain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:

@@ -15,7 +15,7 @@ import pytest
 
 import kwhatif
 from kwhatif.errors import ExitCode, PluginFailed
-from kwhatif.framework.guard import is_ctrl_c
+from kwhatif.framework.call_site import is_ctrl_c
 from kwhatif.sources.scheduler import plugin_fence
 from kwhatif.whatif.session import Session
 from tests.cli.running import Ran, run

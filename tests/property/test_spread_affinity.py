@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from kwhatif.framework.incremental import Alike, suspects_of
+from kwhatif.framework.by_shape import Alike
+from kwhatif.framework.incremental import suspects_of
 from kwhatif.framework.plugin import FilterPlugin, NodeFilter, NodeScorer
 from kwhatif.framework.status import SKIP, Code, Status
 from kwhatif.model.affinity import PodAffinityTerm

@@ -9,8 +9,7 @@ from kwhatif.dra.devices import BINDING_GATES
 from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.events import ActionType
 from kwhatif.framework.hints import ClusterEventWithHint
-from kwhatif.framework.incremental import PostFilterKind
-from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterResult
+from kwhatif.framework.plugin import NodeFilter, NodeScorer, PostFilterKind, PostFilterResult
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Code, Status, error, unresolvable
 from kwhatif.gates import BASE_GATES, Gates

@@ -12,8 +12,8 @@ from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, Status, error, unresolvable
 from kwhatif.model.meta import Model
 from kwhatif.plugins.inter_pod_affinity import hints
-from kwhatif.plugins.inter_pod_affinity.filtering import compile_filter
 from kwhatif.plugins.inter_pod_affinity.incoming import AcceptsNamespace, accepts_namespace, accepts_only_selected
+from kwhatif.plugins.inter_pod_affinity.pre_filter import compile_filter
 from kwhatif.plugins.inter_pod_affinity.scoring import compile_scorer
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo

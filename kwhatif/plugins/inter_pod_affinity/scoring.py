@@ -7,7 +7,8 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import Self
 
-from kwhatif.framework.incremental import ByShapeBut, Incremental, NormalizesByRange, TopologyDomains
+from kwhatif.framework.by_shape import ByShapeBut
+from kwhatif.framework.incremental import Incremental, NormalizesByRange, TopologyDomains
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.framework.status import SkipUntil, Status
 from kwhatif.matching.affinity import AffinityTerms, WeightedTerms

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import NamedTuple, Self
 
-from kwhatif.framework.incremental import NO_DOMAINS, ByShapeBut, Incremental, NormalizesByRange, TopologyDomains
+from kwhatif.framework.by_shape import ByShapeBut
+from kwhatif.framework.incremental import NO_DOMAINS, Incremental, NormalizesByRange, TopologyDomains
 from kwhatif.framework.plugin import MAX_NODE_SCORE, NodeScorer
 from kwhatif.model.node import Node
 from kwhatif.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Eligibility, Matches, has_all
+from kwhatif.plugins.pod_topology_spread.domains import Census, Upkeep, nodes_lacking, pods_by_domain, pods_by_host
 from kwhatif.state.node_info import NodeInfo
-from kwhatif.state.node_row import NodeRow
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.shapes import nodes_by_label
 from kwhatif.state.state import State
@@ -41,7 +41,7 @@ class SpreadScorer(Incremental, ByShapeBut, NormalizesByRange, NodeScorer):
         self,
         rules: Sequence[_Rule],
         ignored: frozenset[str],
-        upkeep: _Upkeep,
+        upkeep: Upkeep,
         unnamed: Sequence[str],
         *,
         by_shape: bool,
@@ -138,64 +138,6 @@ def _weight(domains: int) -> float:
     return math.log(domains + 2)
 
 
-class _Census:
-    """The domains of one constraint that the feasible nodes are in, those that are not scored excepted.
-
-    QUIRK: (scoring.go, initPreScoreState) nodes without the label make up a domain too, "", which adds to the weight.
-    """
-
-    def __init__(self, key: str, scored: Sequence[NodeInfo], unfixed: frozenset[str]) -> None:
-        self._key = key
-        self.by_host = key == HOSTNAME
-        #: Nodes by domain; hosts are domains one by one, whatever their label says.
-        self._nodes = None if self.by_host else _domains(key, scored, unfixed)
-        self.domains = len(scored) if self._nodes is None else len(self._nodes)
-
-    def fork(self) -> _Census:
-        """An independent copy."""
-        other = copy(self)
-        other._nodes = None if self._nodes is None else self._nodes.copy()
-        return other
-
-    def update_feasible_count(self, node: NodeInfo, number: int) -> int:
-        """Count so many nodes like this one, and say how many domains there are."""
-        if self._nodes is None:
-            self.domains += number
-        else:
-            value = node.labels.get(self._key, "")
-            self._nodes[value] += number
-            if not self._nodes[value]:
-                del self._nodes[value]
-            self.domains = len(self._nodes)
-        return self.domains
-
-
-class _Upkeep(NamedTuple):
-    """What it takes to keep a scorer up to date."""
-
-    matches: Matches
-    eligibility: Eligibility
-    censuses: Sequence[_Census]
-    #: The topology keys that a node must have to be counted.
-    required: Sequence[str]
-
-    def fork(self) -> _Upkeep:
-        """For a state that goes its own way."""
-        return self._replace(matches=self.matches.fork(), censuses=[census.fork() for census in self.censuses])
-
-    def counted_in(self, pod: PodInfo, node: NodeInfo) -> list[int]:
-        """The constraints in which the pod counts on that node; a host counts, eligible or not."""
-        counting = self.matches.counting(pod)
-        if not counting:
-            return []
-        eligible = self.eligibility.of(node) if has_all(node.labels, self.required) else ()
-        return [index for index in counting if self.censuses[index].by_host or (eligible and eligible[index])]
-
-    def update_feasible_count(self, node: NodeInfo, number: int) -> list[int]:
-        """How many domains every constraint has with so many more nodes like this one."""
-        return [census.update_feasible_count(node, number) for census in self.censuses]
-
-
 def round_half_away(number: float) -> int:
     """Go's `math.Round`: halves go away from zero, not to the even neighbour."""
     size = abs(number)
@@ -215,7 +157,7 @@ def compile_scorer(
     keys = tuple(constraint.topology_key for constraint in constraints)
     required = keys if require_all else ()
     unfixed = snapshot.shapes.unfixed
-    ignored = _lacking(required, snapshot, nodes)
+    ignored = nodes_lacking(required, snapshot, nodes)
     scored = [node for node in nodes if node.name not in ignored] if ignored else nodes
     counted = [node for node in snapshot.nodes if has_all(node.labels, required)] if ignored else snapshot.nodes
     matches = Matches(pod, constraints)
@@ -225,77 +167,15 @@ def compile_scorer(
     for index, constraint in enumerate(constraints):
         key = constraint.topology_key
         if key == HOSTNAME:
-            counts = _by_host(index, on_node[index], matches, snapshot, scored)
+            counts = pods_by_host(index, on_node[index], matches, snapshot, scored)
         else:
-            counts = _by_domain(index, key, on_node[index], eligibility.candidates(counted), eligibility, snapshot)
-        census = _Census(key, scored, unfixed)
+            counts = pods_by_domain(index, key, on_node[index], eligibility.candidates(counted), eligibility, snapshot)
+        census = Census(key, scored, unfixed)
         censuses.append(census)
         weight = _weight(census.domains)
         rules.append(_Rule(key, key == HOSTNAME, counts, weight, float(constraint.max_skew - 1)))
     # A shape does not fix what is on the node, so hosts with pods that count are exceptions.
     by_shape = (unfixed - {HOSTNAME}).isdisjoint(keys)
-    upkeep = _Upkeep(matches, eligibility, censuses, required)
+    upkeep = Upkeep(matches, eligibility, censuses, required)
     unnamed = nodes_by_label(snapshot.cluster).of(HOSTNAME).get(None, ())
     return SpreadScorer(rules, ignored, upkeep, unnamed, by_shape=by_shape)
-
-
-def _lacking(required: Sequence[str], snapshot: State, nodes: Sequence[NodeInfo]) -> frozenset[str]:
-    """The nodes without one of the labels; of two of the same name the last one counts."""
-    if not required:
-        return frozenset()
-    if snapshot.shapes.unfixed.isdisjoint(required):
-        shapes = {**snapshot.of_shape, **{node.shape: node for node in nodes}}.values()
-        if all(has_all(node.labels, required) for node in shapes):
-            return frozenset()
-    lacks = {node.name: not has_all(node.labels, required) for node in (*snapshot.nodes, *nodes)}
-    return frozenset(name for name, lacking in lacks.items() if lacking)
-
-
-def _domains(key: str, nodes: Sequence[NodeInfo], unfixed: frozenset[str]) -> Counter[str]:
-    """How many of the nodes each domain has; those without the label are one, too."""
-    if key in unfixed:
-        return Counter([node.labels.get(key, "") for node in nodes])
-    found = Counter[str]()
-    if isinstance(nodes, NodeRow):
-        sizes, samples = nodes.sizes, nodes.samples
-    else:
-        sizes, samples = Counter([node.shape for node in nodes]), {node.shape: node for node in nodes}
-    for shape, node in samples.items():
-        found[node.labels.get(key, "")] += sizes[shape]
-    return found
-
-
-def _by_domain(
-    index: int,
-    key: str,
-    on_node: Mapping[str, int],
-    nodes: Sequence[NodeInfo],
-    eligibility: Eligibility,
-    snapshot: State,
-) -> dict[str, int]:
-    """Matching pods per domain of eligible nodes; nodes without the label are one, too."""
-    # One node of each shape has its domain, and few nodes have pods that count.
-    alike = not eligibility.per_node and key not in snapshot.shapes.unfixed
-    is_all = nodes is snapshot.nodes
-    shapes = snapshot.of_shape if is_all else {node.shape: node for node in nodes}
-    counts = {
-        node.labels.get(key, ""): 0 for node in (shapes.values() if alike else nodes) if eligibility.of(node)[index]
-    }
-    names = on_node if is_all else on_node.keys() & {node.name for node in nodes}
-    for node in filter(None, map(snapshot.node, names)):
-        if eligibility.of(node)[index]:
-            counts[node.labels.get(key, "")] += on_node[node.name]
-    return counts
-
-
-def _by_host(
-    index: int, on_node: dict[str, int], matches: Matches, snapshot: State, scored: Sequence[NodeInfo]
-) -> dict[str, int]:
-    """Matching pods per node, eligible or not. An extender may bring NodeInfos of its own, with other pods on them."""
-    if scored is snapshot.nodes or isinstance(scored, NodeRow):
-        return on_node
-    by_name = snapshot.by_name
-    for node in scored:
-        if by_name.get(node.name) is not node:
-            on_node[node.name] = matches.on(node)[index]
-    return on_node

@@ -18,7 +18,8 @@ import msgspec
 
 from kwhatif.catalog import Entry
 from kwhatif.errors import InputError, KwhatifError, PluginFailed, Problem
-from kwhatif.framework.guard import GuardedPlugin, described, is_ctrl_c
+from kwhatif.framework.call_site import described, is_ctrl_c
+from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.plugin import Plugin
 from kwhatif.framework.profile import Point
 from kwhatif.preemption.guard import GuardedPolicy

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.controllers.contract import DeletePod, Remove
 from kwhatif.controllers.disruption import Disruption
-from kwhatif.controllers.drain import Drain, go_duration
+from kwhatif.controllers.drain import Drain
 from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.matching.labels import compile_selector
 from kwhatif.model.meta import ObjectMeta
@@ -277,10 +277,3 @@ def test_a_successor_of_the_name_is_not_waited_for() -> None:
 
 def test_an_empty_node_is_drained_at_once() -> None:
     assert Draining().run().output == ["node/n1 cordoned", "node/n1 drained"]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(17, "17s"), (60, "1m0s"), (90.5, "1m30.5s"), (3600, "1h0m0s"), (3725, "1h2m5s")]
-)
-def test_durations_as_go_prints_them(seconds: float, text: str) -> None:
-    assert go_duration(seconds) == text

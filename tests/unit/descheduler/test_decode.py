@@ -9,6 +9,8 @@ import pytest
 from kwhatif.descheduler import arguments as of
 from kwhatif.descheduler.build import STRATEGIES, build_policy, strategy_policy
 from kwhatif.descheduler.decode import go_decode
+from kwhatif.descheduler.evictor_arguments import DefaultEvictorArgs
+from kwhatif.descheduler.go_types import Args
 from kwhatif.errors import InputError
 from kwhatif.model.caveat.descheduling import PolicyIsEmpty
 from kwhatif.model.caveat.manifests import FieldIgnored
@@ -49,11 +51,11 @@ def policy(name: str, args: Any, **others: Any) -> dict[str, Any]:
             "json: cannot unmarshal string into Go struct field"
             " RemovePodsViolatingNodeTaintsArgs.includePreferNoSchedule of type bool",
         ),
-        (of.DefaultEvictorArgs, {"minPodAge": "soon"}, 'time: invalid duration "soon"'),
-        (of.DefaultEvictorArgs, {"minPodAge": "5"}, 'time: missing unit in duration "5"'),
+        (DefaultEvictorArgs, {"minPodAge": "soon"}, 'time: invalid duration "soon"'),
+        (DefaultEvictorArgs, {"minPodAge": "5"}, 'time: missing unit in duration "5"'),
     ],
 )
-def test_a_value_of_a_wrong_type(type_: type[of.Args], data: dict[str, Any], error: str) -> None:
+def test_a_value_of_a_wrong_type(type_: type[Args], data: dict[str, Any], error: str) -> None:
     assert go_decode(data, type_).error == error
 
 

@@ -9,11 +9,10 @@ import pytest
 
 from kwhatif.errors import InputError, PluginFailed, Problem
 from kwhatif.framework.attempt import Attempt, attempt
+from kwhatif.framework.by_shape import ByShape, ByShapeBut, is_by_shape
 from kwhatif.framework.cycle import CycleError
 from kwhatif.framework.guard import GuardedPlugin, unguarded
 from kwhatif.framework.incremental import (
-    ByShape,
-    ByShapeBut,
     Incremental,
     NormalizesByRange,
     Relaxing,
@@ -22,7 +21,6 @@ from kwhatif.framework.incremental import (
     apply_pod_change,
     class_state,
     is_affected,
-    is_by_shape,
     is_relaxing,
     node_class,
     tracks_pods,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.model.duration import parse_duration
+from kwhatif.model.duration import go_duration, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,10 @@ def test_durations(text: str, nanoseconds: int) -> None:
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration such as 10s or 1m30s"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(17, "17s"), (60, "1m0s"), (90.5, "1m30.5s"), (3600, "1h0m0s"), (3725, "1h2m5s")]
+)
+def test_durations_as_go_prints_them(seconds: float, text: str) -> None:
+    assert go_duration(round(seconds * 10**9)) == text

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kwhatif.framework.by_shape import Alike
 from kwhatif.framework.evidence import ExistingAntiAffinity, PodAffinityUnmatched, PodAntiAffinityMatched
-from kwhatif.framework.incremental import Alike
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.status import SUCCESS, Code, Status, error, unresolvable
 from kwhatif.model.affinity import PodAffinityTerm

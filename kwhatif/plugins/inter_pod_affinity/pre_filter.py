@@ -1,0 +1,57 @@
+"""PreFilter: counts the pods that the required terms speak of (`interpodaffinity/filtering.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kwhatif.framework.status import SkipUntil, Status
+from kwhatif.plugins.inter_pod_affinity.filtering import AffinityFilter, Counts
+from kwhatif.plugins.inter_pod_affinity.incoming import AcceptsNamespace, Incoming
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+
+
+def compile_filter(pod: PodInfo, snapshot: State, accepts: AcceptsNamespace) -> AffinityFilter | Status:
+    """Count all pods that matter to the pod, or that it matters to; a SKIP if there are none and it asks for none."""
+    incoming = Incoming(pod, snapshot.cluster, accepts)
+    relevant: set[str] = set()
+    existing = _existing(pod, incoming, snapshot, relevant)
+    terms = incoming.terms
+    if not existing and not terms.required and not terms.required_anti:
+        return SkipUntil(concerns=incoming.is_refused_by)
+    for key in incoming.refused_by(terms):
+        existing.setdefault(key, {})  # no such pod is there yet, but the next replica will find this one
+    wanted: list[Counts] = [{} for _ in incoming.affinity_keys]
+    refused: list[Counts] = [{} for _ in terms.required_anti]
+    for namespace in filter(incoming.concerns, snapshot.index.namespaces()):
+        for group in snapshot.index.groups(namespace):
+            match = incoming.match(namespace, group.labels)
+            if match is None:
+                continue
+            relevant.update(group.pods)
+            if match.wanted:
+                for key, counts in zip(incoming.affinity_keys, wanted, strict=True):
+                    _add(counts, key, group.pods, snapshot)
+            for index in match.refused:
+                _add(refused[index], terms.required_anti[index].topology_key, group.pods, snapshot)
+    return AffinityFilter(incoming, wanted, refused, existing, snapshot, relevant)
+
+
+def _existing(pod: PodInfo, incoming: Incoming, snapshot: State, relevant: set[str]) -> dict[str, Counts]:
+    """The pods whose own anti-affinity speaks of the pod, by key and domain; adds their nodes to `relevant`."""
+    existing: dict[str, Counts] = {}
+    for others, pods in snapshot.index.terms_about(pod.namespace):
+        for key in incoming.refused_by(others):
+            relevant.update(pods)
+            _add(existing.setdefault(key, {}), key, pods, snapshot)
+    return {key: counts for key, counts in existing.items() if counts}
+
+
+def _add(counts: Counts, key: str, pods: Mapping[str, int], snapshot: State) -> None:
+    """Count pods, given by node name, in the domains of their nodes; nodes without the key have none."""
+    by_name = snapshot.by_name
+    for node_name, number in pods.items():
+        node = by_name.get(node_name)
+        value = None if node is None else node.labels.get(key)
+        if value is not None:
+            counts[value] = counts.get(value, 0) + number
