@@ -413,7 +413,7 @@ def test_pods_of_another_scheduler_that_edits_make_are_ignored() -> None:
         "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template},
     }
     there = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
-    queue = kwhatif.pending(kwhatif.edited(kwhatif.load([there, web]), "scale replicaset/web 1")).queue
+    queue = kwhatif.pending(kwhatif.edited(kwhatif.load([there, web]), "scale replicaset/web=1")).queue
     assert queue is not None
     found = [(row.state, row.outcome, row.after and row.after.fate) for row in queue.pods]
     assert found == [("New", "Ignored", "OtherScheduler")]
