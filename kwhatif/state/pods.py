@@ -61,7 +61,7 @@ class Pods:
     def fork(self, nodes: Nodes) -> Pods:
         """An independent copy, of which these are the nodes."""
         if self._owns_built and self._built.index is not None:
-            self._built.index.strays = self.strays.fork()
+            self._built.index.assigned.strays = self.strays.fork()
         self._owns_built = False
         other = Pods.__new__(Pods)
         other._built, other._owns_built = self._built, False
@@ -86,7 +86,7 @@ class Pods:
     def follow_nodes(self) -> None:
         """The index looks for pods that nobody has asked about yet in `nodes.infos`, which may be another list now."""
         if self._owns_built and self._built.index is not None:
-            self._built.index.nodes = self.nodes.infos
+            self._built.index.assigned.nodes = self.nodes.infos
 
     def _own_built(self) -> None:
         """Nodes or their pods are about to change: forks that have not changed go on with what was built."""
@@ -183,8 +183,8 @@ class Pods:
             self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
         index = self._built.index
         if index is not None:
-            index.remove(before, node_name)
-            index.add(after, node_name)
+            index.change(before, node_name, -1)
+            index.change(after, node_name, 1)
         if node_name in self.nodes.places:
             self._built.count_claims((before,), -1)
             self._built.count_claims((after,), 1)
@@ -224,13 +224,13 @@ class Pods:
         else:
             self.strays.put(node_name, (*self.strays.get(node_name, ()), pod))
         if self._built.index is not None:
-            self._built.index.add(pod, node_name)
+            self._built.index.change(pod, node_name, 1)
 
     def _unlist(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
         touched.nodes.add(node_name)
         self.live.pop(pod.key)
         if self._built.index is not None:
-            self._built.index.remove(pod, node_name)
+            self._built.index.change(pod, node_name, -1)
         if node_name in self.nodes.places:
             self._built.count_claims((pod,), -1)
             touched.moves.append(Move(pod, node_name, -1))
