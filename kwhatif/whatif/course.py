@@ -128,7 +128,7 @@ class Course:
 
 
 def _apply_workload(obj: Any, before: Cluster, world: World) -> None:
-    made = default_object(applied_to(before, capped(obj, world.most)))
+    made = default_object(applied_to(before, capped(obj, world.limits.most)))
     known = world.state.cluster.get(type(obj), key_of(obj))
     world.write(Create(made) if known is None else Update(as_applied(made, known)), USER, None)
 

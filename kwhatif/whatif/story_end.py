@@ -29,7 +29,7 @@ def settled(engine: Engine, pending: Collection[PendingRow]) -> Settled:
         return "cycling"
     if _is_stuck(engine):
         return "rollout-stuck"
-    if engine.evicting:
+    if engine.evictors.names:
         return "stalled"
     pods = engine.world.state.cluster.all(Pod).values()
     if any(pod.metadata.deletion_timestamp is not None for pod in pods):

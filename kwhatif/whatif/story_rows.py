@@ -159,8 +159,8 @@ def _not_made(engine: Engine) -> Iterator[PendingRow]:
     They are if one like them waits; else those for which all nodes together have no room.
     """
     world = engine.world
-    room = room_for_pods(engine.scheduler.profiles, world.state.cluster) if world.short else None
-    for short in world.short.values():
+    room = room_for_pods(engine.scheduler.profiles, world.state.cluster) if world.limits.short else None
+    for short in world.limits.short.values():
         known = world.state.cluster.get(type(short), key_of(short))
         pods = [] if known is None else active(world.pods_of(known))
         if known is None or not pods:
