@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from copy import copy
 from typing import Any
@@ -11,41 +10,23 @@ from msgspec.structs import replace
 
 from kwhatif.batch.eviction_candidates import EvictionCandidates, candidates_after
 from kwhatif.batch.feasible_nodes import FeasibleNodes, node_of
+from kwhatif.batch.followed import followed_kinds, is_followed
 from kwhatif.batch.nominated import attempt_nominated, without_nomination
 from kwhatif.batch.result import ScheduleResult
 from kwhatif.batch.signature import Signature
 from kwhatif.framework.attempt import Attempt
 from kwhatif.framework.cycle import CycleError
-from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.incremental import Incremental, NormalizesByRange, apply_node_change, apply_pod_change
 from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import Scores, score_nodes
 from kwhatif.framework.status import Code
-from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
-from kwhatif.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota
-from kwhatif.model.storage import (
-    CSIDriver,
-    CSINode,
-    CSIStorageCapacity,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
-from kwhatif.model.workload import WORKLOADS, Namespace, Service
+from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.state.history import Touched
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.shapes import nodes_by_label
 from kwhatif.state.state import State
-
-#: Kinds that a batch keeps up with, and those that no rule of the scheduler reads, or the signature has.
-_FOLLOWED = frozenset((Pod, PodDisruptionBudget))
-_HARMLESS = _FOLLOWED | {Node, PersistentVolumeClaim, PriorityClass, LimitRange, ResourceQuota, Service, *WORKLOADS}
-#: Kinds that matter only to pods with volumes.
-_OF_VOLUMES = frozenset((PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment))
 
 
 class Batch:
@@ -72,9 +53,7 @@ class Batch:
         self._found = found if isinstance(found, Preemption) and (found.node or _tried_all(whole)) else None
         self._budgets = Budgets(self._origin.cluster) if self._found else None
         self._candidates: EvictionCandidates | None = None
-        plugins = self._cycle.profile.plugins
-        harmless = _HARMLESS if self._cycle.pod.pod.spec.volumes else _HARMLESS | _OF_VOLUMES
-        self._harmless = _FOLLOWED if any(isinstance(plugin, GuardedPlugin) for plugin in plugins) else harmless
+        self._kinds = followed_kinds(self._cycle)
         #: Whether it cannot keep up any more.
         self.is_over = False
 
@@ -153,7 +132,7 @@ class Batch:
         state = self._cycle.snapshot
         touched = state.since(self.generation)
         self.generation = state.generation
-        if touched is None or not self._is_harmless(touched, state):
+        if touched is None or not is_followed(touched, self._kinds, self._cycle, self._origin):
             return False
         if self._failure is not None:
             if not touched.nodes and not any(kind is PodDisruptionBudget for kind, _ in touched.objects):
@@ -170,17 +149,6 @@ class Batch:
             return False
         self._refresh(sorted(names), sorted(budgets))
         return True
-
-    def _is_harmless(self, touched: Touched, state: State) -> bool:
-        """Whether all that changed is known to matter in no other way than what follows."""
-        if touched.reordered or any(kind not in self._harmless for kind, _ in touched.objects):
-            return False
-        if not all(_is_mild(before, after) for before, after in touched.changed_nodes):
-            return False
-        if self._cycle.pod.pod.spec.volumes and not _only_own_claims(touched, state):
-            return False
-        generation = self._origin.cluster.generation(Namespace)
-        return self._origin is state or generation == state.cluster.generation(Namespace)
 
     def _follow(self, touched: Touched) -> set[str] | None:
         """Have filters and scorers keep up; the nodes about which anything may be different now, or None."""
@@ -228,21 +196,6 @@ class Batch:
         self._scores = score_nodes(self._cycle)
         if not _keep_up_by_class(self._scores):
             raise CycleError("the scores cannot be kept up")
-
-
-def _is_mild(before: Node, after: Node) -> bool:
-    """Whether only what `Incremental.apply_node_change` is about is another."""
-    spec = replace(before.spec, taints=after.spec.taints, unschedulable=after.spec.unschedulable)
-    status = replace(before.status, conditions=after.status.conditions)
-    return replace(before, spec=spec, status=status) == after
-
-
-def _only_own_claims(touched: Touched, state: State) -> bool:
-    """Whether claims changed only as pods came that use them: else volumes of others may have changed."""
-    came = (pod for pod, _, amount in touched.moves if amount > 0)
-    used = Counter(f"{pod.namespace}/{name}" for pod in came for name in pod.claim_names)
-    claims = (key for kind, key in touched.objects if kind is PersistentVolumeClaim)
-    return all(state.users_of(key) <= used[key] for key in claims)
 
 
 def can_be_kept_up(whole: Attempt, signature: Signature) -> bool:

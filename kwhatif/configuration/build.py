@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.catalog import Entry, make_profile
 from kwhatif.configuration import validate
+from kwhatif.configuration.decode import decode
 from kwhatif.configuration.field_errors import Issue, duplicate, invalid
 from kwhatif.configuration.merge import (
     PluginSets,
@@ -33,10 +34,10 @@ from kwhatif.configuration.schema import (
     PluginRef,
     ProfileConfig,
 )
-from kwhatif.configuration.strict import convert, problems, without_nulls
+from kwhatif.configuration.strict import convert, problems
 from kwhatif.errors import InputError, Problem
 from kwhatif.framework.plugin import Plugin
-from kwhatif.framework.profile import DEFAULT_SCHEDULER, GROUP_POINTS, Point, Profile
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Point, Profile
 from kwhatif.gates import BASE_GATES, Gates
 
 #: Plugins that once existed; kube-scheduler still knows their names and refuses them.
@@ -64,7 +65,7 @@ def build_profiles(
     Raises:
         InputError: with everything that kube-scheduler would refuse, and where it stands.
     """
-    config = _decode(data, where, entries)
+    config = decode(data, where, entries)
     by_name = {entry.name: entry.under(gates) for entry in entries}
     issues = list(validate.top_level(config))
     builders = [
@@ -77,28 +78,6 @@ def build_profiles(
         raise InputError([Problem(where, message, path) for path, message in issues])
     profiles = [builder.build() for builder in builders]
     return {profile.scheduler_name: profile for profile in profiles}, config
-
-
-def _decode(data: Mapping[str, Any], where: str, entries: Sequence[Entry]) -> KubeSchedulerConfiguration:
-    if (data.get("apiVersion"), data.get("kind")) != (API_VERSION, KIND):
-        found = f"{data.get('apiVersion') or ''} {data.get('kind') or ''}".strip() or "neither"
-        raise InputError([Problem(where, f"expected apiVersion {API_VERSION} and kind {KIND}, got {found}")])
-    data = without_nulls(data)
-    issues = list(problems(data, KubeSchedulerConfiguration))
-    config = None if issues else convert(data, KubeSchedulerConfiguration)
-    if config is not None:
-        issues = list(_unknown_points(data, entries))
-    if issues or config is None:
-        raise InputError([Problem(where, message, path) for path, message in issues])
-    return config
-
-
-def _unknown_points(data: Mapping[str, Any], entries: Sequence[Entry]) -> Iterator[Issue]:
-    """Points for groups of pods that the release does not have yet."""
-    unknown = GROUP_POINTS.difference(*(entry.points for entry in entries))
-    for index, profile in enumerate(data.get("profiles", ())):
-        for name in sorted({point.value for point in unknown} & profile.get("plugins", {}).keys()):
-            yield f"profiles[{index}].plugins.{name}", "unknown field"
 
 
 class _Builder:

@@ -5,7 +5,7 @@ The arguments are looked at as they stand in the configuration; their types are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kwhatif.configuration.field_errors import (
@@ -18,17 +18,24 @@ from kwhatif.configuration.field_errors import (
     required,
     unsupported,
 )
+from kwhatif.configuration.resource_args import (
+    balanced_allocation,
+    node_resources_fit,
+    node_resources_fit_until_135,
+    shape_issues,
+    within_100,
+)
 from kwhatif.configuration.strict import convert
 from kwhatif.dra.devices import BINDING_GATES
 from kwhatif.gates import BASE_GATES, Gates
-from kwhatif.matching.node_selector import PreferredTerms, Term, TermError
+from kwhatif.matching.node_affinity import PreferredTerms
+from kwhatif.matching.node_selector import Term, TermError
 from kwhatif.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
 from kwhatif.model.duration import parse_duration
 
 Args = Mapping[str, Any]
 
 _SECOND = 10**9
-_NO_RATIO = "must be specified when type is RequestedToCapacityRatio"
 _FILTER_GATES = frozenset({"DRASchedulerFilterTimeout"})
 _BINDING_NAMES = "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus"
 
@@ -45,8 +52,7 @@ def argument_issues(checks: str, path: str, args: Args, gates: Gates = BASE_GATE
 def _default_preemption(path: str, args: Args) -> Iterator[Issue]:
     percentage = args.get("minCandidateNodesPercentage", 10)
     absolute = args.get("minCandidateNodesAbsolute", 100)
-    if not 0 <= percentage <= 100:
-        yield invalid(f"{path}.minCandidateNodesPercentage", percentage, "not in valid range [0, 100]")
+    yield from within_100(f"{path}.minCandidateNodesPercentage", percentage)
     if absolute < 0:
         yield invalid(f"{path}.minCandidateNodesAbsolute", absolute, "not in valid range [0, inf)")
     if percentage == 0 and absolute == 0:
@@ -56,9 +62,7 @@ def _default_preemption(path: str, args: Args) -> Iterator[Issue]:
 
 
 def _inter_pod_affinity(path: str, args: Args) -> Iterator[Issue]:
-    weight = args.get("hardPodAffinityWeight", 1)
-    if not 0 <= weight <= 100:
-        yield invalid(f"{path}.hardPodAffinityWeight", weight, "not in valid range [0, 100]")
+    yield from within_100(f"{path}.hardPodAffinityWeight", args.get("hardPodAffinityWeight", 1))
 
 
 def _pod_topology_spread(path: str, args: Args) -> Iterator[Issue]:
@@ -96,90 +100,6 @@ def _default_constraint(path: str, constraint: Args) -> Iterator[Issue]:
         yield forbidden(f"{path}.labelSelector", detail)
 
 
-def _shape(path: str, shape: Sequence[Args]) -> Iterator[Issue]:
-    if not shape:
-        yield required(path, "at least one point must be specified")
-    points = [(point.get("utilization", 0), point.get("score", 0)) for point in shape]
-    for index in range(1, len(points)):
-        if points[index - 1][0] >= points[index][0]:
-            yield invalid(f"{path}[{index}].utilization", points[index][0], "values must be sorted in increasing order")
-            break
-    for index, (utilization, score) in enumerate(points):
-        if not 0 <= utilization <= 100:
-            yield invalid(f"{path}[{index}].utilization", utilization, "not in valid range [0, 100]")
-        if not 0 <= score <= 10:
-            yield invalid(f"{path}[{index}].score", score, "not in valid range [0, 10]")
-
-
-def _node_resources_fit(path: str, args: Args) -> Iterator[Issue]:
-    yield from _ignored(path, args)
-    if "scoringStrategy" in args:
-        strategy, here = args["scoringStrategy"], f"{path}.scoringStrategy"
-        yield from _scoring_strategy(here, strategy)
-        yield from _ratio(f"{here}.requestedToCapacityRatio", strategy)
-
-
-def _node_resources_fit_until_135(path: str, args: Args) -> Iterator[Issue]:
-    """Whatever the strategy, its shape is looked at, and may stand there."""
-    yield from _ignored(path, args)
-    if "scoringStrategy" in args:
-        strategy, here = args["scoringStrategy"], f"{path}.scoringStrategy"
-        yield from _scoring_strategy(here, strategy)
-        ratio = strategy.get("requestedToCapacityRatio")
-        if ratio is not None:
-            # QUIRK: (validation_pluginargs.go) the path leaves `requestedToCapacityRatio` out.
-            yield from _shape(f"{here}.shape", ratio.get("shape", []))
-        elif strategy.get("type") == "RequestedToCapacityRatio":
-            # Nothing checks this upstream: the scheduler crashes when it makes the plugin (`fit.go`).
-            yield required(f"{here}.requestedToCapacityRatio", _NO_RATIO)
-
-
-def _ignored(path: str, args: Args) -> Iterator[Issue]:
-    for index, resource in enumerate(args.get("ignoredResources", [])):
-        yield from label_name(f"{path}.ignoredResources[{index}]", resource)
-    for index, group in enumerate(args.get("ignoredResourceGroups", [])):
-        here = f"{path}.ignoredResourceGroups[{index}]"
-        if "/" in group:
-            yield invalid(here, group, "resource group name can't contain '/'")
-        yield from label_name(here, group)
-
-
-def _scoring_strategy(path: str, strategy: Args) -> Iterator[Issue]:
-    kind = strategy.get("type", "")
-    kinds = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
-    if kind not in kinds:
-        yield unsupported(f"{path}.type", kind, kinds)
-    for index, resource in enumerate(strategy.get("resources", [])):
-        # A weight of 0 is defaulted to 1 before validation.
-        weight = resource.get("weight", 0)
-        if not 0 <= weight <= 100:
-            detail = f"resource weight of {resource.get('name', '')} not in valid range (0, 100]"
-            yield invalid(f"{path}.resources[{index}].weight", weight, detail)
-
-
-def _ratio(path: str, strategy: Args) -> Iterator[Issue]:
-    ratio = strategy.get("requestedToCapacityRatio")
-    if strategy.get("type", "") != "RequestedToCapacityRatio":
-        if ratio is not None:
-            yield forbidden(path, "must be nil when type is not RequestedToCapacityRatio")
-    elif ratio is None:
-        yield required(path, _NO_RATIO)
-    else:
-        yield from _shape(f"{path}.shape", ratio.get("shape", []))
-
-
-def _balanced_allocation(path: str, args: Args) -> Iterator[Issue]:
-    seen: set[str] = set()
-    for index, resource in enumerate(args.get("resources", [])):
-        here = f"{path}.resources[{index}]"
-        name = resource.get("name", "")
-        if name in seen:
-            yield duplicate(f"{here}.name", name)
-        seen.add(name)
-        if resource.get("weight", 0) not in (0, 1):
-            yield invalid(f"{here}.weight", resource["weight"], "must be 1")
-
-
 def _volume_binding(path: str, args: Args, gates: Gates) -> Iterator[Issue]:
     timeout = args.get("bindTimeoutSeconds", 600)
     if timeout < 0:
@@ -187,7 +107,7 @@ def _volume_binding(path: str, args: Args, gates: Gates) -> Iterator[Issue]:
         yield invalid(f"{path}.bindTimeoutSeconds", timeout, detail)
     shape = args.get("shape")
     if shape and "StorageCapacityScoring" in gates:
-        yield from _shape(f"{path}.shape", shape)
+        yield from shape_issues(f"{path}.shape", shape)
     elif shape is not None and "StorageCapacityScoring" not in gates:
         detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
         yield f"{path}.shape", f"Invalid value: {detail}"
@@ -240,9 +160,9 @@ _CHECKS: Mapping[str, Callable[[str, Args], Iterator[Issue]]] = {
     "DefaultPreemption": _default_preemption,
     "InterPodAffinity": _inter_pod_affinity,
     "NodeAffinity": _node_affinity,
-    "NodeResourcesBalancedAllocation": _balanced_allocation,
-    "NodeResourcesFit": _node_resources_fit,
-    "NodeResourcesFitUntil135": _node_resources_fit_until_135,
+    "NodeResourcesBalancedAllocation": balanced_allocation,
+    "NodeResourcesFit": node_resources_fit,
+    "NodeResourcesFitUntil135": node_resources_fit_until_135,
     "PodTopologySpread": _pod_topology_spread,
 }
 #: Those that ask about feature gates.

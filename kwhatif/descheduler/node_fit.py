@@ -13,7 +13,8 @@ from kwhatif.descheduler.tolerance import keeps_away, untolerated
 from kwhatif.descheduler.world import World
 from kwhatif.framework.reference import is_reference
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.matching.node_selector import RequiredNodeAffinity, named
+from kwhatif.matching.node_affinity import RequiredNodeAffinity
+from kwhatif.matching.node_selector import named
 from kwhatif.matching.requests import CPU, MEMORY, PODS
 from kwhatif.model.affinity import PodAffinityTerm
 from kwhatif.model.node import Node

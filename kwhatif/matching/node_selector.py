@@ -6,14 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from kwhatif.matching.labels import SelectorError, compile_requirement, quoted
-from kwhatif.model.affinity import NodeSelectorTerm, PreferredSchedulingTerm
+from kwhatif.model.affinity import NodeSelectorTerm
 from kwhatif.model.meta import Requirement
 from kwhatif.model.node import Node
-from kwhatif.model.pod import PodSpec
 
 NAME_FIELD = "metadata.name"
-_LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
-_FIELD_OPERATORS = ("In", "NotIn")
 
 LabelTest = Callable[[Mapping[str, str]], bool]
 NameTest = Callable[[str], bool]
@@ -61,12 +58,12 @@ def _require_operator(requirement: Requirement, supported: Sequence[str], path: 
 
 
 def _expression(requirement: Requirement, path: str) -> LabelTest:
-    _require_operator(requirement, _LABEL_OPERATORS, path)
+    _require_operator(requirement, ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"), path)
     return compile_requirement(requirement, path)
 
 
 def _field(requirement: Requirement, path: str) -> NameTest:
-    _require_operator(requirement, _FIELD_OPERATORS, path)
+    _require_operator(requirement, ("In", "NotIn"), path)
     if len(requirement.values) != 1:
         raise SelectorError([f"{path}values: Invalid value: {quoted(requirement.values)}: must have one element"])
     # Nodes have no other field than their name: any other is the empty string, as upstream's field set says.
@@ -195,76 +192,3 @@ def mismatch(pairs: Sequence[tuple[str, str]], terms: Iterable[Term] | None, nod
         for requirement in (requirement for term in failing for requirement in term):
             said[requirement.key] = name if requirement.key == NAME_FIELD else labels.get(requirement.key)
     return Mismatch(tuple(failed), said)
-
-
-class RequiredNodeAffinity:
-    """`nodeSelector` and required node affinity of a pod (`GetRequiredNodeAffinity`)."""
-
-    __slots__ = ("_selector", "is_broken", "keys", "reads_name", "terms")
-
-    def __init__(self, spec: PodSpec) -> None:
-        self._selector = tuple((spec.node_selector or {}).items())
-        node_affinity = spec.affinity.node_affinity if spec.affinity else None
-        required = node_affinity.required if node_affinity else None
-        #: None: no required affinity at all; an empty tuple matches nothing.
-        self.terms = None if required is None else compile_terms(required.node_selector_terms)
-        terms = self.terms or ()
-        #: Whether some term does not parse.
-        self.is_broken = required is not None and len(terms) < len(required.node_selector_terms)
-        #: The label keys that the answer can depend on.
-        self.keys = frozenset(key for key, _ in self._selector).union(*(term.keys for term in terms))
-        self.reads_name = any(term.reads_name for term in terms)
-
-    def matches(self, node: SelectedNode) -> bool:
-        """Whether the pod may run on the node, as far as its own selector says."""
-        labels = node.labels
-        for key, value in self._selector:
-            if labels.get(key) != value:
-                return False
-        return self.terms is None or any_matches(self.terms, node)
-
-    def fails_on(self, node: SelectedNode) -> bool:
-        """Whether `matches` is false, and upstream's also reports that a term does not parse."""
-        return self.is_broken and all(node.labels.get(key) == value for key, value in self._selector)
-
-    def mismatch(self, node: SelectedNode) -> Mismatch:
-        """Why `matches` is false."""
-        return mismatch(self._selector, self.terms, node)
-
-
-class PreferredTerms:
-    """Weighted terms (`PreferredSchedulingTerms`): a weight of 0 or an empty preference counts nothing."""
-
-    __slots__ = ("_terms", "keys", "reads_name")
-
-    def __init__(self, terms: Sequence[PreferredSchedulingTerm]) -> None:
-        """Compile.
-
-        Raises:
-            TermError: when a term does not parse; upstream's PreScore fails on it.
-        """
-        compiled: list[tuple[int, Term]] = []
-        problems: list[str] = []
-        for index, term in enumerate(terms):
-            preference = term.preference
-            if not term.weight or not (preference.match_expressions or preference.match_fields):
-                continue
-            try:
-                parsed = Term(preference.match_expressions, preference.match_fields, f"[{index}].")
-                compiled.append((term.weight, parsed))
-            except TermError as error:
-                problems.extend(error.problems)
-        if problems:
-            raise TermError(problems)
-        self._terms = tuple(compiled)
-        self.keys = frozenset[str]().union(*(term.keys for _, term in self._terms))
-        self.reads_name = any(term.reads_name for _, term in self._terms)
-
-    def score(self, node: SelectedNode) -> int:
-        """Sum of the weights of all matching terms."""
-        name, labels = node.name, node.labels
-        total = 0
-        for weight, term in self._terms:
-            if term.matches(name, labels):
-                total += weight
-        return total

@@ -15,16 +15,8 @@ from kwhatif.framework.plugin import NodeFilter, NodeScorer, Reads
 from kwhatif.framework.scoring import default_normalize
 from kwhatif.framework.signers import Fragments
 from kwhatif.framework.status import SKIP, SUCCESS, Status, error, unresolvable
-from kwhatif.matching.node_selector import (
-    PreferredTerms,
-    RequiredNodeAffinity,
-    Term,
-    TermError,
-    any_matches,
-    mismatch,
-    named,
-    named_nodes,
-)
+from kwhatif.matching.node_affinity import PreferredTerms, RequiredNodeAffinity
+from kwhatif.matching.node_selector import Term, TermError, any_matches, mismatch, named, named_nodes
 from kwhatif.model.affinity import NodeAffinity as NodeAffinitySpec
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Model

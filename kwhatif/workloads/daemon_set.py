@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kwhatif.matching.node_selector import NAME_FIELD, RequiredNodeAffinity
+from kwhatif.matching.node_affinity import RequiredNodeAffinity
+from kwhatif.matching.node_selector import NAME_FIELD
 from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, first_untolerated
 from kwhatif.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from kwhatif.model.cluster import Cluster

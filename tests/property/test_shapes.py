@@ -12,7 +12,7 @@ from kwhatif.framework.plugin import FilterPlugin, NodeFilter, NodeScorer, Score
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.scoring import score_nodes
 from kwhatif.framework.status import SUCCESS
-from kwhatif.matching.node_selector import RequiredNodeAffinity
+from kwhatif.matching.node_affinity import RequiredNodeAffinity
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT, tolerates
 from kwhatif.model.affinity import NodeAffinity as NodeAffinitySpec
 from kwhatif.model.affinity import NodeSelector, NodeSelectorTerm

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from math import log
 from typing import NamedTuple
 
-from kwhatif.matching.node_selector import RequiredNodeAffinity
+from kwhatif.matching.node_affinity import RequiredNodeAffinity
 from kwhatif.matching.tolerations import first_untolerated
 from kwhatif.model.affinity import TopologySpreadConstraint
 from kwhatif.model.meta import Requirement, controller_of

@@ -17,7 +17,8 @@ from kwhatif.descheduler.handle import Handle, Result, chosen
 from kwhatif.descheduler.node_fit import required_affinity
 from kwhatif.descheduler.tolerance import keeps_away, untolerated
 from kwhatif.matching.labels import Selector, SelectorError, compile_selector
-from kwhatif.matching.node_selector import RequiredNodeAffinity, named
+from kwhatif.matching.node_affinity import RequiredNodeAffinity
+from kwhatif.matching.node_selector import named
 from kwhatif.model.affinity import TopologySpreadConstraint
 from kwhatif.model.cluster import key_of
 from kwhatif.model.node import Node

@@ -9,7 +9,8 @@ import msgspec
 
 from kwhatif.matching.default_selector import default_selector
 from kwhatif.matching.labels import Labels, Selector, compile_selector
-from kwhatif.matching.node_selector import RequiredNodeAffinity, named_nodes
+from kwhatif.matching.node_affinity import RequiredNodeAffinity
+from kwhatif.matching.node_selector import named_nodes
 from kwhatif.matching.tolerations import first_untolerated
 from kwhatif.model.affinity import TopologySpreadConstraint
 from kwhatif.model.cluster import Cluster

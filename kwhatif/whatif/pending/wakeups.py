@@ -11,7 +11,8 @@ from kwhatif.framework.evidence import PodAffinityUnmatched, WrongNode
 from kwhatif.framework.hints import QUEUE, Registration, registrations
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import Verdict
-from kwhatif.matching.node_selector import RequiredNodeAffinity, named
+from kwhatif.matching.node_affinity import RequiredNodeAffinity
+from kwhatif.matching.node_selector import named
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.node import Node
 from kwhatif.plugins.dynamic_resources import DynamicResources
