@@ -62,8 +62,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     alone: bool = False
     #: Whether decisions that say why show all nodes, and pods that were pending already count with their workloads.
     full: bool = False
-    #: Whether they show as well how the victims of each candidate for eviction were found.
-    reprieves: bool = True
+    #: How many candidates for eviction they describe, best first; None: all.
+    described: int | None = None
     #: Ask about the cluster's pending pods: those of this namespace, or of all for "".
     pending_in: str | None = None
     #: What is known to be wrong with the manifests, and left out of them.
@@ -160,7 +160,7 @@ class _Judging:
 
     def _each_alone(self) -> _Found:
         profiles, planner, caveats = self._session.profiles, self._planner, self._caveats
-        reprieves = self._question.reprieves
+        described = self._question.described
         decisions = [
             refusal(applied, denied.message, self._cluster)
             for applied, denied in apply_claims(self._cluster, self._question.applied, planner.claims)
@@ -169,10 +169,10 @@ class _Judging:
             if applied.is_workload:
                 with self._noting_problems(applied):
                     decisions.extend(
-                        judge_alone(applied, planner, profiles, self._snapshot, caveats, reprieves=reprieves)
+                        judge_alone(applied, planner, profiles, self._snapshot, caveats, described=described)
                     )
         decisions += [
-            decide_alone(Candidate(info.pod), profiles, self._snapshot, caveats, reprieves=reprieves)
+            decide_alone(Candidate(info.pod), profiles, self._snapshot, caveats, described=described)
             for info in self._asked_pending()
         ]
         return [], decisions, []
@@ -228,7 +228,7 @@ class _Judging:
     @property
     def _explain(self) -> Explain:
         question = self._question
-        explain_all = partial(_explain_all, partial(decision_of, reprieves=question.reprieves))
+        explain_all = partial(_explain_all, partial(decision_of, described=question.described))
         return question.explain or (explain_all if question.full else _explain_few)
 
     def _placed(self, planned: Sequence[Planned]) -> tuple[_Found, int]:
