@@ -13,7 +13,8 @@ from kwhatif.report import Report
 from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.manifests.applied import read_applied
 from kwhatif.whatif.applied import Applied
-from kwhatif.whatif.judge import Question, judge
+from kwhatif.whatif.judge import judge
+from kwhatif.whatif.question import Question
 from kwhatif.whatif.session import Session
 
 

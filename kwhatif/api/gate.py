@@ -18,7 +18,7 @@ from kwhatif.render.caveats import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs
-from kwhatif.whatif.judge import Question
+from kwhatif.whatif.question import Question
 from kwhatif.whatif.session import Session
 from kwhatif.workloads.rolling.update import Rollout
 

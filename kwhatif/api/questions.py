@@ -14,7 +14,8 @@ from kwhatif.render.caveats import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.named import require_namespace
-from kwhatif.whatif.judge import Question, judge
+from kwhatif.whatif.judge import judge
+from kwhatif.whatif.question import Question
 from kwhatif.whatif.session import Session
 
 

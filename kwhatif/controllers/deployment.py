@@ -13,13 +13,21 @@ from msgspec.structs import replace
 from kwhatif.admission.denied import Denied
 from kwhatif.controllers.backoff import failed, succeeded
 from kwhatif.controllers.contract import NOTHING, Create, Outcome, Remove, Update, View, Write
-from kwhatif.controllers.pods import controllers_of, is_available, keys_of, next_available, owners_of_changed, reference
+from kwhatif.controllers.deployment_sets import (
+    age_of,
+    has_template_of,
+    new_replica_set,
+    noted_number,
+    resized,
+    revision_of,
+    size_of,
+)
+from kwhatif.controllers.pods import controllers_of, is_available, keys_of, next_available, owners_of_changed
 from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.meta import LabelSelector, controller_of, parse_time
-from kwhatif.model.pod import Pod, PodTemplateSpec, is_terminal
-from kwhatif.model.workload import Deployment, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec, RolloutAnnotations
+from kwhatif.model.meta import LabelSelector
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.workload import Deployment, ReplicaSet
 from kwhatif.workloads.controllers.deployment import (
-    Bounds,
     Sized,
     bounds_for,
     is_scaling_event,
@@ -27,10 +35,7 @@ from kwhatif.workloads.controllers.deployment import (
     sync,
 )
 from kwhatif.workloads.expand import replicas_of
-from kwhatif.workloads.generated import hash_of, uid_of
 from kwhatif.workloads.removal import active
-from kwhatif.workloads.replicas import HASH_LABEL
-from kwhatif.workloads.template import content_of, same_template
 
 _HISTORY = 10
 
@@ -84,15 +89,15 @@ class Deployments:
 def _is_steady(deployment: Deployment, view: View) -> bool:
     """Whether a sync writes nothing and waits for nothing, whatever the pods do: as nearly all do, nearly always."""
     owned, wanted = view.owned(deployment, ReplicaSet), replicas_of(deployment)
-    new = next((each for each in owned if _size(each) == wanted and _is_of(each, deployment, view)), None)
+    new = next((each for each in owned if size_of(each) == wanted and has_template_of(each, deployment, view)), None)
     if new is None or deployment.spec.paused or deployment.spec.min_ready_seconds:
         return False
     old, limit = [each for each in owned if each is not new], deployment.spec.revision_history_limit
     return (
-        (not wanted or _number(new.metadata.annotations.desired_replicas) in (None, wanted))
-        and _revision(new) > max(map(_revision, old), default=0)
+        (not wanted or noted_number(new.metadata.annotations.desired_replicas) in (None, wanted))
+        and revision_of(new) > max(map(revision_of, old), default=0)
         and len(old) <= (_HISTORY if limit is None else limit)
-        and not any(_size(each) or _is_of(each, deployment, view) for each in old)
+        and not any(size_of(each) or has_template_of(each, deployment, view) for each in old)
         and not any(each.spec.min_ready_seconds for each in owned)
     )
 
@@ -104,21 +109,21 @@ class _Sync:
         self._deployment = deployment
         self._view = view
         self._bounds = bounds_for(deployment, replicas_of(deployment))
-        owned = sorted(view.owned(deployment, ReplicaSet), key=_age)
+        owned = sorted(view.owned(deployment, ReplicaSet), key=age_of)
         self._sets = [self._seen(each) for each in owned]
-        self._new = next((each for each in self._sets if _is_of(each.obj, deployment, view)), None)
+        self._new = next((each for each in self._sets if has_template_of(each.obj, deployment, view)), None)
 
     def _seen(self, obj: ReplicaSet) -> _Set:
         pods = self._view.pods_of(obj)
         running = active(pods)
         available = sum(is_available(pod, obj.spec.min_ready_seconds, self._view) for pod in running)
-        size, noted = _size(obj), obj.metadata.annotations
+        size, noted = size_of(obj), obj.metadata.annotations
         sized = Sized(
             obj.metadata.name,
             size,
             min(available, size),
-            _number(noted.desired_replicas),
-            _number(noted.max_replicas),
+            noted_number(noted.desired_replicas),
+            noted_number(noted.max_replicas),
         )
         return _Set(obj, pods, sized, len(running))
 
@@ -163,7 +168,7 @@ class _Sync:
     def _with_new(self) -> _Set:
         """The ReplicaSet of the Deployment's template, which may have yet to be made (`getNewReplicaSet`)."""
         if self._new is None:
-            obj = _new_replica_set(self._deployment, self._view)
+            obj = new_replica_set(self._deployment, self._view)
             self._new = _Set(obj, (), Sized(obj.metadata.name, 0), 0, is_made=False)
             self._sets.append(self._new)
         return self._new
@@ -172,8 +177,8 @@ class _Sync:
         """The ReplicaSets as they are to be; those that are resized, or named, note the Deployment's numbers."""
         for each in self._sets:
             obj = self._revised(each) if each is self._new else each.obj
-            if each.sized.size != _size(obj) or each.obj.metadata.name in touched or not each.is_made:
-                obj = _resized(obj, each.sized.size, self._bounds)
+            if each.sized.size != size_of(obj) or each.obj.metadata.name in touched or not each.is_made:
+                obj = resized(obj, each.sized.size, self._bounds)
             if not each.is_made:
                 yield Create(obj)
             elif obj != each.obj:
@@ -181,9 +186,9 @@ class _Sync:
 
     def _revised(self, new: _Set) -> ReplicaSet:
         """The new one with the highest revision, and the Deployment's `minReadySeconds`."""
-        last = max((_revision(each.obj) for each in self._sets if each is not new), default=0)
+        last = max((revision_of(each.obj) for each in self._sets if each is not new), default=0)
         obj, meta = new.obj, new.obj.metadata
-        if _revision(obj) <= last:
+        if revision_of(obj) <= last:
             meta = replace(meta, annotations=replace(meta.annotations, revision=str(last + 1)))
         spec = replace(obj.spec, min_ready_seconds=self._deployment.spec.min_ready_seconds)
         return replace(obj, metadata=meta, spec=spec)
@@ -199,7 +204,7 @@ class _Sync:
 
     def _cleanup(self) -> Iterator[Write]:
         """Old ReplicaSets without pods, beyond the limit: those of the lowest revisions go (`cleanupDeployment`)."""
-        old = sorted((each for each in self._sets if each is not self._new), key=lambda each: _revision(each.obj))
+        old = sorted((each for each in self._sets if each is not self._new), key=lambda each: revision_of(each.obj))
         limit = self._deployment.spec.revision_history_limit
         beyond = max(0, len(old) - (_HISTORY if limit is None else limit))
         for each in old[:beyond]:
@@ -207,86 +212,9 @@ class _Sync:
                 yield Remove(ReplicaSet, key_of(each.obj))
 
 
-def is_of_old_template(owner: ReplicaSet, view: View) -> bool:
-    """Whether the ReplicaSet is one of a Deployment that has another template by now."""
-    above = controller_of(owner.metadata)
-    if above is None or above.kind != "Deployment":
-        return False
-    deployment = view.state.cluster.get(Deployment, f"{owner.metadata.namespace}/{above.name}")
-    return deployment is not None and not _is_of(owner, deployment, view)
-
-
-def _is_of(owned: ReplicaSet, deployment: Deployment, view: View) -> bool:
-    """Whether it has the Deployment's template; what was found out of two very objects is remembered."""
-    memory = view.memory("Deployment", key_of(deployment))
-    templates, name = (owned.spec.template, deployment.spec.template), owned.metadata.name
-    known: tuple[object, object, bool] | None = memory.get(name)
-    if known is not None and known[0] is templates[0] and known[1] is templates[1]:
-        return known[2]
-    same = same_template(*templates)
-    memory[name] = (*templates, same)
-    return same
-
-
 def _is_left_alone(deployment: Deployment) -> bool:
     """One that selects all pods upstream refuses to touch; one without a template no API server stores."""
     return deployment.spec.template is None or deployment.spec.selector in (None, LabelSelector())
-
-
-def _age(owned: ReplicaSet) -> tuple[int, str]:
-    """Sorts ReplicaSets, the oldest first (`ReplicaSetsByCreationTimestamp`)."""
-    created = owned.metadata.creation_timestamp
-    return parse_time(created) if created else 0, owned.metadata.name
-
-
-def _size(owned: ReplicaSet) -> int:
-    return 1 if owned.spec.replicas is None else owned.spec.replicas
-
-
-def _number(text: str) -> int | None:
-    """A number of 32 bits that an annotation holds (`getNonNegativeInt32FromAnnotation`)."""
-    return int(text) if text.isascii() and text.isdigit() and int(text) < 2**31 else None
-
-
-def _revision(owned: ReplicaSet) -> int:
-    return _number(owned.metadata.annotations.revision) or 0
-
-
-def _resized(owned: ReplicaSet, size: int, bounds: Bounds) -> ReplicaSet:
-    meta = owned.metadata
-    noted = replace(meta.annotations, desired_replicas=str(bounds.wanted), max_replicas=str(bounds.most))
-    return replace(owned, metadata=replace(meta, annotations=noted), spec=replace(owned.spec, replicas=size))
-
-
-def _new_replica_set(deployment: Deployment, view: View) -> ReplicaSet:
-    """One of the Deployment's template, yet without pods; its name is not in use."""
-    template, meta = deployment.spec.template or PodTemplateSpec(), deployment.metadata
-    content = content_of(template)
-    hash_ = hash_of(content)
-    collisions = 0
-    while view.state.cluster.get(ReplicaSet, f"{meta.namespace}/{meta.name}-{hash_}") is not None:
-        collisions += 1
-        hash_ = hash_of((content, collisions))
-    labels = {**template.metadata.labels, HASH_LABEL: hash_}
-    selector = deployment.spec.selector or LabelSelector()
-    name = f"{meta.name}-{hash_}"
-    return ReplicaSet(
-        api_version="apps/v1",
-        metadata=ReplicaSetMeta(
-            name=name,
-            namespace=meta.namespace,
-            uid=uid_of("ReplicaSet", meta.namespace, name),
-            labels=labels,
-            owner_references=(reference("Deployment", "apps/v1", deployment),),
-            annotations=RolloutAnnotations(),
-        ),
-        spec=ReplicaSetSpec(
-            replicas=0,
-            selector=replace(selector, match_labels={**selector.match_labels, HASH_LABEL: hash_}),
-            template=replace(template, metadata=replace(template.metadata, labels=labels)),
-            min_ready_seconds=deployment.spec.min_ready_seconds,
-        ),
-    )
 
 
 CONTROLLERS = (Deployments(),)

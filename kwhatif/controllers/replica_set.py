@@ -97,7 +97,7 @@ def _related(owner: ReplicaSet | ReplicationController, view: View) -> Iterable[
 
 def _reason(owner: ReplicaSet | ReplicationController, view: View) -> How:
     """Why pods go: a ReplicaSet that is not of its Deployment's template shrinks because of a rollout."""
-    from kwhatif.controllers.deployment import is_of_old_template
+    from kwhatif.controllers.deployment_sets import is_of_old_template
 
     return "RolledOut" if isinstance(owner, ReplicaSet) and is_of_old_template(owner, view) else "ScaledDown"
 

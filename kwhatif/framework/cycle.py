@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from itertools import chain
 
 from kwhatif.framework.columns import Columns
-from kwhatif.framework.diagnosis import fit_error, reasons_histogram
+from kwhatif.framework.diagnosis import fit_error, nobody_left, not_in_node_set, reasons_histogram
 from kwhatif.framework.extender import ExtenderError
 from kwhatif.framework.extender_calls import ExtenderCalls
-from kwhatif.framework.filters import Known, NamedFilter, OncePerShape, Refusal, run_filters
-from kwhatif.framework.incremental import suspects_of
-from kwhatif.framework.plugin import FilterPlugin, NodeFilter, Reads
+from kwhatif.framework.filters import NamedFilter, Refusal, once_per_shape, run_filters, split_by_shape
+from kwhatif.framework.node_search import NodeSearch
+from kwhatif.framework.plugin import FilterPlugin, NodeFilter
 from kwhatif.framework.profile import Profile
-from kwhatif.framework.reference import is_reference
-from kwhatif.framework.status import Code, SkipUntil, Status, Verdict, unresolvable
+from kwhatif.framework.status import Code, SkipUntil, Status, Verdict
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.node_row import NodeRow
@@ -86,7 +85,7 @@ class Cycle:
                 self.node_set = known if self.node_set is None else self.node_set & known
                 if not self.node_set:
                     self.unschedulable_plugins |= restrictors
-                    return self._stop(Verdict(_nobody(restrictors)))
+                    return self._stop(Verdict(nobody_left(restrictors)))
         self.unschedulable_plugins |= restrictors
         self._prepare_filters()
         if rejection is not None:  # preemption may still ask the other plugins' filters
@@ -120,7 +119,7 @@ class Cycle:
         """Go on with filters that answer like those of the same plugins."""
         self.compiled = {**self.compiled, **compiled}
         self.filters = [
-            (name, _by_shape(compiled[name]) if name in compiled else plugin) for name, plugin in self.filters
+            (name, once_per_shape(compiled[name]) if name in compiled else plugin) for name, plugin in self.filters
         ]
 
     def _stop(self, rejection: Verdict) -> bool:
@@ -135,9 +134,8 @@ class Cycle:
         for plugin in self.profile.filter:
             if plugin.name not in has_pre_filter:
                 self._compile_alone(plugin)
-            compiled = self.compiled.get(plugin.name)
-            if compiled is not None:
-                self.filters.append((plugin.name, _by_shape(compiled)))
+            if plugin.name in self.compiled:
+                self.filters.append((plugin.name, once_per_shape(self.compiled[plugin.name])))
 
     def _compile_alone(self, plugin: FilterPlugin) -> None:
         """What Filter does by itself: of a plugin that has no PreFilter upstream, or whose PreFilter is disabled."""
@@ -153,10 +151,7 @@ class Cycle:
 
     def nominated_on(self, node: NodeInfo) -> Sequence[PodInfo]:
         """Pods nominated to the node whose room must be respected: of equal or higher priority."""
-        pods = self.snapshot.nominated.get(node.name)
-        if not pods:
-            return ()
-        pod = self.pod
+        pod, pods = self.pod, self.snapshot.nominated.get(node.name, ())
         return [other for other in pods if other.priority >= pod.priority and other.uid != pod.uid]
 
     def check(self, node: NodeInfo, filters: Sequence[NamedFilter]) -> Verdict | None:
@@ -166,7 +161,7 @@ class Cycle:
         """
         nominated = self.nominated_on(node) if self.snapshot.nominated else ()
         if nominated:
-            by_shape, filters = _split_by_shape(filters)  # to these no pod makes a difference
+            by_shape, filters = split_by_shape(filters)  # to these no pod makes a difference
             objection = run_filters(by_shape, node)
             if objection is not None:
                 return objection
@@ -191,76 +186,21 @@ class Cycle:
         """
         if self._first_choice_fits(self.pod.pod.status.nominated_node_name or hint):
             return
-        node_set = self.node_set
-        if node_set is not None:
+        if self.node_set is not None:
             # QUIRK: (schedule_one.go) a plugin that has just turned down the nominated node is named with those that
             # narrowed the search: upstream keeps both in one set.
-            self.absent = Verdict(_not_in_node_set(self.unschedulable_plugins))
-        by_shape, filters = _split_by_shape(self.filters)
-        known, rest = _split(self._known(*named) for named in filters)
-        left = self._places_left()
-        failing = self._failing_shapes(by_shape, left)
+            self.absent = Verdict(not_in_node_set(self.unschedulable_plugins))
+        search = NodeSearch(self.filters, self.snapshot, self.node_set, self.columns)
+        names, _ = self.snapshot.names_and_shapes
         objecting: set[int] = set()
-        nominated, nodes = self.snapshot.nominated, self.snapshot.nodes
-        names, shapes = self.snapshot.names_and_shapes
-        for place in self._doubtful(left, failing, known, rest):
-            name, node = names[place], nodes[place]
-            objection = failing.get(shapes[place])
-            if objection is None:
-                if nominated and name in nominated:
-                    objection = self.check(node, filters)
-                else:
-                    objection = known.get(name) or (run_filters(rest, node) if rest else None)
-            if objection is not None:
-                objecting.add(place)
-                self._record(name, objection)
+        for place, objection in search.objections(self.check):
+            objecting.add(place)
+            self._record(names[place], objection)
+        left = search.left
         feasible = [place for place in left if place not in objecting] if objecting else left
-        row = NodeRow.at(self.snapshot, feasible)
-        self.feasible = self._filter_by_extenders(row)
-        if len(self.feasible) != len(row):
+        self.feasible = self._filter_by_extenders(NodeRow.at(self.snapshot, feasible))
+        if len(self.feasible) != len(feasible):
             self.unschedulable_plugins.add(EXTENDER)
-
-    def _places_left(self) -> Sequence[int]:
-        """The places of the nodes that PreFilter left, ascending."""
-        places, node_set = self.snapshot.places, self.node_set
-        if node_set is None:
-            return range(len(places))
-        return sorted(place for name in node_set if (place := places.get(name)) is not None)
-
-    def _failing_shapes(self, by_shape: Sequence[NamedFilter], left: Sequence[int]) -> Mapping[int, Verdict]:
-        """Of the nodes left, the shapes to which filters that read nothing else object."""
-        if not by_shape:
-            return {}
-        nodes = self.snapshot.nodes
-        some = self.snapshot.of_shape if self.node_set is None else {nodes[at].shape: nodes[at] for at in left[::-1]}
-        found = ((shape, run_filters(by_shape, node)) for shape, node in some.items())
-        return {shape: objection for shape, objection in found if objection is not None}
-
-    def _doubtful(
-        self,
-        left: Sequence[int],
-        failing: Mapping[int, Verdict],
-        known: Mapping[str, Verdict],
-        rest: Sequence[NamedFilter],
-    ) -> Sequence[int]:
-        """The places of all nodes that a filter may object to, ascending: often that is clear without asking each."""
-        suspects = suspects_of([plugin for _, plugin in rest], self.snapshot)
-        if self.node_set is not None or suspects is None:
-            return left
-        places = self.snapshot.places
-        names = {*known, *suspects, *self.snapshot.nominated}
-        if len(names) >= len(places):
-            return left
-        doubtful = {place for name in names if (place := places.get(name)) is not None}
-        if failing:
-            shapes = self.snapshot.names_and_shapes[1]
-            doubtful.update([place for place, shape in enumerate(shapes) if shape in failing])
-        return sorted(doubtful)
-
-    def _known(self, name: str, filter_: NodeFilter) -> NamedFilter:
-        """The filter, or one that has its answers from attempts before this one."""
-        known = None if self.columns is None else self.columns.objections(name, filter_, self.snapshot)
-        return (name, filter_) if known is None else (name, Known(known))
 
     def _first_choice_fits(self, name: str) -> bool:
         """A nominated or hinted node that fits is the only one looked at (`evaluateNominatedNode`)."""
@@ -303,42 +243,7 @@ class Cycle:
 
     def message(self) -> str:
         """The FitError without the PostFilter part."""
-        total = len(self.snapshot.nodes)
-        if self.pre_filter_message:
-            return fit_error(total, self.pre_filter_message)
-        absent = self.absent.status if self.absent else None
+        total, absent = len(self.snapshot.nodes), self.absent.status if self.absent else None
         statuses = [verdict.status for verdict in self.verdicts.values()]
-        return fit_error(total, reasons_histogram(statuses, absent, total - len(statuses)))
-
-
-def _split_by_shape(filters: Sequence[NamedFilter]) -> tuple[Sequence[NamedFilter], Sequence[NamedFilter]]:
-    """Those in front that read the node's shape alone, and the others: what the first object to, no other is asked."""
-    number = next(
-        (place for place, (_, each) in enumerate(filters) if not isinstance(each, OncePerShape)), len(filters)
-    )
-    return filters[:number], filters[number:]
-
-
-def _split(found: Iterable[NamedFilter]) -> tuple[Mapping[str, Verdict], Sequence[NamedFilter]]:
-    """The first objection to each node of those filters, in front, whose answers are known; and the others."""
-    filters = list(found)
-    number = next((place for place, (_, each) in enumerate(filters) if not isinstance(each, Known)), len(filters))
-    known = [each.objections for _, each in filters[:number] if isinstance(each, Known)]
-    if len(known) == 1:
-        return known[0], filters[number:]
-    return {name: found for each in reversed(known) for name, found in each.items()}, filters[number:]
-
-
-def _by_shape(compiled: NodeFilter) -> NodeFilter:
-    """Asked once per shape, where it reads nothing else."""
-    return OncePerShape(compiled) if compiled.reads is Reads.SHAPE and not is_reference() else compiled
-
-
-def _nobody(restrictors: set[str]) -> Status:
-    if len(restrictors) == 1:
-        return unresolvable(f"node(s) didn't satisfy plugin {next(iter(restrictors))}")
-    return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(restrictors))}] simultaneously")
-
-
-def _not_in_node_set(restrictors: set[str]) -> Status:
-    return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(restrictors))}]")
+        reasons = self.pre_filter_message or reasons_histogram(statuses, absent, total - len(statuses))
+        return fit_error(total, reasons)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kwhatif.framework.status import Status
+from kwhatif.framework.status import Status, unresolvable
 
 NO_NODES = "no nodes available to schedule pods"
 
@@ -35,3 +35,15 @@ def fit_error(total: int, detail: str) -> str:
 def with_post_filter(message: str, post_filter_message: str) -> str:
     """The FitError with the PostFilter part appended; upstream adds no dot."""
     return f"{message} {post_filter_message}" if post_filter_message else message
+
+
+def nobody_left(restrictors: set[str]) -> Status:
+    """These plugins together leave no node."""
+    if len(restrictors) == 1:
+        return unresolvable(f"node(s) didn't satisfy plugin {next(iter(restrictors))}")
+    return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(restrictors))}] simultaneously")
+
+
+def not_in_node_set(restrictors: set[str]) -> Status:
+    """These plugins do not leave the node."""
+    return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(restrictors))}]")

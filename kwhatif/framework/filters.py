@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from kwhatif.framework.plugin import NodeFilter, Reads
+from kwhatif.framework.reference import is_reference
 from kwhatif.framework.status import SUCCESS, Code, Status, Verdict
 from kwhatif.state.node_info import NodeInfo
 
@@ -61,3 +62,16 @@ def run_filters(filters: Iterable[NamedFilter], node: NodeInfo) -> Verdict | Non
         if status is not SUCCESS and status.code is not Code.SUCCESS:
             return Verdict(status, name)
     return None
+
+
+def split_by_shape(filters: Sequence[NamedFilter]) -> tuple[Sequence[NamedFilter], Sequence[NamedFilter]]:
+    """Those in front that read the node's shape alone, and the others: what the first object to, no other is asked."""
+    number = next(
+        (place for place, (_, each) in enumerate(filters) if not isinstance(each, OncePerShape)), len(filters)
+    )
+    return filters[:number], filters[number:]
+
+
+def once_per_shape(compiled: NodeFilter) -> NodeFilter:
+    """Asked once per shape, where it reads nothing else."""
+    return OncePerShape(compiled) if compiled.reads is Reads.SHAPE and not is_reference() else compiled

@@ -22,6 +22,17 @@ class AssumedPods(Protocol):
         """It is not going to be bound."""
 
 
+class _NobodyAssumed:
+    """Whoever is placed is bound at once."""
+
+    def assumed(self, uid: str) -> Pod | None:
+        del uid
+        return None
+
+    def forget(self, uid: str) -> None:
+        pass
+
+
 class EventHandlers:
     """Passes changes on to the queue.
 
@@ -29,11 +40,14 @@ class EventHandlers:
     it; only of the deletion of a node it hears first.
     """
 
-    def __init__(self, queue: SchedulingQueue, scheduler_names: Collection[str], cache: AssumedPods) -> None:
+    def __init__(
+        self, queue: SchedulingQueue, scheduler_names: Collection[str], cache: AssumedPods | None = None
+    ) -> None:
+        """Without a cache a binding takes no time."""
         self._queue = queue
         #: Other schedulers' pods are looked at once they have a node.
         self._names = scheduler_names
-        self._cache = cache
+        self._cache = cache or _NobodyAssumed()
 
     def handle(self, old: KubernetesObject | None, new: KubernetesObject | None) -> None:
         """An object was added (`old` None), updated, or deleted (`new` None). A pod that ended counts as deleted."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from typing import Protocol
 
-from kwhatif.controllers.contract import Controller, View
-from kwhatif.controllers.contract import Outcome as Writes
+from kwhatif.controllers.contract import Controller
 from kwhatif.controllers.node_lifecycle import returned
 from kwhatif.framework.profile import Profile
 from kwhatif.model.node import Node
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
+from kwhatif.simulation.evictors import Evictor, Evictors
 from kwhatif.simulation.kubelets import Kubelets
 from kwhatif.simulation.loops import Cycle, Loops
 from kwhatif.simulation.parameters import Parameters
@@ -31,44 +30,6 @@ from kwhatif.state.state import State
 BUDGETS = ("PodDisruptionBudget",)
 #: More attempts at one moment than this times the number of pods come to no end.
 _TOO_MANY = 10
-
-
-class Evictor(Protocol):
-    """Somebody who evicts pods, and tries again at times: `kubectl drain`."""
-
-    @property
-    def name(self) -> str:
-        """The actor in the story."""
-
-    @property
-    def done(self) -> bool:
-        """Whether it has come to its end."""
-
-    def fork(self) -> Evictor:
-        """An independent one that has come as far."""
-
-    def attempt(self, view: View) -> Writes:
-        """What it does now; `again`: when it tries again."""
-
-    def is_waiting_for(self, view: View) -> bool:
-        """Whether what it waits for has happened, so that it goes on now."""
-
-    def is_idle(self, view: View) -> bool:
-        """Whether trying again comes to nothing unless something else happens first."""
-
-
-class _Evicting:
-    """An evictor, and when it tries next."""
-
-    def __init__(self, evictor: Evictor, now: float, because: int | None) -> None:
-        self.evictor = evictor
-        self.due: float | None = now
-        self.because = because
-
-    def fork(self) -> _Evicting:
-        other = _Evicting(self.evictor.fork(), 0.0, self.because)
-        other.due = self.due
-        return other
 
 
 class Engine:
@@ -106,9 +67,7 @@ class Engine:
         self.reactions = Reactions(self.world, controllers)
         self.loops = Loops(self.world)
         self.tally = Tally(self.world)
-        self.evicting: list[_Evicting] = []
-        #: When which evictor has come to its end.
-        self.ended: dict[str, float] = {}
+        self.evictors = Evictors(self.world)
         #: Found a round that comes back for ever.
         self.cycle: Cycle | None = None
         self.is_over_horizon = False
@@ -126,8 +85,7 @@ class Engine:
         other.reactions = self.reactions.fork(world)
         other.loops = self.loops.fork(world)
         other.tally = self.tally.fork(world)
-        other.evicting = [each.fork() for each in self.evicting]
-        other.ended = self.ended.copy()
+        other.evictors = self.evictors.fork(world)
         return other
 
     def end(self) -> None:
@@ -152,8 +110,7 @@ class Engine:
     def evict(self, evictor: Evictor) -> None:
         """Somebody begins to evict."""
         self.loops.forget()
-        because = self.world.note(None, "user", "ran", evictor.name)
-        self.evicting.append(_Evicting(evictor, self.clock.now, because))
+        self.evictors.begin(evictor)
         self._moment()
 
     def silence(self, node: str) -> None:
@@ -204,19 +161,13 @@ class Engine:
 
     def _next(self) -> float | None:
         """When the next thing is due that may change anything."""
-        times = [self.kubelets.next(), self.reactions.next(), self.scheduler.next_flush()]
-        if not any(time is not None for time in times):
-            # Nothing else will happen: trying again is worth while only after a change, or to come to a timeout.
-            evictors = [each for each in self.evicting if not each.evictor.is_idle(self.world)]
-        else:
-            evictors = self.evicting
-        times.extend(each.due for each in evictors)
-        return min((time for time in times if time is not None), default=None)
+        others = _first(self.kubelets.next(), self.reactions.next(), self.scheduler.next_flush())
+        # Where nothing else will happen, trying again is worth while only after a change, or to come to a timeout.
+        return _first(others, self.evictors.next(alone=others is None))
 
     def _next_of_all(self) -> float | None:
-        times = [self.kubelets.next(), self.reactions.next_of_all(), self.scheduler.next_flush()]
-        times.extend(each.due for each in self.evicting)
-        return min((time for time in times if time is not None), default=None)
+        scheduler, reactions = self.scheduler, self.reactions
+        return _first(self.kubelets.next(), reactions.next_of_all(), scheduler.next_flush(), self.evictors.next())
 
     def _go_to(self, time: float) -> None:
         if time > self.parameters.horizon:
@@ -242,7 +193,8 @@ class Engine:
                 self.kubelets.act()
                 self.reactions.tick()
                 self.reactions.react()
-                self._evict()
+                self.evictors.act()
+                self.reactions.react()
                 self._schedule()
                 goes_on = self.kubelets.finish() or self._is_due_now()
             self.reactions.react()
@@ -250,7 +202,7 @@ class Engine:
             self.cycle = Cycle.at_one_moment(self.world, str(endless))
             return
         self.tally.look()
-        self.cycle = self.loops.look(len(self.evicting), self._is_due_since)
+        self.cycle = self.loops.look(len(self.evictors.names), self._is_due_since)
 
     def _is_due_since(self, time: float) -> bool:
         return self.kubelets.is_due_since(time) or self.reactions.is_due_since(time)
@@ -258,22 +210,6 @@ class Engine:
     def _is_due_now(self) -> bool:
         due = self._next_of_all()
         return due is not None and due <= self.clock.now
-
-    def _evict(self) -> None:
-        for each in self.evicting:
-            is_due = each.due is not None and each.due <= self.clock.now
-            if not (is_due or each.evictor.is_waiting_for(self.world)):
-                continue
-            outcome = each.evictor.attempt(self.world)
-            for write in outcome.writes:
-                self.world.write(write, each.evictor.name, each.because)
-            each.due = None if each.evictor.done else outcome.again
-            if outcome.writes and not each.evictor.done and each.evictor.is_waiting_for(self.world):
-                each.due = self.clock.now  # a pod that is over is gone at once, and nothing else will say so
-            if each.evictor.done:
-                self.ended[each.evictor.name] = self.clock.now
-        self.evicting = [each for each in self.evicting if not each.evictor.done]
-        self.reactions.react()
 
     def _schedule(self) -> None:
         """Pods that wait together are one burst: budgets are counted only after it."""
@@ -287,3 +223,7 @@ class Engine:
                 if left < 0:
                     raise LivelockError("pods are tried again and again, and no time passes")
             reactions.react()
+
+
+def _first(*times: float | None) -> float | None:
+    return min((time for time in times if time is not None), default=None)

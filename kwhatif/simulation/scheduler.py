@@ -12,11 +12,10 @@ from copy import copy
 
 from msgspec.structs import replace
 
-from kwhatif.batch.cache import BatchCache, Cycles
 from kwhatif.batch.result import ScheduleResult
 from kwhatif.controllers.contract import DeletePod
 from kwhatif.framework.diagnosis import NO_NODES
-from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.framework.profile import Profile
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodCondition
@@ -27,6 +26,7 @@ from kwhatif.queue.preempting import Preempting
 from kwhatif.queue.profiles import fork_profile, queue_profile
 from kwhatif.queue.queued_pod import QueuedPodInfo
 from kwhatif.queue.scheduling_queue import SchedulingQueue
+from kwhatif.simulation.attempts import Attempts
 from kwhatif.simulation.clock import SECOND
 from kwhatif.simulation.pods import bound, with_condition
 from kwhatif.simulation.world import World
@@ -57,16 +57,9 @@ class Scheduler:
         self._queues = {
             name: queue_profile(profile, world.state, self._preempting) for name, profile in profiles.items()
         }
-        self._cycles = Cycles()
-        #: A pod that was popped is not asked again whether it may enter the queue.
-        self._caches = {
-            name: BatchCache(
-                replace(profile, pre_enqueue=()), world.state, self._cycles, scored=scored, choose=self._choose
-            )
-            for name, profile in profiles.items()
-        }
+        self.attempts = Attempts(world, profiles, scored=scored)
         self.queue = SchedulingQueue(self._queues, cluster)
-        self._handlers = EventHandlers(self.queue, profiles.keys(), self)
+        self._handlers = EventHandlers(self.queue, profiles.keys())
         self._ticks = 0
         self._ago = _LONG_AGO * SECOND
         #: UID of a pending pod -> what its condition PodScheduled says.
@@ -79,7 +72,6 @@ class Scheduler:
         self._event: int | None = None
         #: UID of a pod whose attempts end with an error -> how many ended with the same, and nothing has changed since.
         self._in_vain: Counter[str] = Counter()
-        self.attempts = 0
         #: Is shown what comes of every attempt before anything changes; forks have none.
         self.watcher: Callable[[ScheduleResult], None] | None = None
         for info in sorted(world.state.pending.values(), key=lambda info: info.pod.metadata.creation_timestamp or ""):
@@ -99,30 +91,22 @@ class Scheduler:
         state = world.state
         other._world, other._lister, other.watcher = world, pod_lister(state.cluster), None
         other._preempting = self._preempting.fork(other._lister)
-        cycles = Cycles()
-        cycles.number = self._cycles.number
-        other._cycles = cycles
-        other._caches = {name: cache.fork(state, cycles, choose=other._choose) for name, cache in self._caches.items()}
+        other.attempts = self.attempts.fork(world)
         other._queues = {
             name: fork_profile(known, self.profiles[name], state, other._preempting)
             for name, known in self._queues.items()
         }
         other.queue = self.queue.fork(other._queues, state.cluster)
-        other._handlers = EventHandlers(other.queue, self.profiles.keys(), other)
+        other._handlers = EventHandlers(other.queue, self.profiles.keys())
         other.messages, other._causes = self.messages.copy(), self._causes.copy()
         other.ties, other._in_vain = self.ties.copy(), self._in_vain.copy()
         other.queue.woken = other._woken
         world.watchers.append(other._observe)
         return other
 
-    def keep(self, nodes: int) -> None:
-        """Remember of signatures, here and in forks, verdicts about so many nodes (`BatchCache.kept_nodes`)."""
-        for cache in self._caches.values():
-            cache.kept_nodes = nodes
-
     def end(self) -> None:
         """Forget what is known of signatures, and who refers to this."""
-        self._caches.clear()
+        self.attempts.end()
         self.ties.clear()
         self.queue.woken = None
         del self._handlers
@@ -134,16 +118,6 @@ class Scheduler:
     def _tick(self) -> None:
         self._ticks += 1
         self.queue.now = self._world.clock.nanoseconds - self._ago + self._ticks
-
-    # --- AssumedPods: binding takes no time -----------------------------------------------------------
-
-    def assumed(self, uid: str) -> Pod | None:
-        """See `AssumedPods`."""
-        del uid
-        return None
-
-    def forget(self, uid: str) -> None:
-        """See `AssumedPods`."""
 
     # --- events --------------------------------------------------------------------------------------
 
@@ -189,9 +163,8 @@ class Scheduler:
         if pod.metadata.deletion_timestamp is not None:
             self.queue.done(info.uid)
             return info.uid
-        self.attempts += 1
         because = self._causes.pop(info.uid, None)
-        result = self._caches[pod.spec.scheduler_name or DEFAULT_SCHEDULER].attempt(info.pod_info)
+        result = self.attempts.attempt(info.pod_info)
         if self.watcher is not None:
             self.watcher(result)
         if result.outcome == "Placed" and result.node is not None:
@@ -199,19 +172,6 @@ class Scheduler:
         else:
             self._fail(info, result, because)
         return info.uid
-
-    def _choose(self, result: ScheduleResult) -> ScheduleResult:
-        """One of the nodes that are equally good; devices that were found on one of them are kept to."""
-        if not result.tied or result.node is None or result.pod.pod.spec.resource_claims:
-            return result
-        chance = self._world.chance
-        chance.note("nodes" if result.outcome == "Placed" else "evictions")
-        if chance.is_convention:
-            return result
-        node = chance.pick(result.ties)
-        if result.outcome == "Placed":
-            return replace(result, node=node)
-        return result.elsewhere(node) or result
 
     # --- no node -------------------------------------------------------------------------------------
 
@@ -248,14 +208,13 @@ class Scheduler:
             self._world.state.apply(Nominate(info.key, node))
 
     def _patch(self, pod: Pod, reason: str, nominated: str, event: int | None) -> None:
-        world = self._world
-        time = world.stamp(world.now)
+        time = self._world.stamp(self._world.now)
         condition = PodCondition(type="PodScheduled", status="False", reason=reason, last_transition_time=time)
         after = with_condition(pod, condition)
         if nominated != pod.status.nominated_node_name:
             after = replace(after, status=replace(after.status, nominated_node_name=nominated))
         if after is not pod:
-            world.put(after, event)
+            self._world.put(after, event)
 
     def _preempt(
         self, info: QueuedPodInfo, cleared: Sequence[PodInfo], victims: list[PodInfo], event: int | None
@@ -285,10 +244,7 @@ class Scheduler:
             self.ties[info.uid] = result.find_ties
         event = world.note(because, ACTOR, "bound", f"Pod {info.key}", node)
         for obj in reserved:
-            self._pre_bind(obj, event)
+            world.put(obj, event)
         pod = world.state.cluster.get(Pod, info.key)
         assert pod is not None, "nobody else has acted since it was popped"
         world.put(bound(pod, node, world.stamp(world.now)), event)
-
-    def _pre_bind(self, obj: KubernetesObject, event: int | None) -> None:
-        self._world.put(obj, event)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from copy import copy
-from typing import Any, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, Self, cast
 
 from msgspec.structs import replace
 
@@ -18,132 +16,54 @@ from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.controllers.contract import Create, DeletePod, How, Remove, Update, Write
 from kwhatif.controllers.finished_pods import finished_pods
 from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.drawers import Drawers
-from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
 from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import POD_CONTROLLERS, DaemonSet
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock
 from kwhatif.simulation.history import Event, Gone, History
-from kwhatif.simulation.owned import Owned, root_of
+from kwhatif.simulation.limits import Limits
+from kwhatif.simulation.owned import root_of
 from kwhatif.simulation.pods import marked, with_condition
 from kwhatif.simulation.sayings import said_of_update
+from kwhatif.simulation.view import SimulatedView
 from kwhatif.state.change import Change, Delete, Evict, Upsert
-from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.workloads.generated import generated_names, uid_of
-from kwhatif.workloads.many import FEW, most_pods, room_for, wanted
 
-T = TypeVar("T", bound=KubernetesObject)
 #: Is shown every change, once it is made: the object before and after it, and the event that it is part of.
 Watcher = Callable[[KubernetesObject | None, KubernetesObject | None, int | None], None]
 #: Is shown a pod that is to be created, and what admission makes of it.
 AdmissionWatcher = Callable[[Pod, Admitted[Pod] | Denied], None]
 
 
-class World:
+class World(SimulatedView):
     """The objects, what has happened to them, and who is to be shown what happens.
 
-    It is a `controllers.contract.View`. Nobody changes the state but by `write` and `put`.
+    Nobody changes the state but by `write` and `put`.
     """
 
     def __init__(self, state: State, clock: Clock, chance: Chance) -> None:
-        self.state = state
-        self.clock = clock
+        super().__init__(state, clock)
         self.chance = chance
         self.history = History()
         self.watchers: list[Watcher] = []
         self.admission_watcher: AdmissionWatcher | None = None
         #: How many pods were created or deleted so far.
         self.churn = 0
-        #: Nodes whose kubelet is silent, and since when.
-        self.silent: dict[str, float] = {}
-        self._owned = Owned(state.cluster)
         finished_pods(state.cluster)  # made of the survey, which holds for the start only; from here on it is kept up
         self._usage = QuotaUsage(state.cluster)
         self._replicas = ReplicaAdmission()
-        self._memory: Drawers[tuple[str, str], dict[str, Any]] = Drawers(dict.copy)
-        #: The objects at the start.
-        self._before = state.cluster.fork()
         self._made = 0
-        #: How many pods of a workload are made, and by kind and key the workloads that ask for more.
-        self.most = most_pods(state.cluster)
-        self.short: dict[str, KubernetesObject] = {}
-        #: How many pods of a workload may evict others; None: any number.
-        self.evicting: int | None = None
-        #: By workload, how many others its pods have evicted.
-        self._evicted: Counter[str] = Counter()
-        #: By workload, how many pods it can have at most, and when that was so.
-        self._limits: dict[str, tuple[float, int]] = {}
+        self.limits = Limits(state.cluster)
 
-    def fork(self) -> World:
+    def fork(self) -> Self:
         """An independent world with the same past, which nobody watches yet."""
-        other = copy(self)
-        other.state, other.clock, other.chance = self.state.fork(), self.clock.fork(), self.chance.fork()
+        other = super().fork()
+        other.chance = self.chance.fork()
         other.history, other.watchers, other.admission_watcher = self.history.fork(), [], None
-        other.silent, other.short = self.silent.copy(), self.short.copy()
-        other._evicted, other._limits = self._evicted.copy(), self._limits.copy()
-        other._owned = self._owned.fork(other.state.cluster)
-        other._usage, other._memory = self._usage.fork(), self._memory.fork()
+        other._usage, other.limits = self._usage.fork(), self.limits.fork()
         return other
-
-    # --- View ----------------------------------------------------------------------------------------
-
-    @property
-    def now(self) -> float:
-        """See `View`."""
-        return self.clock.now
-
-    def at(self, time: str) -> float:
-        """See `View`."""
-        return self.clock.at(time)
-
-    def stamp(self, seconds: float) -> str:
-        """See `View`."""
-        return self.clock.stamp(seconds)
-
-    def pods_of(self, owner: KubernetesObject) -> Sequence[Pod]:
-        """See `View`."""
-        return self._owned.of(owner, Pod)
-
-    def count_active(self, owner: KubernetesObject) -> int:
-        """See `View`."""
-        return self._owned.count_active(owner)
-
-    def owned(self, owner: KubernetesObject, kind: type[T]) -> Sequence[T]:
-        """See `View`."""
-        return self._owned.of(owner, kind)
-
-    def memory(self, controller: str, key: str) -> dict[str, Any]:
-        """See `View`."""
-        place = controller, key
-        found = self._memory.own(place)
-        return self._memory.put(place, {}) if found is None else found
-
-    def was_there(self, pod: Pod) -> bool:
-        """Whether the pod was there at the start."""
-        known = self._before.get(Pod, key_of(pod))
-        return known is not None and known.metadata.uid == pod.metadata.uid
-
-    def bare_pods(self) -> Iterator[Pod]:
-        """The pods that name no controller."""
-        pods = self.state.cluster.all(Pod)
-        return (pods[key] for key in self._owned.bare_pods())
-
-    def pods_without_controller(self) -> Iterator[Pod]:
-        """The pods whose controller is not there."""
-        pods = self.state.cluster.all(Pod)
-        for (kind_name, namespace, name), keys in self._owned.pods_by_owner():
-            kind = POD_CONTROLLERS.get(kind_name)
-            found = None if kind is None else self.state.cluster.get(kind, f"{namespace}/{name}")
-            uid = "" if found is None else found.metadata.uid
-            yield from (
-                pods[key]
-                for key, theirs in keys.items()
-                if kind is not None and (found is None or (uid and theirs and uid != theirs))
-            )
 
     # --- writing -------------------------------------------------------------------------------------
 
@@ -202,7 +122,8 @@ class World:
             obj = replace(obj, metadata=replace(meta, name=self._generated(obj)))
         if cluster.get(type(obj), key_of(obj)) is not None:
             return Denied(f'{resource_of(obj)} "{obj.metadata.name}" already exists')
-        admitted = self._one_too_many(obj) or self._admitted(obj)
+        refused = self.limits.refuse(obj, self) if isinstance(obj, Pod) else None
+        admitted = refused or self._admitted(obj)
         if isinstance(admitted, Denied):
             self.note(because, actor, "was refused", obj, detail=admitted.message)
             return admitted
@@ -215,43 +136,6 @@ class World:
             self.churn += 1
         self.put(obj, self.note(because, actor, "created", obj))
         return None
-
-    def _one_too_many(self, obj: Any) -> Denied | None:
-        """Pods beyond the most that one workload gets are not made (`workloads/many.py`)."""
-        owner = controller_of(obj.metadata) if isinstance(obj, Pod) else None
-        kind = POD_CONTROLLERS.get(owner.kind) if owner is not None else None
-        if owner is None or kind is None:
-            return None
-        workload = self.state.cluster.get(kind, f"{obj.metadata.namespace}/{owner.name}")
-        if workload is None:
-            return None
-        count = self._owned.count(workload, Pod)
-        if count < self.most and not self._evicts_too_many(obj, workload, count):
-            return None
-        self.short[f"{owner.kind} {key_of(workload)}"] = workload
-        return Denied(f"it has {count:,} pods, and more of one workload are not simulated")
-
-    def _evicts_too_many(self, pod: Pod, workload: KubernetesObject, count: int) -> bool:
-        """Whether one more pod of the workload would have to evict others, and so many have done so already.
-
-        Of more pods than could ever find a node, those are enough that could evict somebody.
-        """
-        if self.evicting is None or isinstance(workload, DaemonSet):
-            return False
-        is_absurd = wanted(workload) > self.most
-        least = FEW if is_absurd else self.evicting
-        if count < least:
-            return False
-        name = f"{type(workload).__name__} {key_of(workload)}"
-        known = self._limits.get(name)
-        if known is None or known[0] != self.now:
-            placed = sum(bool(each.spec.node_name) for each in self.pods_of(workload))
-            evicting = max(0, self.evicting - self._evicted[name])
-            if is_absurd:
-                evicting = min(evicting, sum(len(node.pods) for node in self.state.nodes) - placed)
-            room = room_for(PodInfo(pod, self.state.cluster.resizes), self.state.nodes)
-            known = self._limits[name] = self.now, max(least, placed + room + evicting)
-        return count >= known[1]
 
     def _generated(self, obj: Any) -> str:
         present = self.state.cluster.all(type(obj))
@@ -285,28 +169,25 @@ class World:
         pod = self.state.cluster.get(Pod, write.key)
         if pod is None:
             return
-        marked_pod = pod if write.condition is None else with_condition(pod, self._stamped(write))
+        marked_pod = pod
+        if write.condition is not None:
+            marked_pod = with_condition(pod, replace(write.condition, last_transition_time=self.stamp(self.now)))
         is_over = not pod.spec.node_name or is_terminal(pod)
         grace = pod.spec.termination_grace_period_seconds if write.grace is None else write.grace
         end = pod.metadata.deletion_timestamp
         if end is not None and not is_over and grace > 0 and self.at(end) <= self.now + grace:
             return  # a second request can only shorten it
         detail = f"for {write.by}" if write.by else ""
-        verb = "deleted" if write.how in ("Deleted", "ScaledDown", "RolledOut") else _VERBS.get(write.how, "deleted")
-        event = self.note(because, actor, verb, pod, pod.spec.node_name, detail)
+        event = self.note(because, actor, _VERBS.get(write.how, "deleted"), pod, pod.spec.node_name, detail)
         if end is None:
             self.churn += 1
-        self._lose(pod, write.how, write.by, event)
+        self._lose(pod, write.how, write.by)
         if (is_over or grace == 0) and not held(marked_pod):
             if marked_pod is not pod:
                 self.put(marked_pod, event)
             self.drop_pod(marked_pod, write.how, actor, event)
             return
         self.put(marked(marked_pod, self.stamp(self.now + grace)), event)
-
-    def _stamped(self, write: DeletePod) -> Any:
-        assert write.condition is not None
-        return replace(write.condition, last_transition_time=self.stamp(self.now))
 
     def _remove(self, write: Remove, actor: str, because: int | None) -> None:
         obj: KubernetesObject | None = self.state.cluster.get(write.kind, write.key)
@@ -326,23 +207,18 @@ class World:
         event = self.note(because, actor, "removed", pod, pod.spec.node_name)
         if pod.metadata.deletion_timestamp is None and (pod.metadata.uid or key_of(pod)) not in self.history.gone:
             self.churn += 1
-        self._lose(pod, how, "", event)
+        self._lose(pod, how, "")
         self._usage.release(pod)
-        self.state.apply(*self._gone(pod))
+        self.state.apply(*self._off_its_node(pod, Delete.of(pod)))
         self._announce(pod, None, event)
 
-    def _gone(self, pod: Pod) -> list[Change]:
-        """An evicted pod's object is gone with it."""
-        return self._off_its_node(pod, Delete.of(pod))
-
-    def _lose(self, pod: Pod, how: How, by: str, event: int) -> None:
+    def _lose(self, pod: Pod, how: How, by: str) -> None:
         uid = pod.metadata.uid or key_of(pod)
         if uid in self.history.gone:
             return
-        del event
         preemptor = self.state.cluster.get(Pod, by) if how == "Preempted" else None
-        if preemptor is not None and (controller := controller_of(preemptor.metadata)) is not None:
-            self._evicted[f"{controller.kind} {preemptor.metadata.namespace}/{controller.name}"] += 1
+        if preemptor is not None:
+            self.limits.has_evicted(preemptor)
         owner = root_of(pod, self.state.cluster, self._owned.gone)
         node = pod.spec.node_name or None
         self.history.lose(Gone(key_of(pod), uid, owner, self.was_there(pod), node, how, by, self.now))
@@ -353,7 +229,6 @@ _VERBS = {
     "Evicted": "evicted",
     "TaintEviction": "evicted by taint",
     "PodGC": "collected",
-    "Completed": "deleted",
     "Garbage": "collected",
 }
 

@@ -101,7 +101,7 @@ class Player:
         """Where all scenarios start."""
         if self._base is None:
             self._base = SettledCluster(self.session, self.parameters, self._apply if self.applied else None)
-            self._base.engine.scheduler.keep(_KEPT_NODES)
+            self._base.engine.scheduler.attempts.keep(_KEPT_NODES)
         return self._base
 
     def _apply(self, engine: Engine) -> None:

@@ -24,13 +24,13 @@ def blocked_pods(drain: Drain, engine: Engine, before: Cluster) -> Iterator[Bloc
     for row in _still_there(drain, engine, before):
         found.add(row.pod)
         yield row
-    for key in drain.given_up:
+    for key in drain.log.given_up:
         if key not in found:
             yield BlockedRow(pod=key, class_="late", why=_late(drain))
 
 
 def _late(drain: Drain) -> str:
-    return f"it is gone only after the --timeout of {go_duration(round(drain.timeout * 10**9))}"
+    return f"it is gone only after the --timeout of {go_duration(round(drain.options.timeout * 10**9))}"
 
 
 def _still_there(drain: Drain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
@@ -52,7 +52,7 @@ def _refused(error: str) -> str:
 
 def _blocked(pod: Pod, drain: Drain, engine: Engine, before: Cluster) -> BlockedRow:
     key = key_of(pod)
-    refused = drain.refusals.get(key)
+    refused = drain.log.refusals.get(key)
     if pod.metadata.deletion_timestamp is not None:
         silent = pod.spec.node_name in engine.world.silent
         why = "its kubelet is silent" if silent else "a finalizer holds it" if pod.metadata.finalizers else "it is slow"

@@ -71,7 +71,7 @@ class Drained(Played):
     def _waves(self) -> tuple[WaveRow, ...]:
         return tuple(
             WaveRow(at=round(at - self.base.start, 3), pods=tuple(pod for _, pod in granted))
-            for at, granted in groupby(self.drain.granted, key=lambda each: each[0])
+            for at, granted in groupby(self.drain.log.granted, key=lambda each: each[0])
         )
 
     def verdict(self) -> VerdictRow:
@@ -83,7 +83,7 @@ class Drained(Played):
             ok=not why,
             nodes=self.drain.nodes,
             why=why,
-            moved=len(self.drain.granted),
+            moved=len(self.drain.log.granted),
             waves=len(self._waves()),
             preempted=self.preempted,
             pending=pending,
@@ -97,20 +97,21 @@ class Drained(Played):
     @property
     def command(self) -> CommandRow:
         """The command, and what it prints."""
-        end = self.engine.ended.get(self.drain.name, self.engine.clock.now)
+        end = self.engine.evictors.ended.get(self.drain.name, self.engine.clock.now)
         errors = [error for failed in self.drain.failures.values() for error in failed]
         return CommandRow(
             command=f"drain {' '.join(self.drain.nodes)}",
             ok=self.drain.ok if self.drain.done else None,
             seconds=round(end - self.base.start, 3),
             why=joined(errors) if errors else "",
-            output=tuple(self.drain.output),
+            output=tuple(self.drain.log.output),
         )
 
     def _why(self) -> str:
         """What is worst."""
-        if not (self.drain.done and self.drain.ok):
-            refused = [error for errors in self.drain.failures.values() for error in errors if not self.drain.given_up]
+        drain = self.drain
+        if not (drain.done and drain.ok):
+            refused = [error for errors in drain.failures.values() for error in errors if not drain.log.given_up]
             return "; ".join(merged(refused)) or _first(self.blocked) or "it comes to no end"
         if self.is_endless:
             return "it never settles"
@@ -120,7 +121,7 @@ class Drained(Played):
     @property
     def gone(self) -> tuple[str, ...]:
         """Of the evicted pods those in whose place none is made: bare ones, and where the API server refuses it."""
-        keys = [key for _, key in self.drain.granted]
+        keys = [key for _, key in self.drain.log.granted]
         pods = self.base.engine.world.state.cluster.all(Pod)
         bare = [key for key in keys if key in pods and controller_of(pods[key].metadata) is None]
         lost = [key for name in self._refused for key in self._of(name)[: self._lacking(name)]]
@@ -129,7 +130,7 @@ class Drained(Played):
     def _of(self, workload: str) -> list[str]:
         """The evicted pods of the workload, the last one first."""
         owners = {gone.pod: gone.owner for gone in self.engine.world.history.gone.values()}
-        return [key for _, key in reversed(self.drain.granted) if owners.get(key) == workload]
+        return [key for _, key in reversed(self.drain.log.granted) if owners.get(key) == workload]
 
     def _lacking(self, workload: str) -> int:
         """How many pods fewer than before it has."""

@@ -19,7 +19,8 @@ from kwhatif.policy.rules import Fragile
 from kwhatif.report import Report
 from kwhatif.whatif.advise.question import Capture, Limits, advise
 from kwhatif.whatif.aftermath import aftermath
-from kwhatif.whatif.judge import Question, judge
+from kwhatif.whatif.judge import judge
+from kwhatif.whatif.question import Question
 from kwhatif.whatif.session import Session
 
 

@@ -7,24 +7,17 @@ scheduler's queue. The cluster's own pending pods stand there as well, unless th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-import msgspec
-from msgspec.structs import replace
-
 from kwhatif.batch import ScheduleResult
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
-from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.manifests import NothingJudged
 from kwhatif.model.caveat.scheduling import EvictionsAtOnce, PendingAsleep
 from kwhatif.model.caveat.workloads import TooManyPods
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import controller_of
-from kwhatif.model.pod import Pod
 from kwhatif.policy.judged import JudgedWorkload
-from kwhatif.report import Report
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.state.change import Delete
@@ -35,75 +28,18 @@ from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.decide import decision_of, refusal
 from kwhatif.whatif.placer import Describe, Placer
+from kwhatif.whatif.question import Answer, Question
 from kwhatif.whatif.queue import Explain, Planned, Queue, in_queue_order
-from kwhatif.whatif.rows import owner_of, queued_row
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.short import in_full
-from kwhatif.whatif.sleeping import asleep
+from kwhatif.whatif.waiting import Waiting
 from kwhatif.whatif.workload_rows import room_for_pods, workload_row
 from kwhatif.workloads.custom import TemplatePathError
-from kwhatif.workloads.owners import pods_of
-from kwhatif.workloads.rolling.update import Rollout
 
 #: Where pods evict others, all that follows is simulated while their number, times that of the nodes, is at most this.
 _MOST_EVICTING = 50_000
-
-
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked, and how it is to be judged."""
-
-    applied: Sequence[Applied] = ()
-    rollout: Rollout = "end"
-    #: Kind of custom resources -> where their pod templates are.
-    template_paths: Mapping[str, Sequence[str]] = {}
-    #: Otherwise pods are taken as the API server has stored them, and each is judged alone.
-    admission: bool = True
-    #: Whether each pod is judged as if it were the only one, the next in the queue.
-    alone: bool = False
-    #: Whether decisions that say why show all nodes, and pods that were pending already count with their workloads.
-    full: bool = False
-    #: How many candidates for eviction they describe, best first; None: all.
-    described: int | None = None
-    #: Ask about the cluster's pending pods: those of this namespace, or of all for "".
-    pending_in: str | None = None
-    #: What is known to be wrong with the manifests, and left out of them.
-    problems: Sequence[ProblemRow] = ()
-    caveats: Sequence[Caveat] = ()
-    #: Which decisions say why, and how; None: of each workload the first of each outcome.
-    explain: Explain | None = None
-    #: Whether to find out as well what becomes of the pods once all have reacted to their evictions.
-    reacts: bool = False
-    #: How old what was read may be, in seconds; None: an hour.
-    max_age: int | None = None
-
-
-class Answer(msgspec.Struct, kw_only=True):
-    """What becomes of all of it."""
-
-    alone: bool
-    #: By the order of the manifests; nothing where each pod is judged alone.
-    judged: list[JudgedWorkload]
-    #: About pods that are no workload's.
-    others: list[Decision]
-    #: About pods that were pending already, and came first.
-    earlier: list[Decision]
-    #: Like `judged`, once all have reacted to the evictions; nothing where that was not asked, or is no other question.
-    reacted: list[JudgedWorkload]
-    caveats: dict[Caveat, None]
-    problems: list[ProblemRow]
-    #: With everything that was applied.
-    cluster: Cluster
-
-    def report(self, session: Session, command: str) -> Report:
-        """The answer as a report."""
-        decisions = [*(decision for each in self.judged for decision in each.decisions), *self.others]
-        return replace(
-            session.report(command, decisions, self.caveats),
-            alone=self.alone,
-            workloads=tuple(each.row for each in self.judged),
-            queued_before=tuple(map(queued_row, self.earlier)),
-            problems=tuple(self.problems),
-        )
+#: Fewer pods that evict do not meet each other's evictions.
+_BURST = 2
 
 
 #: About objects of the manifests; about other pods that are asked for; and about those that were pending before them.
@@ -113,10 +49,6 @@ _Found = tuple[list[JudgedWorkload], list[Decision], list[Decision]]
 def judge(session: Session, question: Question) -> Answer:
     """Apply everything, and decide about every pod; the session stays as it is."""
     return _Judging(session, question).answer()
-
-
-#: Fewer pods that evict do not meet each other's evictions.
-_BURST = 2
 
 
 class _Judging:
@@ -217,12 +149,10 @@ class _Judging:
         """By a simulation: rollouts go on to their end, and everybody reacts."""
         from kwhatif.whatif.simulated import Simulated  # most answers do without, and it is a third of all modules
 
-        workloads = self._workloads_of_pending(planned, state)
-        asleep = self._sleeping(planned, workloads, state)
-        simulated = Simulated(self._session, state, planned, self._explain, asleep)
-        asked = {key: each for key, each in workloads.items() if self._question.full or each.applied.anew}
-        earlier = simulated.play(asked)
-        self._caveats.update(simulated.caveats)
+        waiting = Waiting(self._session, state, planned, full=self._question.full)
+        simulated = Simulated(self._session, state, planned, self._explain, self._sleeping(waiting, planned))
+        earlier = simulated.play(waiting.counting)
+        self._caveats.update(dict.fromkeys(simulated.caveats))
         return list(map(self._judged, planned)), [], earlier
 
     @property
@@ -237,7 +167,9 @@ class _Judging:
         for workload in planned:
             queue.add(workload)
         self._snapshot.apply(*(Delete.of(pod) for workload in queue.workloads for pod in workload.removed))
-        asked = self._enqueue_pending(queue)
+        waiting = Waiting(self._session, self._snapshot, queue.workloads, full=self._question.full)
+        wanted = {info.key for info in self._asked_pending()}
+        asked = waiting.enqueue(queue, wanted, () if wanted else self._sleeping(waiting, queue.workloads))
         placer = Placer(self._session.profiles, self._snapshot, late_budgets=self._question.rollout == "end")
         queue.place_all(placer)
         self._caveats.update(placer.caveats)
@@ -273,58 +205,11 @@ class _Judging:
             rolls=update.rolls,
         )
 
-    def _enqueue_pending(self, queue: Queue) -> dict[str, Planned | None]:
-        """Put the pending pods into the queue; returns those that are asked for, with their workloads."""
-        workloads = self._workloads_of_pending(queue.workloads, self._snapshot)
-        wanted = {info.key for info in self._asked_pending()}
-        by_owner: dict[str, list[Outcome]] = {}
-        asked: dict[str, Planned | None] = {}
-        sleeping = () if wanted else self._sleeping(queue.workloads, workloads, self._snapshot)
-        for info in in_queue_order(self._snapshot.pending.values(), self._cluster.scheduling_events):
-            workload = workloads.get(info.key)
-            if workload is not None and (self._question.full or workload.applied.anew):
-                asked[info.key] = workload
-                queue.wait(info, workload.explained)
-            elif info.key in wanted:
-                asked[info.key] = None
-                queue.wait(info, by_owner.setdefault(owner_of(info.pod) or info.key, []))
-            elif info.key not in sleeping and self._is_ours(info):
-                queue.wait(info)
-        return asked
-
-    def _sleeping(self, planned: Sequence[Planned], workloads: Mapping[str, Planned], state: State) -> Collection[str]:
-        """The pending pods that are not tried here, which a caveat says.
-
-        None, where a pending pod is asked for by name: the answer is what becomes of it when it is tried again, and the
-        others with it. What belongs to an object of the manifests is judged with that object.
-        """
-        if any(workload.applied.anew for workload in workloads.values()):
-            return ()
-        pods = [info for key, info in state.pending.items() if key not in workloads and self._is_ours(info)]
-        session = self._session
-        found = asleep(pods, session.profiles, session.snapshot, self._cluster, self._question.applied)
-        keys = tuple(info.key for info in in_queue_order(found, self._cluster.scheduling_events))
+    def _sleeping(self, waiting: Waiting, planned: Sequence[Planned]) -> Collection[str]:
+        keys = waiting.sleeping(self._question.applied)
         if keys and planned:
-            self._caveats[PendingAsleep(pods=keys)] = None
+            self._caveats[PendingAsleep(pods=tuple(keys))] = None
         return frozenset(keys)
-
-    def _is_ours(self, info: PodInfo) -> bool:
-        return (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in self._session.profiles
-
-    def _workloads_of_pending(self, planned: Sequence[Planned], state: State) -> dict[str, Planned]:
-        """The pending pods that belong to what is asked about, and stay."""
-        found: dict[str, Planned] = {}
-        if not state.pending:
-            return found
-        for workload in planned:
-            applied = workload.applied
-            if not applied.is_workload:
-                continue
-            obj = applied.object
-            for key in map(key_of, [obj] if isinstance(obj, Pod) else pods_of(obj, state.cluster)):
-                if key in state.pending and key not in workload.decisions:
-                    found.setdefault(key, workload)
-        return found
 
     def _asked_pending(self) -> list[PodInfo]:
         namespace = self._question.pending_in

@@ -85,7 +85,7 @@ def begin(
     controllers = all_controllers(parameters.node_monitor_grace_period)
     clock = Clock(start_of(state.cluster) if start is None else start)
     engine = Engine(state, session.profiles, controllers, clock, parameters, chance)
-    engine.world.evicting = EVICTING
+    engine.world.limits.evicting = EVICTING
     engine.begin()
     return engine, caveats
 

@@ -166,7 +166,7 @@ class Playing:
     def commands(self) -> Iterator[CommandRow]:
         """What was run, and how it ended."""
         for text, drain, start in self._drains:
-            end = self.engine.ended.get(drain.name, self.engine.clock.now)
+            end = self.engine.evictors.ended.get(drain.name, self.engine.clock.now)
             ok = drain.ok if drain.done else None
             errors = [error for failed in drain.failures.values() for error in failed]
             yield CommandRow(
@@ -174,7 +174,7 @@ class Playing:
                 ok=ok,
                 seconds=round(end - start, 3),
                 why=joined(errors) if errors else "",
-                output=tuple(drain.output),
+                output=tuple(drain.log.output),
             )
 
     def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:

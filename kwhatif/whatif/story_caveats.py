@@ -62,7 +62,7 @@ def _ends(engine: Engine, before: Cluster | None = None) -> Iterator[Caveat]:
     silent = [owner for owner in silent if not there[owner]]
     if silent:
         yield OwnersSilent(owners=tuple(sorted(set(silent))), count=len(silent))
-    for name, workload in engine.world.short.items():
+    for name, workload in engine.world.limits.short.items():
         judged = len(engine.world.pods_of(workload))
         yield TooManyPods(workload=name, count=max(wanted(workload), judged), judged=judged)
     left = tuple(_left(engine, before))

@@ -166,8 +166,8 @@ def _not_made(engine: Engine) -> Iterator[PendingRow]:
     They are if one like them waits; else those for which all nodes together have no room.
     """
     world = engine.world
-    room = room_for_pods(engine.scheduler.profiles, world.state.cluster) if world.short else None
-    for short in world.short.values():
+    room = room_for_pods(engine.scheduler.profiles, world.state.cluster) if world.limits.short else None
+    for short in world.limits.short.values():
         known = world.state.cluster.get(type(short), key_of(short))
         pods = [] if known is None else active(world.pods_of(known))
         if known is None or not pods:
@@ -228,7 +228,7 @@ def _settled(engine: Engine, pending: Collection[PendingRow]) -> Settled:
         return "cycling"
     if _is_stuck(engine):
         return "rollout-stuck"
-    if engine.evicting:
+    if engine.evictors.names:
         return "stalled"
     pods = engine.world.state.cluster.all(Pod).values()
     if any(pod.metadata.deletion_timestamp is not None for pod in pods):

@@ -39,7 +39,8 @@ from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.caveats import caveats_of
 from kwhatif.whatif.decide import decision_of
-from kwhatif.whatif.judge import Question, judge
+from kwhatif.whatif.judge import judge
+from kwhatif.whatif.question import Question
 from kwhatif.whatif.rows import decision_about, decision_about_result, owner_and_workload
 from kwhatif.whatif.session import Session
 from kwhatif.workloads.many import most_pods

@@ -123,5 +123,5 @@ def test_a_fork_under_way_goes_on_as_the_other_does(cluster: list[Json], nodes: 
     assert text(second) == was
     second.settle()
     assert text(engine) == text(fork) == text(second)
-    assert [each.evictor.name for each in engine.evicting] == [each.evictor.name for each in fork.evicting]
+    assert engine.evictors.names == fork.evictors.names
     fork.world.state.validate()

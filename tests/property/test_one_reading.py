@@ -17,6 +17,7 @@ import kwhatif
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report import Report
 from kwhatif.whatif import judge as judging
+from kwhatif.whatif.question import Answer, Question
 from kwhatif.whatif.session import Session
 from tests.differential.dice import Dice
 from tests.differential.files import write
@@ -147,9 +148,9 @@ def test_where_nobody_is_evicted_a_simulation_says_the_same(
 
     So pods that tolerate a NoExecute taint for some seconds only would be placed, and evicted when these are over.
     """
-    answers: list[judging.Answer] = []
+    answers: list[Answer] = []
 
-    def judge(session: Session, question: judging.Question) -> judging.Answer:
+    def judge(session: Session, question: Question) -> Answer:
         answers.append(judging.judge(session, question))
         return answers[-1]
 

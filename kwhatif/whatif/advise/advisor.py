@@ -25,7 +25,7 @@ from kwhatif.whatif.advise.scene import Scene
 from kwhatif.whatif.advise.search import Search, Searched
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.decide import objections_of
-from kwhatif.whatif.judge import Question
+from kwhatif.whatif.question import Question
 from kwhatif.whatif.session import Session
 
 #: Outcomes that something can be done about; the worst first.

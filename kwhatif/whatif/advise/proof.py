@@ -17,7 +17,8 @@ from kwhatif.whatif.advise.change import Advice, Amount, Change
 from kwhatif.whatif.advise.revise import revised
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.edited import Given, edit_session
-from kwhatif.whatif.judge import Question, judge
+from kwhatif.whatif.judge import judge
+from kwhatif.whatif.question import Question
 from kwhatif.whatif.session import Session
 from kwhatif.workloads.restart import is_waiting
 

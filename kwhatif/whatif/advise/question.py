@@ -17,8 +17,9 @@ from kwhatif.whatif.advise.advisor import FAILING, Advisor, Captured, first_fail
 from kwhatif.whatif.advise.scene import Scene
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.decide import objections_of
-from kwhatif.whatif.judge import Answer, Question, judge
+from kwhatif.whatif.judge import judge
 from kwhatif.whatif.placer import Describe
+from kwhatif.whatif.question import Answer, Question
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.short import in_full
 

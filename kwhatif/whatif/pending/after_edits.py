@@ -108,7 +108,7 @@ class _Answering:
         if info.key not in self._session.cluster.all(Pod):
             self._decisions[info.key] = next(each.decision for each in self._tried if each.info.key == info.key)
             return AfterEditsRow(fate="Gone", outcome="Ignored", message="the edits delete it")
-        if self._states.get(info.key) == "OtherScheduler":
+        if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) not in self._session.profiles:
             self._decisions[info.key] = ignored(info.pod)
             return AfterEditsRow(fate="OtherScheduler", outcome="Ignored", message=self._decisions[info.key].message)
         placement = self._sleeping(info)

@@ -69,7 +69,7 @@ class Replay:
         preempting = Preempting(self._lister)
         made = {name: queue_profile(profile, self.world, preempting) for name, profile in profiles.items()}
         self._queue = SchedulingQueue(made, self.world.cluster, witness=self._note)
-        self._handlers = EventHandlers(self._queue, profiles.keys(), _NobodyAssumed())
+        self._handlers = EventHandlers(self._queue, profiles.keys())
         self.placer = Placer(profiles, self.world)
         #: By key: the hints that said QUEUE.
         self._hinted: dict[str, dict[WakingRow, None]] = {}
@@ -200,19 +200,6 @@ class Replay:
 
     def _profile_of(self, info: PodInfo) -> Profile:
         return self._profiles[info.pod.spec.scheduler_name or DEFAULT_SCHEDULER]
-
-
-class _NobodyAssumed:
-    """Whoever is placed is bound at once."""
-
-    def assumed(self, uid: str) -> Pod | None:
-        """None."""
-        del uid
-        return None
-
-    def forget(self, uid: str) -> None:
-        """Nothing to forget."""
-        del uid
 
 
 def _differences(before: Cluster, after: Cluster) -> Iterator[tuple[KubernetesObject | None, KubernetesObject | None]]:

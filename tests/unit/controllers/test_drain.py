@@ -65,7 +65,7 @@ class Draining:
 
     @property
     def output(self) -> list[str]:
-        return self.drain.output
+        return self.drain.log.output
 
 
 def test_all_kinds_of_pods() -> None:
@@ -172,8 +172,8 @@ def test_refused_pods_are_asked_for_again_every_five_seconds() -> None:
     given = budget(min_available=1, status={"disruptions_allowed": 1, "current_healthy": 2, "desired_healthy": 1})
     draining = Draining(web("a").owner("ReplicaSet", "rs"), web("b").owner("ReplicaSet", "rs"), given)
     draining.run(end=12, stop=2)
-    assert draining.drain.granted == [(0, "shop/a")]
-    assert draining.drain.refusals["shop/b"].code == 429
+    assert draining.drain.log.granted == [(0, "shop/a")]
+    assert draining.drain.log.refusals["shop/b"].code == 429
     line = f'error when evicting pods/"b" -n "shop" (will retry after 5s): {REFUSED}'
     assert draining.output[1:] == [
         "evicting pod shop/a",
@@ -187,11 +187,11 @@ def test_refused_pods_are_asked_for_again_every_five_seconds() -> None:
     ]
     draining.world.change(web("c").on("n2").build())
     again = draining.drain.attempt(draining.world)
-    assert draining.drain.granted == [(0, "shop/a")]  # it is not 15 yet
+    assert draining.drain.log.granted == [(0, "shop/a")]  # it is not 15 yet
     assert again.again == 15
     draining.world.until(15)
     draining.drain.attempt(draining.world)
-    assert draining.drain.granted == [(0, "shop/a"), (15, "shop/b")]
+    assert draining.drain.log.granted == [(0, "shop/a"), (15, "shop/b")]
 
 
 def test_the_timeout_is_noticed_when_the_pod_is_asked_for_the_next_time() -> None:

@@ -23,7 +23,8 @@ from kwhatif.report import Report
 from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.sources.manifests.applied import read_applied
-from kwhatif.whatif.judge import Question, judge
+from kwhatif.whatif.judge import judge
+from kwhatif.whatif.question import Question
 from kwhatif.whatif.session import Session
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
 from tests.unit.whatif.test_gate import bare, workload

@@ -18,7 +18,8 @@ from kwhatif.report import Report
 from kwhatif.report.inputs import SourceRow
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.completeness import lacking_for_story
-from kwhatif.whatif.judge import Question, judge
+from kwhatif.whatif.judge import judge
+from kwhatif.whatif.question import Question
 from kwhatif.whatif.session import Session
 from tests.builders import budget, cluster, namespace, node, pod, selector
 

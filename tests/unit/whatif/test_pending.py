@@ -403,6 +403,22 @@ def test_pods_that_edits_make_are_new() -> None:
     assert found["big"].after.fate == "Asleep"
 
 
+def test_pods_of_another_scheduler_that_edits_make_are_ignored() -> None:
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": {"schedulerName": "other", "containers": [{"name": "c"}]}}
+    web = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template},
+    }
+    there = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    queue = kwhatif.pending(kwhatif.edited(kwhatif.load([there, web]), "scale replicaset/web=1")).queue
+    assert queue is not None
+    found = [(row.state, row.outcome, row.after and row.after.fate) for row in queue.pods]
+    assert found == [("New", "Ignored", "OtherScheduler")]
+
+
 def test_a_node_that_goes_wakes_whom_spreading_kept_out() -> None:
     web = [pod(f"w{zone}").labels(app="web").on(zone) for zone in ("a",)]
     found = after(

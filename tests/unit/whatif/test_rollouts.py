@@ -26,7 +26,8 @@ from kwhatif.report.inputs import SourceRow
 from kwhatif.report.workload import RolloutRow, WorkloadRow
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.fail_on import fails
-from kwhatif.whatif.judge import Answer, Question, judge
+from kwhatif.whatif.judge import judge
+from kwhatif.whatif.question import Answer, Question
 from kwhatif.whatif.session import Session
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod
 

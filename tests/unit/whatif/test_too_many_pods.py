@@ -17,7 +17,7 @@ from kwhatif.model.policy import PriorityClass
 from kwhatif.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
 from kwhatif.render.markdown import to_markdown
 from kwhatif.report.workload import WorkloadRow
-from kwhatif.simulation import world
+from kwhatif.simulation import limits
 from kwhatif.whatif import played
 from kwhatif.whatif.fail_on import fails
 from kwhatif.whatif.session import Session
@@ -228,7 +228,7 @@ def test_a_story_goes_on_with_so_many_evictions_only(
     """As many pods as nodes have room for, with those gone that so many pods evict."""
     monkeypatch.setattr(many, "FEW", 10)
     monkeypatch.setattr(many, "MOST", 20)
-    monkeypatch.setattr(world, "FEW", 1)
+    monkeypatch.setattr(limits, "FEW", 1)
     monkeypatch.setattr(played, "EVICTING", evicting)
     low = [pod(f"low-{number}").cpu("1").on(name) for number, name in enumerate("aaaab")]
     high = PriorityClass(metadata=ObjectMeta(name="high"), value=10)

@@ -1,0 +1,98 @@
+"""The ReplicaSets of a Deployment: which has its template, how large each is meant to be, and a new one."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import View
+from kwhatif.controllers.pods import reference
+from kwhatif.model.cluster import key_of
+from kwhatif.model.meta import LabelSelector, controller_of, parse_time
+from kwhatif.model.pod import PodTemplateSpec
+from kwhatif.model.workload import Deployment, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec, RolloutAnnotations
+from kwhatif.workloads.controllers.deployment import (
+    Bounds,
+)
+from kwhatif.workloads.generated import hash_of, uid_of
+from kwhatif.workloads.replicas import HASH_LABEL
+from kwhatif.workloads.template import content_of, same_template
+
+
+def is_of_old_template(owner: ReplicaSet, view: View) -> bool:
+    """Whether the ReplicaSet is one of a Deployment that has another template by now."""
+    above = controller_of(owner.metadata)
+    if above is None or above.kind != "Deployment":
+        return False
+    deployment = view.state.cluster.get(Deployment, f"{owner.metadata.namespace}/{above.name}")
+    return deployment is not None and not has_template_of(owner, deployment, view)
+
+
+def has_template_of(owned: ReplicaSet, deployment: Deployment, view: View) -> bool:
+    """Whether it has the Deployment's template; what was found out of two very objects is remembered."""
+    memory = view.memory("Deployment", key_of(deployment))
+    templates, name = (owned.spec.template, deployment.spec.template), owned.metadata.name
+    known: tuple[object, object, bool] | None = memory.get(name)
+    if known is not None and known[0] is templates[0] and known[1] is templates[1]:
+        return known[2]
+    same = same_template(*templates)
+    memory[name] = (*templates, same)
+    return same
+
+
+def age_of(owned: ReplicaSet) -> tuple[int, str]:
+    """Sorts ReplicaSets, the oldest first (`ReplicaSetsByCreationTimestamp`)."""
+    created = owned.metadata.creation_timestamp
+    return parse_time(created) if created else 0, owned.metadata.name
+
+
+def size_of(owned: ReplicaSet) -> int:
+    """How many pods it is to have."""
+    return 1 if owned.spec.replicas is None else owned.spec.replicas
+
+
+def noted_number(text: str) -> int | None:
+    """A number of 32 bits that an annotation holds (`getNonNegativeInt32FromAnnotation`)."""
+    return int(text) if text.isascii() and text.isdigit() and int(text) < 2**31 else None
+
+
+def revision_of(owned: ReplicaSet) -> int:
+    """The Deployment's revision that it is; 0 where it notes none."""
+    return noted_number(owned.metadata.annotations.revision) or 0
+
+
+def resized(owned: ReplicaSet, size: int, bounds: Bounds) -> ReplicaSet:
+    """It with another size, and a note of the Deployment's numbers (`SetReplicasAnnotations`)."""
+    meta = owned.metadata
+    noted = replace(meta.annotations, desired_replicas=str(bounds.wanted), max_replicas=str(bounds.most))
+    return replace(owned, metadata=replace(meta, annotations=noted), spec=replace(owned.spec, replicas=size))
+
+
+def new_replica_set(deployment: Deployment, view: View) -> ReplicaSet:
+    """One of the Deployment's template, yet without pods; its name is not in use."""
+    template, meta = deployment.spec.template or PodTemplateSpec(), deployment.metadata
+    content = content_of(template)
+    hash_ = hash_of(content)
+    collisions = 0
+    while view.state.cluster.get(ReplicaSet, f"{meta.namespace}/{meta.name}-{hash_}") is not None:
+        collisions += 1
+        hash_ = hash_of((content, collisions))
+    labels = {**template.metadata.labels, HASH_LABEL: hash_}
+    selector = deployment.spec.selector or LabelSelector()
+    name = f"{meta.name}-{hash_}"
+    return ReplicaSet(
+        api_version="apps/v1",
+        metadata=ReplicaSetMeta(
+            name=name,
+            namespace=meta.namespace,
+            uid=uid_of("ReplicaSet", meta.namespace, name),
+            labels=labels,
+            owner_references=(reference("Deployment", "apps/v1", deployment),),
+            annotations=RolloutAnnotations(),
+        ),
+        spec=ReplicaSetSpec(
+            replicas=0,
+            selector=replace(selector, match_labels={**selector.match_labels, HASH_LABEL: hash_}),
+            template=replace(template, metadata=replace(template.metadata, labels=labels)),
+            min_ready_seconds=deployment.spec.min_ready_seconds,
+        ),
+    )

@@ -1,0 +1,65 @@
+"""`Attempts`: the scheduling cycles of all profiles, on the state of a simulated world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from kwhatif.batch.cache import BatchCache, Cycles
+from kwhatif.batch.result import ScheduleResult
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.simulation.world import World
+from kwhatif.state.pod_info import PodInfo
+
+
+class Attempts:
+    """What was found for pods of a signature is kept, and shared by forks."""
+
+    def __init__(self, world: World, profiles: Mapping[str, Profile], *, scored: bool) -> None:
+        """`scored`: see `BatchCache`."""
+        self._world = world
+        self._cycles = Cycles()
+        #: A pod that was popped is not asked again whether it may enter the queue.
+        self._caches = {
+            name: BatchCache(
+                replace(profile, pre_enqueue=()), world.state, self._cycles, scored=scored, choose=self._choose
+            )
+            for name, profile in profiles.items()
+        }
+
+    def fork(self, world: World) -> Attempts:
+        """The same in a fork of the world."""
+        other = Attempts.__new__(Attempts)
+        other._world, other._cycles = world, Cycles()
+        other._cycles.number = self._cycles.number
+        other._caches = {
+            name: cache.fork(world.state, other._cycles, choose=other._choose) for name, cache in self._caches.items()
+        }
+        return other
+
+    def keep(self, nodes: int) -> None:
+        """Remember of signatures, here and in forks, verdicts about so many nodes (`BatchCache.kept_nodes`)."""
+        for cache in self._caches.values():
+            cache.kept_nodes = nodes
+
+    def end(self) -> None:
+        """Forget what is known of signatures, which refers to this."""
+        self._caches.clear()
+
+    def attempt(self, pod: PodInfo) -> ScheduleResult:
+        """What becomes of the pod."""
+        return self._caches[pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER].attempt(pod)
+
+    def _choose(self, result: ScheduleResult) -> ScheduleResult:
+        """One of the nodes that are equally good; devices that were found on one of them are kept to."""
+        if not result.tied or result.node is None or result.pod.pod.spec.resource_claims:
+            return result
+        chance = self._world.chance
+        chance.note("nodes" if result.outcome == "Placed" else "evictions")
+        if chance.is_convention:
+            return result
+        node = chance.pick(result.ties)
+        if result.outcome == "Placed":
+            return replace(result, node=node)
+        return result.elsewhere(node) or result

@@ -1,0 +1,91 @@
+"""Those who evict pods during a simulation: each tries, waits, and tries again until it has come to its end."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kwhatif.controllers.contract import Outcome, View
+from kwhatif.simulation.world import World
+
+
+class Evictor(Protocol):
+    """Somebody who evicts pods, and tries again at times: `kubectl drain`."""
+
+    @property
+    def name(self) -> str:
+        """The actor in the story."""
+
+    @property
+    def done(self) -> bool:
+        """Whether it has come to its end."""
+
+    def fork(self) -> Evictor:
+        """An independent one that has come as far."""
+
+    def attempt(self, view: View) -> Outcome:
+        """What it does now; `again`: when it tries again."""
+
+    def is_waiting_for(self, view: View) -> bool:
+        """Whether what it waits for has happened, so that it goes on now."""
+
+    def is_idle(self, view: View) -> bool:
+        """Whether trying again comes to nothing unless something else happens first."""
+
+
+class _Evicting:
+    """An evictor, and when it tries next."""
+
+    def __init__(self, evictor: Evictor, due: float | None, because: int | None) -> None:
+        self.evictor = evictor
+        self.due = due
+        self.because = because
+
+
+class Evictors:
+    """In the order in which they began."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._active: list[_Evicting] = []
+        #: When which evictor has come to its end.
+        self.ended: dict[str, float] = {}
+
+    def fork(self, world: World) -> Evictors:
+        """The same in a fork of the world."""
+        other = Evictors(world)
+        other._active = [_Evicting(each.evictor.fork(), each.due, each.because) for each in self._active]
+        other.ended = self.ended.copy()
+        return other
+
+    @property
+    def names(self) -> list[str]:
+        """Of those that have not come to their end."""
+        return [each.evictor.name for each in self._active]
+
+    def begin(self, evictor: Evictor) -> None:
+        """Somebody begins to evict."""
+        because = self._world.note(None, "user", "ran", evictor.name)
+        self._active.append(_Evicting(evictor, self._world.now, because))
+
+    def next(self, *, alone: bool = False) -> float | None:
+        """When the next one is due; `alone`: of those that may change anything although nothing else happens."""
+        times = (each.due for each in self._active if not alone or not each.evictor.is_idle(self._world))
+        return min((time for time in times if time is not None), default=None)
+
+    def act(self) -> None:
+        """All that are due, or have what they waited for, try."""
+        world = self._world
+        for each in self._active:
+            evictor = each.evictor
+            is_due = each.due is not None and each.due <= world.now
+            if not (is_due or evictor.is_waiting_for(world)):
+                continue
+            outcome = evictor.attempt(world)
+            for write in outcome.writes:
+                world.write(write, evictor.name, each.because)
+            each.due = None if evictor.done else outcome.again
+            if outcome.writes and not evictor.done and evictor.is_waiting_for(world):
+                each.due = world.now  # a pod that is over is gone at once, and nothing else will say so
+            if evictor.done:
+                self.ended[evictor.name] = world.now
+        self._active = [each for each in self._active if not each.evictor.done]

@@ -1,0 +1,81 @@
+"""How many pods of one workload a simulation makes at most (`workloads/many.py`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from copy import copy
+
+from kwhatif.admission.denied import Denied
+from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.meta import controller_of
+from kwhatif.model.pod import Pod
+from kwhatif.model.workload import POD_CONTROLLERS, DaemonSet
+from kwhatif.simulation.view import SimulatedView
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.workloads.many import FEW, most_pods, room_for, wanted
+
+
+class Limits:
+    """Pods beyond a number that says nothing new are refused, and the workloads that ask for them are kept."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        #: How many pods of a workload are made.
+        self.most = most_pods(cluster)
+        #: By kind and key the workloads that ask for more.
+        self.short: dict[str, KubernetesObject] = {}
+        #: How many pods of a workload may evict others; None: any number.
+        self.evicting: int | None = None
+        #: By workload, how many others its pods have evicted.
+        self._evicted: Counter[str] = Counter()
+        #: By workload, how many pods it can have at most, and when that was so.
+        self._known: dict[str, tuple[float, int]] = {}
+
+    def fork(self) -> Limits:
+        """An independent copy."""
+        other = copy(self)
+        other.short, other._evicted, other._known = self.short.copy(), self._evicted.copy(), self._known.copy()
+        return other
+
+    def has_evicted(self, preemptor: Pod) -> None:
+        """A pod has been evicted for this one."""
+        controller = controller_of(preemptor.metadata)
+        if controller is not None:
+            self._evicted[f"{controller.kind} {preemptor.metadata.namespace}/{controller.name}"] += 1
+
+    def refuse(self, pod: Pod, view: SimulatedView) -> Denied | None:
+        """Whether the pod, which is to be created, is one too many of its workload."""
+        owner = controller_of(pod.metadata)
+        kind = POD_CONTROLLERS.get(owner.kind) if owner is not None else None
+        if owner is None or kind is None:
+            return None
+        workload = view.state.cluster.get(kind, f"{pod.metadata.namespace}/{owner.name}")
+        if workload is None:
+            return None
+        count = view.count_pods(workload)
+        if count < self.most and not self._evicts_too_many(pod, workload, count, view):
+            return None
+        self.short[f"{owner.kind} {key_of(workload)}"] = workload
+        return Denied(f"it has {count:,} pods, and more of one workload are not simulated")
+
+    def _evicts_too_many(self, pod: Pod, workload: KubernetesObject, count: int, view: SimulatedView) -> bool:
+        """Whether one more pod of the workload would have to evict others, and so many have done so already.
+
+        Of more pods than could ever find a node, those are enough that could evict somebody.
+        """
+        if self.evicting is None or isinstance(workload, DaemonSet):
+            return False
+        is_absurd = wanted(workload) > self.most
+        least = FEW if is_absurd else self.evicting
+        if count < least:
+            return False
+        name = f"{type(workload).__name__} {key_of(workload)}"
+        known = self._known.get(name)
+        if known is None or known[0] != view.now:
+            nodes = view.state.nodes
+            placed = sum(bool(each.spec.node_name) for each in view.pods_of(workload))
+            evicting = max(0, self.evicting - self._evicted[name])
+            if is_absurd:
+                evicting = min(evicting, sum(len(node.pods) for node in nodes) - placed)
+            room = room_for(PodInfo(pod, view.state.cluster.resizes), nodes)
+            known = self._known[name] = view.now, max(least, placed + room + evicting)
+        return count >= known[1]

@@ -1,0 +1,96 @@
+"""`SimulatedView`: what controllers see of the simulated world (`contract.View`), and what was there at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Any, Self, TypeVar
+
+from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.drawers import Drawers
+from kwhatif.model.pod import Pod
+from kwhatif.model.workload import POD_CONTROLLERS
+from kwhatif.simulation.clock import Clock
+from kwhatif.simulation.owned import Owned
+from kwhatif.state.state import State
+
+T = TypeVar("T", bound=KubernetesObject)
+
+
+class SimulatedView:
+    """It only looks: `World` changes things."""
+
+    def __init__(self, state: State, clock: Clock) -> None:
+        self.state = state
+        self.clock = clock
+        #: Nodes whose kubelet is silent, and since when.
+        self.silent: dict[str, float] = {}
+        self._owned = Owned(state.cluster)
+        self._memory: Drawers[tuple[str, str], dict[str, Any]] = Drawers(dict.copy)
+        #: The objects at the start.
+        self._before = state.cluster.fork()
+
+    def fork(self) -> Self:
+        """The same of a fork of the state."""
+        other = copy(self)
+        other.state, other.clock, other.silent = self.state.fork(), self.clock.fork(), self.silent.copy()
+        other._owned, other._memory = self._owned.fork(other.state.cluster), self._memory.fork()
+        return other
+
+    @property
+    def now(self) -> float:
+        """See `View`."""
+        return self.clock.now
+
+    def at(self, time: str) -> float:
+        """See `View`."""
+        return self.clock.at(time)
+
+    def stamp(self, seconds: float) -> str:
+        """See `View`."""
+        return self.clock.stamp(seconds)
+
+    def pods_of(self, owner: KubernetesObject) -> Sequence[Pod]:
+        """See `View`."""
+        return self._owned.of(owner, Pod)
+
+    def count_pods(self, owner: KubernetesObject) -> int:
+        """How many there are."""
+        return self._owned.count(owner, Pod)
+
+    def count_active(self, owner: KubernetesObject) -> int:
+        """See `View`."""
+        return self._owned.count_active(owner)
+
+    def owned(self, owner: KubernetesObject, kind: type[T]) -> Sequence[T]:
+        """See `View`."""
+        return self._owned.of(owner, kind)
+
+    def memory(self, controller: str, key: str) -> dict[str, Any]:
+        """See `View`."""
+        place = controller, key
+        found = self._memory.own(place)
+        return self._memory.put(place, {}) if found is None else found
+
+    def was_there(self, pod: Pod) -> bool:
+        """Whether the pod was there at the start."""
+        known = self._before.get(Pod, key_of(pod))
+        return known is not None and known.metadata.uid == pod.metadata.uid
+
+    def bare_pods(self) -> Iterator[Pod]:
+        """The pods that name no controller."""
+        pods = self.state.cluster.all(Pod)
+        return (pods[key] for key in self._owned.bare_pods())
+
+    def pods_without_controller(self) -> Iterator[Pod]:
+        """The pods whose controller is not there."""
+        pods = self.state.cluster.all(Pod)
+        for (kind_name, namespace, name), keys in self._owned.pods_by_owner():
+            kind = POD_CONTROLLERS.get(kind_name)
+            found = None if kind is None else self.state.cluster.get(kind, f"{namespace}/{name}")
+            uid = "" if found is None else found.metadata.uid
+            yield from (
+                pods[key]
+                for key, theirs in keys.items()
+                if kind is not None and (found is None or (uid and theirs and uid != theirs))
+            )
