@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from kwhatif.api.gate import find_policy, gate
     from kwhatif.api.maintenance import drain, outage, upgrade
     from kwhatif.api.questions import advise, pending, preempt, schedule
-    from kwhatif.api.sessions import SchedulerOptions, edited, load, load_live
+    from kwhatif.api.scheduler import SchedulerOptions
+    from kwhatif.api.sessions import edited, load, load_live
     from kwhatif.api.simulate import simulate
     from kwhatif.api.snapshots import describe, save_snapshot
     from kwhatif.errors import ClusterUnreadable, ExitCode, InputError, KwhatifError, PluginFailed, Problem
@@ -160,7 +161,8 @@ _HOMES = {
     "kwhatif.api.deschedule": ("deschedule",),
     "kwhatif.api.gate": ("find_policy", "gate"),
     "kwhatif.api.questions": ("advise", "pending", "preempt", "schedule"),
-    "kwhatif.api.sessions": ("SchedulerOptions", "edited", "load", "load_live"),
+    "kwhatif.api.scheduler": ("SchedulerOptions",),
+    "kwhatif.api.sessions": ("edited", "load", "load_live"),
     "kwhatif.sources.manifests.given": ("Source", "text"),
     "kwhatif.errors": ("ClusterUnreadable", "ExitCode", "InputError", "KwhatifError", "PluginFailed", "Problem"),
     "kwhatif.api.maintenance": ("drain", "outage", "upgrade"),

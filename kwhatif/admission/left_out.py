@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from kwhatif.admission.same import each
 from kwhatif.model.container import Container
+from kwhatif.model.job import CronJobSpec
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, PodSpec
-from kwhatif.model.workload import CronJobSpec
 
 _SOME = "left-out"
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from pathlib import Path
 
 from kwhatif.whatif.session import Session
+
+PathLike = str | Path
 
 
 def require_session(given: object, function: str) -> None:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Unpack, get_args
 
 from msgspec.structs import replace
 
-from kwhatif.api.arguments import require_known
+from kwhatif.api.arguments import PathLike, require_known
 from kwhatif.api.manifests import Manifests, read_manifests, require_asked
-from kwhatif.api.sessions import PathLike
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.render.caveats import worded
 from kwhatif.report import Report
@@ -94,6 +93,6 @@ def gate(
             fragile, caveats = survival(session, objects, book.policy.survives, play)
             question = replace(question, caveats=(*question.caveats, *caveats))
         report = judge_by_policy(session, question, book, today=today, strict=strict, fixes=fixes, fragile=fragile)
-    from kwhatif.render.story import with_words
+    from kwhatif.render.story_words import with_words
 
     return worded(with_words(report))

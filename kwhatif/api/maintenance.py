@@ -16,7 +16,7 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.matching.labels import Selector
 from kwhatif.render.caveats import worded
-from kwhatif.render.story import with_words
+from kwhatif.render.story_words import with_words
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, parse_version

@@ -118,7 +118,7 @@ def _judged(session: Session, command: str, question: Question, how: _How) -> Re
     answer = judge(session, question)
     if not how.aftermath:
         return worded(answer.report(session, command))
-    from kwhatif.render.story import with_words
+    from kwhatif.render.story_words import with_words
     from kwhatif.whatif.aftermath import aftermath as aftermath_of
 
     story, caveats = aftermath_of(session, question.applied)

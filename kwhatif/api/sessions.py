@@ -5,46 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import Any, Unpack
 
-from kwhatif.api.arguments import require_edits, require_known, require_session
+from kwhatif.api.arguments import PathLike, require_edits, require_known, require_session
+from kwhatif.api.scheduler import SchedulerOptions, SchedulerSource, scheduler_source
 from kwhatif.errors import ClusterUnreadable, InputError, Problem
-from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.garbage import no_garbage_collection, rare_garbage_collection
 from kwhatif.model.meta import parse_time
 from kwhatif.model.node import Node
-from kwhatif.model.originals import Originals, SessionOriginals
 from kwhatif.render.caveats import sentences
 from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.manifests.given import Source, named_inputs
-from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release
+from kwhatif.sources.scheduler.release import ask_release
 from kwhatif.whatif.session import Session
-
-if TYPE_CHECKING:
-    from kwhatif.framework.profile import Profile
-    from kwhatif.release import Release
-    from kwhatif.sources.scheduler.plugins import PluginSource
-    from kwhatif.sources.scheduler.profiles import Scheduler, SchedulerConfig
-
-
-PathLike = str | Path
-
-
-class SchedulerOptions(TypedDict, total=False):
-    """Which scheduler is asked; without any of it, kube-scheduler with its defaults."""
-
-    #: A KubeSchedulerConfiguration: a file, or "-".
-    scheduler_config: PathLike | None
-    #: Call the extenders of that configuration; otherwise the report carries a caveat for each.
-    call_extenders: bool
-    #: Plugins that run in every profile: classes, `module:Class`, or names of entry points (see `docs/plugins.md`).
-    plugins: Sequence[PluginSource]
-    #: The release of Kubernetes, such as "1.34"; else `$KWHATIF_KUBERNETES_VERSION`, else what the cluster says.
-    kubernetes_version: str | None
-    #: Feature gates set by hand: by name, or as kube-scheduler's option has them: "A=true,B=false".
-    feature_gates: str | Mapping[str, bool] | None
 
 
 def load(
@@ -72,7 +46,7 @@ def load(
     from kwhatif.sources.dumps.dump import collect_dump
 
     require_known(scheduler, SchedulerOptions, "load")
-    source = _scheduler_source(scheduler)
+    source = scheduler_source(scheduler)
     stored = None if source.originals is None else source.originals.stored
     with no_garbage_collection():
         collected = collect_dump(
@@ -119,42 +93,10 @@ def load_live(
         request_timeout=request_timeout,
     )
     require_known(scheduler, SchedulerOptions, "load_live")
-    source = _scheduler_source(scheduler)
+    source = scheduler_source(scheduler)
     with no_garbage_collection():
         collected = read_live(options, progress, None if source.originals is None else source.originals.stored)
         return _session(collected, source, progress, strict=strict)
-
-
-class _SchedulerSource(NamedTuple):
-    """What the user says of the scheduler, read as far as it can be without the cluster."""
-
-    release: ReleaseOptions
-    #: None: the default configuration.
-    config: SchedulerConfig | None
-    #: Where to keep what extenders are to be sent.
-    originals: SessionOriginals | None
-
-    def scheduler(self, release: Release) -> Scheduler | None:
-        """The scheduler of that release; None: the default one."""
-        return None if self.config is None else self.config.scheduler(release, self.originals)
-
-    def profiles(self, release: Release) -> Mapping[str, Profile]:
-        """The profiles of the scheduler of that release, by name."""
-        found = self.scheduler(release)
-        return {DEFAULT_SCHEDULER: release.default_profile()} if found is None else found.profiles
-
-
-def _scheduler_source(options: SchedulerOptions) -> _SchedulerSource:
-    release = ReleaseOptions(options.get("kubernetes_version"), options.get("feature_gates"))
-    release.check()
-    originals = SessionOriginals(Originals(), Originals()) if options.get("call_extenders") else None
-    config, plugins = options.get("scheduler_config"), options.get("plugins") or ()
-    if config is None and not plugins:
-        return _SchedulerSource(release, None, originals)
-    from kwhatif.sources.scheduler.profiles import read_scheduler_config
-
-    path = None if config is None else str(config)
-    return _SchedulerSource(release, read_scheduler_config(path, plugins, stdin=sys.stdin.buffer), originals)
 
 
 def _admitted(collected: Collected, progress: Progress | None, *, strict: bool) -> LoadedCluster:
@@ -182,7 +124,7 @@ def require_complete(loaded: LoadedCluster) -> None:
 
 def _session(
     collected: Collected,
-    source: _SchedulerSource,
+    source: SchedulerSource,
     progress: Progress | None,
     *,
     strict: bool,

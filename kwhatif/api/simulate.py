@@ -13,7 +13,7 @@ from kwhatif.edits.edit import Apply
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.render.caveats import worded
-from kwhatif.render.story import with_words
+from kwhatif.render.story_words import with_words
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.decoding.strict import Validation

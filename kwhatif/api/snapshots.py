@@ -6,7 +6,8 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Unpack
 
-from kwhatif.api.sessions import PathLike, require_complete
+from kwhatif.api.arguments import PathLike
+from kwhatif.api.sessions import require_complete
 from kwhatif.render.caveats import inventory_worded
 from kwhatif.sources.dumps.collected import Collected
 from kwhatif.sources.dumps.dump import collect_dump

@@ -16,7 +16,7 @@ from kwhatif.cli.usage import check_not_swapped
 from kwhatif.garbage import keep, no_garbage_collection
 
 if TYPE_CHECKING:
-    from kwhatif.api.sessions import SchedulerOptions
+    from kwhatif.api.scheduler import SchedulerOptions
     from kwhatif.report import Report
     from kwhatif.sources.dumps.progress import Progress
     from kwhatif.sources.live.options import LiveArguments

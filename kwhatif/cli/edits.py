@@ -16,7 +16,7 @@ _ABOUT_NODES = ("cordon", "uncordon", "taint")
 
 def complete_edit(ctx: typer.Context, incomplete: str) -> list[str]:
     """Verbs; after those that are about nodes, the names of nodes of the dump that `--from` names."""
-    from kwhatif.edits.parse import VERBS
+    from kwhatif.edits.verbs import VERBS
 
     head, blank, last = incomplete.rpartition(" ")
     verb = head.split(" ", 1)[0]

@@ -14,18 +14,11 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import NOTHING, DeletePod, Outcome, Remove, Update, View, Write
 from kwhatif.matching.volumes import claim_names
 from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.job import CronJob, Job
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.resource import ResourceClaim
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import (
-    CronJob,
-    DaemonSet,
-    Deployment,
-    Job,
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
-)
+from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
 
 #: What objects of a kind may own.
 _DEPENDENTS: dict[type, tuple[type, ...]] = {

@@ -18,8 +18,8 @@ from kwhatif.controllers.job_failures import Ended
 from kwhatif.controllers.job_sync import JobSync
 from kwhatif.controllers.pods import keys_of, owners_of_changed
 from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.job import Job
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
-from kwhatif.model.workload import Job
 from kwhatif.workloads.job import is_finished
 from kwhatif.workloads.removal import is_active
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from kwhatif.controllers.contract import View
 from kwhatif.model.cluster import key_of
+from kwhatif.model.job import Job, OnExitCodes, OnPodCondition, PodFailureRule
 from kwhatif.model.pod import Pod, pod_condition
 from kwhatif.model.pod_status import ContainerStatus
-from kwhatif.model.workload import Job, OnExitCodes, OnPodCondition, PodFailureRule
 
 _FIRST, _LONGEST = 10.0, 600.0
 _ALWAYS = "Always"

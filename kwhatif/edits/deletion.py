@@ -8,12 +8,13 @@ from typing import Any
 from kwhatif.edits.edit import DeleteObjects, Resolved, Wrong
 from kwhatif.edits.selection import Lookup
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES, Cluster, key_of
+from kwhatif.model.job import CronJob, Job
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import ObjectMeta, controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PriorityClass
-from kwhatif.model.workload import CronJob, Deployment, Job, Namespace, ReplicaSet
+from kwhatif.model.workload import Deployment, Namespace, ReplicaSet
 from kwhatif.state.change import Delete
 from kwhatif.workloads.owners import pods_of
 

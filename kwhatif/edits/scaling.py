@@ -10,8 +10,9 @@ from kwhatif.admission.new_workload import check_workload
 from kwhatif.edits.edit import Reference, Resolved, Scale, Wrong
 from kwhatif.edits.selection import Lookup
 from kwhatif.model.cluster import key_of
+from kwhatif.model.job import Job
 from kwhatif.model.meta import controller_of
-from kwhatif.model.workload import SCALABLE, Deployment, Job
+from kwhatif.model.workload import SCALABLE, Deployment
 from kwhatif.state.change import Upsert
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kwhatif.model.job import CronJob, Job
 from kwhatif.model.meta import Model
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
@@ -21,10 +22,8 @@ from kwhatif.model.storage import (
     VolumeAttachment,
 )
 from kwhatif.model.workload import (
-    CronJob,
     DaemonSet,
     Deployment,
-    Job,
     Namespace,
     ReplicaSet,
     ReplicationController,

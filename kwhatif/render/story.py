@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec.structs import replace
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -15,8 +14,7 @@ from kwhatif.render.drain import waves_and_blocked
 from kwhatif.render.runs import runs_of
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
 from kwhatif.render.timeline import seconds, timeline, tree
-from kwhatif.report import Report
-from kwhatif.report.story import CycleRow, GoneRow, PendingRow, Story, StoryNodeRow, StoryWorkloadRow
+from kwhatif.report.story import PendingRow, Story, StoryNodeRow, StoryWorkloadRow
 
 #: How a pod went, in words.
 HOW = {
@@ -34,65 +32,6 @@ HOW = {
 
 #: So many nodes are named where there may be very many.
 _FEW = 4
-#: What `conventions` count.
-_CHOICES = {"nodes": "node", "evictions": "preemption", "drains": "drain"}
-
-
-def with_words(report: Report) -> Report:
-    """The report with the sentences that only depend on the rest of its stories."""
-    rows = tuple(row if row.story is None else replace(row, story=_worded(row.story)) for row in report.scenarios)
-    return replace(report, story=None if report.story is None else _worded(report.story), scenarios=rows)
-
-
-def _worded(story: Story) -> Story:
-    cycle = None if story.cycle is None else replace(story.cycle, remedies=tuple(_remedies(story.cycle, story.gone)))
-    return replace(story, assumptions=tuple(_assumptions(story)), cycle=cycle)
-
-
-def _assumptions(story: Story) -> Iterator[str]:
-    given = story.parameters
-    ready = "as soon as its probes allow" if given["readiness"] == "probe" else f"{_seconds(given['readiness'])} later"
-    yield f"a pod's containers run {_seconds(given['start'])} after it got its node, and it is ready {ready}"
-    end = (
-        "its whole grace period"
-        if given["termination"] == "grace"
-        else f"{_seconds(given['termination'])} (or its grace period, if that is shorter)"
-    )
-    yield f"a pod takes {end} to end"
-    yield "nobody else acts: no autoscaler, operator, descheduler, or person"
-    yield _conventions(story)
-    yield "volumes are provisioned and attached, images pulled, pods admitted by their kubelets, without a failure"
-
-
-def _conventions(story: Story) -> str:
-    """Which choices were between equals."""
-    made = [plural(number, words) for what, words in _CHOICES.items() if (number := story.conventions.get(what))]
-    if not made:
-        return "no choice was between equals"
-    return f"of equal choices the first by name is taken: {', '.join(made)} (simulate --runs tries others)"
-
-
-def _remedies(cycle: CycleRow, gone: Sequence[GoneRow]) -> Iterator[str]:
-    """What ends the loop, by how those that take part in it lose their pods."""
-    how = {row.how for row in gone if (row.owner or f"Pod {row.pod}") in cycle.participants}
-    if "Preempted" in how:
-        yield "give the pods that are evicted again and again their own nodes (a pool with a taint, or node affinity)"
-        yield "let the pods that evict them have preemptionPolicy: Never"
-    if "anti-affinity" in cycle.causes:
-        yield "let the anti-affinity of the pods that evict them not select them, or choose a smaller topology"
-    if "spread" in cycle.causes:
-        yield "let the spread constraint of the pods that evict them not select them, or raise its maxSkew"
-    if "TaintEviction" in how:
-        yield "the taint is tolerated for a time only: do not tolerate it, or add the taint with effect NoSchedule"
-    if cycle.suspected:
-        yield "look for two controllers that undo each other's work"
-
-
-def _seconds(value: object) -> str:
-    return seconds(value) if isinstance(value, float | int) else str(value)
-
-
-# --- the answer ----------------------------------------------------------------------------------------
 
 
 def verdict_line(story: Story, doubt: str = "") -> Text:

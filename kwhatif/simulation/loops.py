@@ -8,11 +8,11 @@ from copy import copy
 import msgspec
 
 from kwhatif.model.cluster import KubernetesObject, key_of
+from kwhatif.model.job import Job
 from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.model.workload import Job
 from kwhatif.simulation.pods import is_ready
 from kwhatif.simulation.world import World
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from kwhatif.model.job import Job
 from kwhatif.model.node import Node, Taint
 from kwhatif.model.pod import Pod, pod_condition
 from kwhatif.model.pod_status import PodCondition
-from kwhatif.model.workload import SCALABLE, DaemonSet, Job
+from kwhatif.model.workload import SCALABLE, DaemonSet
 
 _WORKLOADS = (*SCALABLE, DaemonSet, Job)
 

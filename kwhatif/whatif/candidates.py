@@ -8,11 +8,11 @@ from typing import cast
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.admission.changes import Change
 from kwhatif.admission.defaults import default_object
 from kwhatif.admission.denied import Denied
 from kwhatif.admission.new_pod import admit_replicas, stored_pod
 from kwhatif.admission.new_workload import check_workload
-from kwhatif.admission.outcome import Admitted
 from kwhatif.admission.quota.state import QuotaUsage
 from kwhatif.model.caveat.workloads import ReplicasKept, UnknownController
 from kwhatif.model.cluster import Cluster, key_of
@@ -20,10 +20,11 @@ from kwhatif.model.custom import CustomResource
 from kwhatif.model.meta import LabelSelector, controller_of
 from kwhatif.model.pod import Pod
 from kwhatif.model.storage import PersistentVolumeClaim
-from kwhatif.model.workload import Deployment, PodSource, ReplicaSet, ReplicaSetMeta
+from kwhatif.model.workload import Deployment, PodSource, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.report.inputs import ChangeRow
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.claims import NewClaims
+from kwhatif.whatif.rows import change_rows
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.ephemeral import ephemeral_claims, owns_claims
 from kwhatif.workloads.expand import expand, named
@@ -175,11 +176,6 @@ class Planner:
         stored = stored_pod(pod, self.cluster)
         return Candidate(pod, refusal=stored.message) if isinstance(stored, Denied) else Candidate(stored)
 
-    def remove(self, pod: Pod) -> None:
-        """A pod goes that was taken to stay."""
-        self.cluster.remove(pod)
-        self.usage.release(pod)
-
     def take_back(self, pod: Pod) -> None:
         """A pod stays that was taken to be removed."""
         self.cluster.add(pod)
@@ -195,18 +191,14 @@ class Planner:
 
     def _admit_group(self, group: Group) -> Iterator[Candidate]:
         rows: tuple[ChangeRow, ...] = ()
-        last: Admitted[Pod] | None = None
+        last: Sequence[Change] | None = None
         results = admit_replicas(group.pod, group.names, self.cluster, self.usage)
         for pod, result in zip(group.pods(), results, strict=True):
             if isinstance(result, Denied):
                 yield Candidate(pod, refusal=result.message)
                 continue
-            if last is None or last.changes is not result.changes:
-                rows = tuple(
-                    ChangeRow(by=change.by, field=change.field, before=change.before, after=change.after)
-                    for change in result.changes
-                )
-            last = result
+            if result.changes is not last:
+                last, rows = result.changes, change_rows(result.changes)
             yield Candidate(self._created(result.object), rows)
 
     def _created(self, pod: Pod) -> Pod:
@@ -233,9 +225,9 @@ class Planner:
         key = f"{pod.metadata.namespace}/{owner.name}" if owner else ""
         if owner is None or self.cluster.get(ReplicaSet, key) is not None:
             return
-        selector = deployment.spec.selector or LabelSelector()
-        labels = {**selector.match_labels, HASH_LABEL: pod.metadata.labels.get(HASH_LABEL, "")}
         spec = deployment.spec
+        selector = spec.selector or LabelSelector()
+        labels = {**selector.match_labels, HASH_LABEL: pod.metadata.labels.get(HASH_LABEL, "")}
         self.cluster.add(
             ReplicaSet(
                 metadata=ReplicaSetMeta(
@@ -245,8 +237,7 @@ class Planner:
                     labels=labels,
                     owner_references=(reference_to(deployment, self.cluster),),
                 ),
-                spec=replace(
-                    ReplicaSet().spec,
+                spec=ReplicaSetSpec(
                     replicas=spec.replicas,
                     selector=replace(selector, match_labels=labels),
                     template=spec.template,

@@ -13,8 +13,9 @@ from kwhatif.controllers.pods import reference
 from kwhatif.controllers.progress import progress_of
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.custom import CustomResource
+from kwhatif.model.job import CronJob
 from kwhatif.model.pod import Pod
-from kwhatif.model.workload import CronJob, DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.report.decision import Decision
 from kwhatif.report.workload import RolloutRow
 from kwhatif.simulation.world import World

@@ -26,11 +26,12 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, ResourceQuota
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import Deployment, ReplicaSet, ReplicationController
-from kwhatif.report.inputs import ChangeRow, EditRow, SourceRow, TouchedRow
+from kwhatif.report.inputs import EditRow, SourceRow, TouchedRow
 from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.state.state import State
 from kwhatif.whatif.applied import Applied
 from kwhatif.whatif.candidates import Planner
+from kwhatif.whatif.rows import change_rows
 from kwhatif.whatif.session import Session
 from kwhatif.workloads.many import allowed_pods
 from kwhatif.workloads.owners import pods_of
@@ -241,8 +242,4 @@ def _touched(before: State, after: State, edit: Edit) -> Iterator[TouchedRow]:
 def _row(name: str, old: Any, new: Any, verb: str) -> TouchedRow:
     if old is None or new is None:
         return TouchedRow(object=name, change="created" if old is None else "deleted")
-    fields = tuple(
-        ChangeRow(by=change.by, field=change.field, before=change.before, after=change.after)
-        for change in changes_between(verb, old, new)
-    )
-    return TouchedRow(object=name, change="changed", fields=fields)
+    return TouchedRow(object=name, change="changed", fields=change_rows(changes_between(verb, old, new)))

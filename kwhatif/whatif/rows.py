@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kwhatif.admission.changes import Change
 from kwhatif.admission.priority import DEFAULT_POLICY
 from kwhatif.batch import ScheduleResult
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
@@ -13,6 +14,7 @@ from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
 from kwhatif.report.decision import Decision, Outcome, PreEnqueueRow
+from kwhatif.report.inputs import ChangeRow
 from kwhatif.report.nodes import ObjectionRow, RejectedRow
 from kwhatif.report.workload import QueuedRow
 
@@ -49,6 +51,11 @@ def decision_about_result(result: ScheduleResult, **fields: Any) -> Decision:
         pre_enqueue=PreEnqueueRow(plugin=gated.plugin, message=gated.status.message) if gated else None,
         **fields,
     )
+
+
+def change_rows(changes: Iterable[Change]) -> tuple[ChangeRow, ...]:
+    """What admission, or an edit, has changed about an object."""
+    return tuple(ChangeRow(by=each.by, field=each.field, before=each.before, after=each.after) for each in changes)
 
 
 def queued_row(decision: Decision) -> QueuedRow:

@@ -32,6 +32,7 @@ from kwhatif.whatif.attempts import Attempts
 from kwhatif.whatif.course import Course
 from kwhatif.whatif.prepared import prepare
 from kwhatif.whatif.queue import Explain, Planned
+from kwhatif.whatif.rows import change_rows
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.story_caveats import caveats_of_verdict
 
@@ -147,9 +148,7 @@ class Simulated:
             course.refused = course.refused or (pod, outcome.message)
             return
         course.refused = None
-        self._changes[key_of(outcome.object)] = tuple(
-            ChangeRow(by=each.by, field=each.field, before=each.before, after=each.after) for each in outcome.changes
-        )
+        self._changes[key_of(outcome.object)] = change_rows(outcome.changes)
 
     def _tried(self, result: ScheduleResult) -> None:
         pod = result.pod

@@ -15,19 +15,13 @@ from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.scheduling import ClaimUnbound
 from kwhatif.model.caveat.workloads import AutoscalerNotModelled, LeftOutOfStory, OldRevisionsUnknown, Unmodelled
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.job import CronJob, Job
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim
-from kwhatif.model.workload import (
-    POD_CONTROLLERS,
-    CronJob,
-    DaemonSet,
-    Job,
-    Namespace,
-    StatefulSet,
-)
+from kwhatif.model.workload import POD_CONTROLLERS, DaemonSet, Namespace, StatefulSet
 from kwhatif.simulation.clock import SECOND
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.world import World

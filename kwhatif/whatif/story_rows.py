@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kwhatif.model.pod import Pod
 from kwhatif.report.story import (
     CommandRow,
-    CycleRow,
     EventRow,
     GoneRow,
-    LoopCause,
     PendingRow,
-    Settled,
     Story,
     StoryBudgetRow,
     StoryNodeRow,
@@ -25,9 +21,9 @@ from kwhatif.report.story import (
 )
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.history import Event, Gone
-from kwhatif.simulation.loops import Cycle
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.tally import Standing
+from kwhatif.whatif.story_end import loop_row, settled
 from kwhatif.whatif.workload_rows import room_for_pods
 from kwhatif.workloads.many import wanted
 from kwhatif.workloads.removal import active
@@ -38,9 +34,6 @@ _SAID_ALREADY = (
     "node.kubernetes.io/not-ready",
     "node.kubernetes.io/unreachable",
 )
-_REVISION = "controller-revision-hash"
-#: What makes a pod, or takes one away.
-_CHURN = ("created", "preempted", "evicted", "evicted by taint", "deleted", "collected")
 
 
 def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
@@ -49,7 +42,7 @@ def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
     pending = (*_pending(engine), *not_made)
     owners = _owners(engine)
     return Story(
-        settled=_settled(engine, pending),
+        settled=settled(engine, pending),
         seconds=round(max((event.at for event in engine.world.history.events), default=0.0), 3),
         assumptions=(),
         parameters=_parameters(engine.parameters),
@@ -70,7 +63,7 @@ def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
         nodes=tuple(_nodes(engine)),
         commands=commands,
         conventions=dict(sorted(engine.world.chance.choices.items())),
-        cycle=None if engine.cycle is None else _cycle(engine, engine.cycle),
+        cycle=None if engine.cycle is None else loop_row(engine, engine.cycle, owners),
     )
 
 
@@ -215,75 +208,3 @@ def _words(node: Node) -> tuple[str, ...]:
     )
     cordoned = ("cordoned",) if node.spec.unschedulable else ()
     return (*cordoned, *(() if ready == "True" else ("not ready",)), *sorted(taints))
-
-
-# --- the end -----------------------------------------------------------------------------------------
-
-
-def _settled(engine: Engine, pending: Collection[PendingRow]) -> Settled:
-    """The worst that can be said."""
-    if engine.is_over_horizon:
-        return "horizon"
-    if engine.cycle is not None:
-        return "cycling"
-    if _is_stuck(engine):
-        return "rollout-stuck"
-    if engine.evictors.names:
-        return "stalled"
-    pods = engine.world.state.cluster.all(Pod).values()
-    if any(pod.metadata.deletion_timestamp is not None for pod in pods):
-        return "terminating"
-    return "pending" if pending else "settled"
-
-
-def _is_stuck(engine: Engine) -> bool:
-    """Whether a rollout stands still half way that this simulation has seen: pods of two revisions are there."""
-    world = engine.world
-    changed = {event.object for event in world.history.events if event.verb in ("created", "changed")}
-    for deployment in world.state.cluster.all(Deployment).values():
-        if f"Deployment {key_of(deployment)}" in changed and not deployment.spec.paused:
-            sets = [each for each in world.owned(deployment, ReplicaSet) if each.spec.replicas]
-            if len(sets) > 1:
-                return True
-    for kind in (StatefulSet, DaemonSet):
-        workloads: Mapping[str, StatefulSet | DaemonSet] = world.state.cluster.all(kind)
-        for workload in workloads.values():
-            if f"{kind.__name__} {key_of(workload)}" not in changed or workload.spec.update_strategy.type == "OnDelete":
-                continue
-            pods = [pod for pod in world.pods_of(workload) if not is_terminal(pod)]
-            if len({pod.metadata.labels.get(_REVISION) for pod in pods}) > 1:
-                return True
-    return False
-
-
-def _cycle(engine: Engine, cycle: Cycle) -> CycleRow:
-    events = engine.world.history.events[cycle.first : cycle.last]
-    owners, pods = _owners(engine), engine.world.state.cluster.all(Pod)
-    participants: dict[str, None] = {}
-    causes: dict[LoopCause, None] = {}
-    for event in events:
-        if not event.object.startswith("Pod ") or event.verb not in _CHURN:
-            continue
-        participants[owners.get(event.object, event.object)] = None
-        preemptor = pods.get(event.detail.removeprefix("for "))
-        if preemptor is not None:
-            participants[engine.tally.root(preemptor)] = None
-            causes |= dict.fromkeys(_causes(preemptor))
-    return CycleRow(
-        start=round(cycle.start, 3),
-        period=round(cycle.end - cycle.start, 3),
-        participants=tuple(sorted(participants)),
-        events=(cycle.first, max(cycle.first, cycle.last - 1)),
-        remedies=(),
-        suspected=bool(cycle.doubt),
-        causes=tuple(sorted(causes)),
-    )
-
-
-def _causes(preemptor: Pod) -> Iterator[LoopCause]:
-    """What of the pod those may meet who come back after it has evicted them."""
-    affinity = preemptor.spec.affinity
-    if affinity is not None and affinity.pod_anti_affinity is not None and affinity.pod_anti_affinity.required:
-        yield "anti-affinity"
-    if any(each.when_unsatisfiable == "DoNotSchedule" for each in preemptor.spec.topology_spread_constraints):
-        yield "spread"

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from kwhatif.model.job import CronJob
 from kwhatif.model.pod import PodTemplateSpec, TemplateDigest, TemplateText
-from kwhatif.model.workload import CronJob
 from kwhatif.workloads.template import content_of, has_images, same_template, with_images
 from kwhatif.workloads.template_fields import Fields, fields_of, filled_fields_of, managed_paths
 

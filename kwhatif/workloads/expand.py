@@ -5,12 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.job import CronJob, Job
 from kwhatif.model.pod import Pod
 from kwhatif.model.workload import (
-    CronJob,
     DaemonSet,
     Deployment,
-    Job,
     PodSource,
     ReplicaSet,
     ReplicationController,

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.job import CronJob, Job, JobSpec
 from kwhatif.model.meta import ObjectMeta, OwnerReference
 from kwhatif.model.pod import Pod, PodTemplateSpec
-from kwhatif.model.workload import CronJob, Job, JobSpec
 from kwhatif.workloads.expansion import Expansion, Group
 from kwhatif.workloads.owners import reference_to
 from kwhatif.workloads.replicas import equal_pods, free_names

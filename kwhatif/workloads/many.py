@@ -9,20 +9,11 @@ from msgspec.structs import replace
 
 from kwhatif.matching.requests import PODS, resource_nanos
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.job import CronJob, Job, JobSpec
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.quantity import value
-from kwhatif.model.workload import (
-    SCALABLE,
-    CronJob,
-    Deployment,
-    Job,
-    JobSpec,
-    ReplicaSet,
-    ReplicationController,
-    RollingUpdate,
-    StatefulSet,
-)
+from kwhatif.model.workload import SCALABLE, Deployment, ReplicaSet, ReplicationController, RollingUpdate, StatefulSet
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.workloads.expand import replicas_of

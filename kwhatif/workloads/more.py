@@ -8,9 +8,10 @@ from itertools import chain, count, islice, repeat
 from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.job import CronJob, Job
 from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodStatus
-from kwhatif.model.workload import CronJob, DaemonSet, Deployment, Job, PodSource, StatefulSet
+from kwhatif.model.workload import DaemonSet, Deployment, PodSource, StatefulSet
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.expansion import Group
 from kwhatif.workloads.job import expand_job, is_indexed, job_pod, run_of

@@ -7,10 +7,11 @@ from typing import TypeVar
 
 from kwhatif.matching.labels import SelectorError, compile_selector
 from kwhatif.model.cluster import Cluster, KubernetesObject, key_of
+from kwhatif.model.job import CronJob, Job
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import LabelSelector, ObjectMeta, OwnerReference, controller_of
 from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.model.workload import CronJob, Deployment, Job, ReplicaSet
+from kwhatif.model.workload import Deployment, ReplicaSet
 from kwhatif.workloads.generated import uid_of
 
 T = TypeVar("T", bound=KubernetesObject)

@@ -10,13 +10,12 @@ from msgspec.structs import replace
 
 from kwhatif.model.caveat.workloads import FieldsNotCompared, ImagesNotCompared, ReplicasKept, WorkloadNotInDump
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.job import CronJob, Job
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.workload import (
     SCALABLE,
-    CronJob,
     DaemonSet,
     Deployment,
-    Job,
     PodSource,
     ReplicaSet,
     ReplicationController,

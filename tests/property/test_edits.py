@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kwhatif
-from kwhatif.edits.parse import VERBS as PARSED
+from kwhatif.edits.verbs import VERBS as PARSED
 from tests import edit_cases
 from tests.differential.dice import Dice
 from tests.differential.generate import FAMILIES, generate

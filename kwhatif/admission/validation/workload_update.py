@@ -10,9 +10,10 @@ from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.admission.validation.selectors import as_json
 from kwhatif.admission.validation.workload import refusal, validate_workload_spec
 from kwhatif.model.amount import amounts
+from kwhatif.model.job import Job, JobSpec
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.volume import ClaimTemplate
-from kwhatif.model.workload import DaemonSet, Deployment, Job, JobSpec, ReplicaSet, StatefulSet, Workload
+from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet, Workload
 
 _IMMUTABLE = "field is immutable"
 _INDEXED, _NOT_INDEXED = "Indexed", "NonIndexed"

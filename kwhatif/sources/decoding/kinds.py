@@ -11,13 +11,11 @@ from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
 
+from kwhatif.model.job import CronJob
 from kwhatif.model.kinds import RESOURCES, Resource
 from kwhatif.model.meta import Model
 from kwhatif.model.saved import SAVED_API_VERSION, SavedSnapshot
 from kwhatif.model.usage import METRICS_API_VERSION, NodeMetrics, PodMetrics
-from kwhatif.model.workload import (
-    CronJob,
-)
 from kwhatif.sources.decoding.convert import CONVERSIONS
 
 

@@ -10,13 +10,10 @@ import msgspec
 from msgspec import field
 from msgspec.structs import force_setattr
 
+from kwhatif.model.job import CronJob, Job
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import TemplateText
-from kwhatif.model.workload import (
-    WORKLOADS,
-    CronJob,
-    Job,
-)
+from kwhatif.model.workload import WORKLOADS
 from kwhatif.sources.decoding.examine import FAILURES
 from kwhatif.sources.text.documents import Buffer
 from kwhatif.workloads.applied_template import template_of

@@ -13,17 +13,12 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from kwhatif.model.cluster import key_of
+from kwhatif.model.job import CronJob
 from kwhatif.model.meta import AnnotatedMeta, Model, ObjectMeta, controller_of
 from kwhatif.model.node import Node, NodeStatus
 from kwhatif.model.pod import JOB_TRACKING, NO_ANNOTATIONS, Pod, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.model.volume import Volume
-from kwhatif.model.workload import (
-    WORKLOADS,
-    CronJob,
-    Deployment,
-    PodController,
-    ReplicaSet,
-)
+from kwhatif.model.workload import WORKLOADS, Deployment, PodController, ReplicaSet
 from kwhatif.workloads.applied_template import digest_of, template_of, with_template
 from kwhatif.workloads.template import has_images, without_images
 

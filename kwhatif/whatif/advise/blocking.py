@@ -18,10 +18,11 @@ from kwhatif.framework.evidence import (
 )
 from kwhatif.matching.requests import PODS
 from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.job import Job
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.model.workload import SCALABLE, Job, Scalable
+from kwhatif.model.workload import SCALABLE, Scalable
 from kwhatif.preemption.budgets import Budgets
 from kwhatif.state.node_info import NodeInfo
 from kwhatif.state.pod_info import PodInfo

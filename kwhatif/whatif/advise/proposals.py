@@ -10,9 +10,9 @@ from kwhatif.batch import result_of
 from kwhatif.framework.attempt import attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.cluster import key_of
+from kwhatif.model.job import Job
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.model.workload import Job
 from kwhatif.state.change import Bind
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from kwhatif.edits.edit import Assignment, Reference, SetFields
 from kwhatif.matching.requests import CPU
+from kwhatif.model.job import Job
 from kwhatif.model.kinds import RESOURCES
 from kwhatif.model.meta import ObjectMeta, controller_of
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.policy import ResourceQuota
 from kwhatif.model.quantity import parse_quantity
-from kwhatif.model.workload import Job, Namespace
+from kwhatif.model.workload import Namespace
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.advise.blocking import Resizable, delete_pods, job_done, owner_of_pod, pods_of_job, scale_down

@@ -9,8 +9,8 @@ import msgspec
 
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.model.custom import CustomResource
+from kwhatif.model.job import CronJob
 from kwhatif.model.pod import Pod
-from kwhatif.model.workload import CronJob
 from kwhatif.report.advise import PatchRow
 from kwhatif.whatif.advise.change import Change
 from kwhatif.whatif.advise.json_patch import json_patch

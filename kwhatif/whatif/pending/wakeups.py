@@ -12,11 +12,8 @@ from kwhatif.framework.hints import QUEUE, Registration, registrations
 from kwhatif.framework.profile import Profile
 from kwhatif.framework.status import Verdict
 from kwhatif.matching.node_selector import RequiredNodeAffinity, named
-from kwhatif.matching.volumes import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_names, is_fully_bound
 from kwhatif.model.cluster import Cluster, KubernetesObject
 from kwhatif.model.node import Node
-from kwhatif.model.resource import ResourceClaim
-from kwhatif.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.scheduling_gates import SchedulingGates
 from kwhatif.preemption.candidate import Preemption
@@ -46,6 +43,7 @@ from kwhatif.queue.wakeup import (
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.decide import objections_of
 from kwhatif.whatif.pending.causes import changes
+from kwhatif.whatif.pending.claim_causes import claim_causes, missing_resource_claims
 from kwhatif.whatif.pending.ideal_node import ideal_node, requested
 from kwhatif.whatif.pending.objected import Change
 
@@ -86,7 +84,6 @@ _CURED_BY_NODES = {
     "NodeDeclaredFeatures",
 }
 _NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
-_VOLUME_PLUGINS = {"VolumeBinding", "VolumeZone", "VolumeRestrictions", "NodeVolumeLimits"}
 
 
 class WakeUp(NamedTuple):
@@ -129,18 +126,9 @@ def _ungating(pod: PodInfo, gated: Verdict, cluster: Cluster, profile: Profile) 
         gates = pod.pod.spec.scheduling_gates
         yield from (WakeUp(GateRemoved(gate.name), gated.plugin, len(gates) == 1) for gate in gates)
     elif gated.plugin == DynamicResources.name:
-        yield from _claims_to_come(pod, cluster)
+        yield from (WakeUp(cause, gated.plugin) for cause in missing_resource_claims(pod, cluster))
     else:
         yield _any_event(gated.plugin, registrations(profile))
-
-
-def _claims_to_come(pod: PodInfo, cluster: Cluster) -> Iterator[WakeUp]:
-    generated = {status.name: status.resource_claim_name for status in pod.pod.status.resource_claim_statuses}
-    for entry in pod.pod.spec.resource_claims:
-        name = entry.resource_claim_name or generated.get(entry.name) or f"{pod.name}-{entry.name}"
-        claim = cluster.get(ResourceClaim, f"{pod.namespace}/{name}")
-        if claim is None or claim.metadata.deletion_timestamp is not None:
-            yield WakeUp(ObjectAdded("ResourceClaim", f"{pod.namespace}/{name}"), DynamicResources.name)
 
 
 def _any_event(plugin: str, registered: Sequence[Registration]) -> WakeUp:
@@ -198,44 +186,9 @@ class _Finder:
             for each in self._registered
         )
 
-    # --- the pod's own objects -----------------------------------------------------------------------
-
     def _of_claims(self) -> Iterator[WakeUp]:
-        plugin = next(iter(sorted(self._rejectors & _VOLUME_PLUGINS)), "")
-        if plugin:
-            for name in claim_names(self._pod.pod):
-                cause = self._cause_of_claim(f"{self._pod.namespace}/{name.name}")
-                if cause is not None:
-                    yield WakeUp(cause, plugin)
-        if "VolumeRestrictions" in self._rejectors:
-            yield from self._users_of_claims()
-        if DynamicResources.name in self._rejectors:
-            yield from _claims_to_come(self._pod, self._cluster)
-
-    def _cause_of_claim(self, key: str) -> Cause | None:
-        cluster = self._cluster
-        claim = cluster.get(PersistentVolumeClaim, key)
-        if claim is None:
-            return ObjectAdded("PersistentVolumeClaim", key)
-        if is_fully_bound(claim):
-            volume = claim.spec.volume_name
-            return None if cluster.get(PersistentVolume, volume) else ObjectAdded("PersistentVolume", volume)
-        class_name = claim_class(claim)
-        storage_class = cluster.get(StorageClass, class_name)
-        if storage_class is None and class_name:
-            return ObjectAdded("StorageClass", class_name)
-        if storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
-            return None
-        return ClaimBound(key)
-
-    def _users_of_claims(self) -> Iterator[WakeUp]:
-        own = {name.name for name in claim_names(self._pod.pod)}
-        for node in self._result.cycle.snapshot.nodes:
-            for pod in node.pods:
-                shared = own.intersection(pod.claim_names) if pod.namespace == self._pod.namespace else ()
-                if shared:
-                    holds = f"PersistentVolumeClaim {pod.namespace}/{min(shared)}"
-                    yield WakeUp(PodDeleted(pod.key, holds, node.name), "VolumeRestrictions")
+        found = claim_causes(self._pod, self._result.cycle.snapshot, self._rejectors)
+        return (WakeUp(cause, plugin) for cause, plugin in found)
 
     # --- new nodes -----------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from kwhatif.admission.denied import Denied
 from kwhatif.model.cluster import Cluster
+from kwhatif.model.job import CronJob, Job
 from kwhatif.model.pod import Pod
-from kwhatif.model.workload import CronJob, Job
 from kwhatif.workloads.expand import expand
 from kwhatif.workloads.job import expand_job, is_finished, wanted_pods
 from kwhatif.workloads.removal import active, removed_first_of_job

@@ -10,20 +10,13 @@ from msgspec.structs import replace
 from kwhatif.controllers import garbage
 from kwhatif.controllers.catalog import CONTROLLERS
 from kwhatif.model.container import Container
+from kwhatif.model.job import Job
 from kwhatif.model.meta import AnnotatedMeta, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Pod, PodMeta, PodSpec
 from kwhatif.model.pod_status import PodStatus
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.volume import ClaimVolumeSource, Volume
-from kwhatif.model.workload import (
-    DaemonSet,
-    Deployment,
-    Job,
-    ReplicaSet,
-    ReplicaSetMeta,
-    ReplicationController,
-    StatefulSet,
-)
+from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, ReplicaSetMeta, ReplicationController, StatefulSet
 from tests.builders import node
 from tests.fake_world import World
 

@@ -12,10 +12,7 @@ from kwhatif.controllers.contract import Create, DeletePod
 from kwhatif.controllers.job_failures import Backoff, judged
 from kwhatif.controllers.job_indexes import first_pending, is_success, parse_indexes, write_indexes
 from kwhatif.model.container import Container
-from kwhatif.model.meta import ObjectMeta
-from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
-from kwhatif.model.pod_status import ContainerState, ContainerStateTerminated, ContainerStatus, PodCondition, PodStatus
-from kwhatif.model.workload import (
+from kwhatif.model.job import (
     Job,
     JobSpec,
     JobStatus,
@@ -26,6 +23,9 @@ from kwhatif.model.workload import (
     SuccessPolicy,
     SuccessRule,
 )
+from kwhatif.model.meta import ObjectMeta
+from kwhatif.model.pod import Pod, PodSpec, PodTemplateSpec
+from kwhatif.model.pod_status import ContainerState, ContainerStateTerminated, ContainerStatus, PodCondition, PodStatus
 from kwhatif.workloads.removal import is_active
 from tests.fake_world import World
 

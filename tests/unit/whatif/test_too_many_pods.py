@@ -12,9 +12,10 @@ from msgspec.structs import replace
 import kwhatif
 from kwhatif.model.caveat.workloads import TooManyPods
 from kwhatif.model.cluster import Cluster, KubernetesObject
+from kwhatif.model.job import CronJob, Job
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.policy import PriorityClass
-from kwhatif.model.workload import CronJob, Deployment, Job, ReplicaSet, RollingUpdate, UpdateStrategy
+from kwhatif.model.workload import Deployment, ReplicaSet, RollingUpdate, UpdateStrategy
 from kwhatif.render.markdown import to_markdown
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.simulation import limits

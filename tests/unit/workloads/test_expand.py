@@ -12,20 +12,16 @@ from msgspec.structs import replace
 from kwhatif.model.affinity import Toleration
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.container import Container
+from kwhatif.model.job import CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec
 from kwhatif.model.volume import ClaimTemplate, EphemeralVolumeSource, Volume
 from kwhatif.model.workload import (
-    CronJob,
-    CronJobSpec,
     DaemonSet,
     DaemonSetSpec,
     Deployment,
     DeploymentSpec,
-    Job,
-    JobSpec,
-    JobTemplateSpec,
     PodSource,
     ReplicaSet,
     ReplicaSetMeta,

@@ -11,6 +11,7 @@ from kwhatif.admission.default_tolerations import add_default_tolerations
 from kwhatif.model.caveat.workloads import FieldsNotCompared, OrderedPodPending, ReplicasKept, WorkloadNotInDump
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.container import Container, ResourceRequirements
+from kwhatif.model.job import CronJob, CronJobSpec, Job, JobCondition, JobSpec, JobStatus, JobTemplateSpec
 from kwhatif.model.meta import AnnotatedMeta, LabelSelector, ObjectMeta, OwnerReference
 from kwhatif.model.pod import Pod, PodMeta, PodSpec, PodTemplateSpec
 from kwhatif.model.pod_status import PodCondition
@@ -18,17 +19,10 @@ from kwhatif.model.policy import LimitRange, LimitRangeItem, LimitRangeSpec
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.volume import ClaimTemplate
 from kwhatif.model.workload import (
-    CronJob,
-    CronJobSpec,
     DaemonSet,
     DaemonSetSpec,
     Deployment,
     DeploymentSpec,
-    Job,
-    JobCondition,
-    JobSpec,
-    JobStatus,
-    JobTemplateSpec,
     ReplicaSet,
     ReplicaSetMeta,
     ReplicaSetSpec,

@@ -1,0 +1,248 @@
+"""The verbs of edits: what the words after each of them mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from kwhatif.edits import edit as edits
+from kwhatif.edits.data import Word
+from kwhatif.edits.edit import Edit, Wrong
+from kwhatif.edits.words import (
+    assignment,
+    bound_of,
+    integer,
+    labels_of,
+    lone,
+    namespaced_name,
+    object_references,
+    reference,
+    split_assignments,
+    taints_of,
+)
+from kwhatif.model.duration import parse_duration
+from kwhatif.model.kinds import Resource
+
+
+class Reader(Protocol):
+    """What reading an edit needs of the outside: files, and the API server's table of fields."""
+
+    def objects(self, given: str | Mapping[str, Any]) -> Sequence[Any]:
+        """The objects of a manifest: the name of a file, or an object as data.
+
+        Raises:
+            InputError: with everything that is wrong with it.
+        """
+
+    def field(self, resource: Resource, path: str, value: Any) -> edits.Assignment:
+        """A field of such objects, and its new value; text is brought into the field's type.
+
+        Raises:
+            Wrong: there is no such field, or it does not take the value.
+        """
+
+    def patch(self, resource: Resource, merge: Any) -> Mapping[str, Any]:
+        """The same for a merge patch of such objects.
+
+        Raises:
+            Wrong: it names a field that there is not, or a value that the field does not take.
+        """
+
+
+def shown(word: Word) -> str:
+    """A word as text: a patch as JSON, of manifests kind and name."""
+    if isinstance(word, Mapping) and isinstance(word.get("kind"), str) and isinstance(word.get("metadata"), Mapping):
+        meta = word["metadata"]
+        names = (word["kind"], meta.get("namespace"), meta.get("name") or meta.get("generateName"))
+        return "/".join(name for name in names if isinstance(name, str))
+    if isinstance(word, tuple):
+        path, value = word
+        return f"{path}={value if isinstance(value, str) else json.dumps(value, default=str)}"
+    return json.dumps(word, default=str, separators=(",", ":"))
+
+
+def _some(words: Sequence[Word], what: str) -> tuple[str, ...]:
+    """All words, of which there must be one, and text."""
+    if not words:
+        raise Wrong(f"names no {what}")
+    for word in words:
+        if not isinstance(word, str) or not word:
+            raise Wrong(f"expected the name of a {what}, got {shown(word)}")
+    return tuple(words)
+
+
+def _apply(text: str, words: list[Word], reader: Reader) -> Edit:
+    if not words:
+        raise Wrong("names no manifest", "write `apply FILE`")
+    return edits.Apply(text=text, objects=tuple(obj for word in words for obj in reader.objects(word)))
+
+
+def _taint(text: str, words: list[Word], _reader: Reader) -> Edit:
+    nodes, added, removed = taints_of(_some(words, "node"))
+    return edits.Taint(text=text, nodes=nodes, added=added, removed=removed)
+
+
+def _label(text: str, words: list[Word], _reader: Reader) -> Edit:
+    names, rest = split_assignments(_some(words, "object"))
+    added, removed = labels_of(rest)
+    if not (added or removed):
+        raise Wrong("names no label", "write key=value, or key- to remove it")
+    return edits.Label(text=text, objects=object_references(names), added=added, removed=removed)
+
+
+def _add(text: str, words: list[Word], _reader: Reader) -> Edit:
+    if len(words) < 4 or words[1] not in ("node", "nodes") or words[2] != "like":
+        raise Wrong("cannot be read", "write `add 3 nodes like NODE [key=value…]`")
+    count = integer(words[0], "the number of nodes", low=1, high=10_000)
+    added, removed = labels_of(words[4:])
+    if removed:
+        raise Wrong(f"{removed[0]}- removes a label: a new node can only have others", "write key=value")
+    return edits.AddNodes(text=text, count=count, like=words[3], labels=added)
+
+
+def _delete(text: str, words: list[Word], _reader: Reader) -> Edit:
+    force = "--force" in words
+    names = [word for word in words if word != "--force"]
+    return edits.DeleteObjects(text=text, objects=object_references(_some(names, "object")), force=force)
+
+
+def _scale(text: str, words: list[Word], _reader: Reader) -> Edit:
+    targets = []
+    for word in _some(words, "workload"):
+        name, equals, count = word.rpartition("=")
+        if not equals:
+            raise Wrong(f"{word!r} does not say how many pods", "write KIND/NAMESPACE/NAME=REPLICAS")
+        targets.append((reference(name), integer(count, "the number of replicas", low=0)))
+    return edits.Scale(text=text, targets=tuple(targets))
+
+
+def _set(text: str, words: list[Word], reader: Reader) -> Edit:
+    if len(words) < 2:
+        raise Wrong("cannot be read", "write `set KIND/NAMESPACE/NAME PATH=VALUE`")
+    target = reference(words[0])
+    pairs = (assignment(word) if isinstance(word, str) else word for word in words[1:])
+    values = tuple(reader.field(target.resource, path, value) for path, value in pairs)
+    return edits.SetFields(text=text, object=target, values=values)
+
+
+def _patch(text: str, words: list[Word], reader: Reader) -> Edit:
+    if len(words) != 2:
+        raise Wrong("cannot be read", "write `patch KIND/NAMESPACE/NAME '{\"spec\": …}'`")
+    target, merge = reference(words[0]), words[1]
+    if isinstance(merge, str):
+        try:
+            merge = json.loads(merge)
+        except (ValueError, RecursionError) as wrong:
+            raise Wrong(f"the patch is not JSON: {wrong}") from wrong
+    return edits.Patch(text=text, object=target, merge=reader.patch(target.resource, merge))
+
+
+def _priority(text: str, words: list[Word], _reader: Reader) -> Edit:
+    name, equals, value = lone(words, "CLASS=VALUE").partition("=")
+    if not (name and equals):
+        raise Wrong("cannot be read", "write `priority CLASS=VALUE`")
+    return edits.Priority(text=text, name=name, value=integer(value, "a priority", low=-(2**31), high=2_000_001_000))
+
+
+def _budget(text: str, words: list[Word], _reader: Reader) -> Edit:
+    bounds: dict[str, int | str] = {}
+    selector: dict[str, str] = {}
+    name, *rest = _some(words, "budget")
+    for word in rest:
+        key, _, value = word.partition("=")
+        if key in ("minAvailable", "maxUnavailable"):
+            bounds[key] = bound_of(key, value)
+        else:
+            selector.update(labels_of([word])[0])
+    if len(bounds) != 1:
+        raise Wrong("must say one of minAvailable and maxUnavailable", "write `budget shop/web maxUnavailable=1`")
+    namespace, name = namespaced_name(name)
+    return edits.Budget(
+        text=text,
+        name=name,
+        namespace=namespace,
+        min_available=bounds.get("minAvailable"),
+        max_unavailable=bounds.get("maxUnavailable"),
+        selector=selector,
+    )
+
+
+#: Flags of kubectl drain whose value may be the next word.
+_WITH_VALUE = ("--timeout", "--grace-period", "--pod-selector", "--skip-wait-for-delete-timeout")
+
+
+def _joined(words: list[Word]) -> Iterator[Word]:
+    """`--timeout 60s` as `--timeout=60s`."""
+    rest = iter(words)
+    for word in rest:
+        yield f"{word}={next(rest, '')}" if word in _WITH_VALUE else word
+
+
+def _drain(text: str, words: list[Word], _reader: Reader) -> Edit:
+    words = list(_joined(words))
+    args = tuple(word for word in words if isinstance(word, str) and word.startswith("--"))
+    timeout = next((word.partition("=")[2] for word in args if word.startswith("--timeout=")), None)
+    return edits.Drain(
+        text=text,
+        nodes=_some([word for word in words if word not in args], "node"),
+        args=tuple(word for word in args if not word.startswith(("--timeout=", "--wait="))),
+        timeout=None if timeout is None else _seconds(timeout),
+        wait="--wait=false" not in args,
+    )
+
+
+def _wait(text: str, words: list[Word], _reader: Reader) -> Edit:
+    return edits.Wait(text=text, seconds=_seconds(lone(words, "DURATION")))
+
+
+def _settle(text: str, words: list[Word], _reader: Reader) -> Edit:
+    if words:
+        raise Wrong("settle takes nothing")
+    return edits.Settle(text=text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        duration = parse_duration(text)
+    except ValueError as wrong:
+        raise Wrong(str(wrong)) from wrong
+    if duration < 0:
+        raise Wrong(f"{text} is negative: time does not run backwards")
+    return duration / 1e9
+
+
+def _about_nodes(kind: Callable[..., Edit]) -> Callable[[str, list[Word], Reader], Edit]:
+    def parse(text: str, words: list[Word], _reader: Reader) -> Edit:
+        return kind(text=text, nodes=_some(words, "node"))
+
+    return parse
+
+
+def _evict(text: str, words: list[Word], _reader: Reader) -> Edit:
+    return edits.Evict(text=text, pods=object_references(_some(words, "pod"), "pod"))
+
+
+#: A verb -> what reads its words; the text is what the edit is called.
+PARSERS: Mapping[str, Callable[[str, list[Word], Reader], Edit]] = {
+    "cordon": _about_nodes(edits.Cordon),
+    "uncordon": _about_nodes(edits.Uncordon),
+    "taint": _taint,
+    "label": _label,
+    "add": _add,
+    "delete": _delete,
+    "scale": _scale,
+    "set": _set,
+    "patch": _patch,
+    "priority": _priority,
+    "budget": _budget,
+    "apply": _apply,
+    "drain": _drain,
+    "fail": _about_nodes(edits.Fail),
+    "recover": _about_nodes(edits.Recover),
+    "evict": _evict,
+    "wait": _wait,
+    "settle": _settle,
+}
+
+VERBS = tuple(PARSERS)

@@ -1,0 +1,91 @@
+"""How a simulation ended: settled, stuck, or in a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from kwhatif.model.cluster import key_of
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kwhatif.report.story import (
+    CycleRow,
+    LoopCause,
+    PendingRow,
+    Settled,
+)
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.loops import Cycle
+
+_REVISION = "controller-revision-hash"
+#: What makes a pod, or takes one away.
+_CHURN = ("created", "preempted", "evicted", "evicted by taint", "deleted", "collected")
+
+
+def settled(engine: Engine, pending: Collection[PendingRow]) -> Settled:
+    """The worst that can be said."""
+    if engine.is_over_horizon:
+        return "horizon"
+    if engine.cycle is not None:
+        return "cycling"
+    if _is_stuck(engine):
+        return "rollout-stuck"
+    if engine.evictors.names:
+        return "stalled"
+    pods = engine.world.state.cluster.all(Pod).values()
+    if any(pod.metadata.deletion_timestamp is not None for pod in pods):
+        return "terminating"
+    return "pending" if pending else "settled"
+
+
+def _is_stuck(engine: Engine) -> bool:
+    """Whether a rollout stands still half way that this simulation has seen: pods of two revisions are there."""
+    world = engine.world
+    changed = {event.object for event in world.history.events if event.verb in ("created", "changed")}
+    for deployment in world.state.cluster.all(Deployment).values():
+        if f"Deployment {key_of(deployment)}" in changed and not deployment.spec.paused:
+            sets = [each for each in world.owned(deployment, ReplicaSet) if each.spec.replicas]
+            if len(sets) > 1:
+                return True
+    for kind in (StatefulSet, DaemonSet):
+        workloads: Mapping[str, StatefulSet | DaemonSet] = world.state.cluster.all(kind)
+        for workload in workloads.values():
+            if f"{kind.__name__} {key_of(workload)}" not in changed or workload.spec.update_strategy.type == "OnDelete":
+                continue
+            pods = [pod for pod in world.pods_of(workload) if not is_terminal(pod)]
+            if len({pod.metadata.labels.get(_REVISION) for pod in pods}) > 1:
+                return True
+    return False
+
+
+def loop_row(engine: Engine, cycle: Cycle, owners: Mapping[str, str]) -> CycleRow:
+    """A loop that never ends: who takes part in it; `owners` are the workloads of pods, by their names in events."""
+    events = engine.world.history.events[cycle.first : cycle.last]
+    pods = engine.world.state.cluster.all(Pod)
+    participants: dict[str, None] = {}
+    causes: dict[LoopCause, None] = {}
+    for event in events:
+        if not event.object.startswith("Pod ") or event.verb not in _CHURN:
+            continue
+        participants[owners.get(event.object, event.object)] = None
+        preemptor = pods.get(event.detail.removeprefix("for "))
+        if preemptor is not None:
+            participants[engine.tally.root(preemptor)] = None
+            causes |= dict.fromkeys(_causes(preemptor))
+    return CycleRow(
+        start=round(cycle.start, 3),
+        period=round(cycle.end - cycle.start, 3),
+        participants=tuple(sorted(participants)),
+        events=(cycle.first, max(cycle.first, cycle.last - 1)),
+        remedies=(),
+        suspected=bool(cycle.doubt),
+        causes=tuple(sorted(causes)),
+    )
+
+
+def _causes(preemptor: Pod) -> Iterator[LoopCause]:
+    """What of the pod those may meet who come back after it has evicted them."""
+    affinity = preemptor.spec.affinity
+    if affinity is not None and affinity.pod_anti_affinity is not None and affinity.pod_anti_affinity.required:
+        yield "anti-affinity"
+    if any(each.when_unsatisfiable == "DoNotSchedule" for each in preemptor.spec.topology_spread_constraints):
+        yield "spread"
