@@ -240,7 +240,7 @@ class EvictionCandidates:
             return
         namespace, index = budget.partition("/")[0], snapshot.index
         pair = selector.pair
-        groups = index.groups(namespace) if pair is None else index.groups_with(namespace, pair)
+        groups = index.labels.groups(namespace) if pair is None else index.labels.groups_with(namespace, pair)
         guarded = Counter[str]()
         for group in groups:
             if selector.matches(group.labels):

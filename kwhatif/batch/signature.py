@@ -79,7 +79,7 @@ class Signer:
         text, own = self._sign_spec(pod)
         owner, owners_keys = _owner(pod.pod, state.cluster)
         services = state.cluster.derived(_keys_of_services, Service).get(pod.namespace, _NOTHING)
-        read = own | owners_keys | services | state.index.label_keys(pod.namespace)
+        read = own | owners_keys | services | state.index.terms.label_keys(pod.namespace)
         labels = frozenset([item for item in meta.labels.items() if item[0] in read])
         number = state.cluster.generation(Service, pod.namespace) if services else 0
         return Signature((text, pod.namespace, owner, number, read, labels, claims[0]), claims[1])

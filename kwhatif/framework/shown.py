@@ -21,7 +21,6 @@ from kwhatif.state.state import State
 
 def shown(snapshot: State) -> State:
     """The snapshot with collections that cannot be changed, and with copies of the nodes that are asked for."""
-    _ = snapshot.index  # is that of the nodes themselves, not of copies
     view = snapshot.fork()
     view.__class__ = _Shown
     show(view.cluster, snapshot.cluster)

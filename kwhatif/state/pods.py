@@ -8,7 +8,6 @@ from kwhatif.model.cluster import Cluster
 from kwhatif.model.node import Node
 from kwhatif.model.overlay import Overlay
 from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.state.built import Built
 from kwhatif.state.history import Move, Touched
 from kwhatif.state.nodes import Nodes
 from kwhatif.state.nominations import Nominations
@@ -27,8 +26,8 @@ class Pods:
         self.pending: Overlay[str, PodInfo] = Overlay()
         #: By the name of a node that does not exist.
         self.strays: Overlay[str, tuple[PodInfo, ...]] = Overlay()
-        #: Forks share what was built until their nodes or pods change.
-        self._built, self._owns_built = Built(), True
+        #: Forks share it until their nodes or pods change.
+        self.index, self._owns_index = PodIndex(nodes.infos, self.strays), True
         self._load(cluster)
 
     def _load(self, cluster: Cluster) -> None:
@@ -60,44 +59,31 @@ class Pods:
 
     def fork(self, nodes: Nodes) -> Pods:
         """An independent copy, of which these are the nodes."""
-        if self._owns_built and self._built.index is not None:
-            self._built.index.strays = self.strays.fork()
-        self._owns_built = False
+        if self._owns_index:
+            self.index.assigned.strays, self._owns_index = self.strays.fork(), False
         other = Pods.__new__(Pods)
-        other._built, other._owns_built = self._built, False
+        other.index, other._owns_index = self.index, False
         other.nodes, other.nominations = nodes, self.nominations.fork()
         other.live, other.pending, other.strays = self.live.fork(), self.pending.fork(), self.strays.fork()
         return other
 
     # --- indexes -------------------------------------------------------------------------------------
 
-    @property
-    def index(self) -> PodIndex:
-        """See `State`."""
-        built = self._built
-        if built.index is None:
-            built.index = PodIndex(self.nodes.infos, self.strays if self._owns_built else self.strays.fork())
-        return built.index
-
-    def users_of(self, claim: str) -> int:
-        """See `State`."""
-        return self._built.users_of(claim, self.nodes.infos)
-
     def follow_nodes(self) -> None:
         """The index looks for pods that nobody has asked about yet in `nodes.infos`, which may be another list now."""
-        if self._owns_built and self._built.index is not None:
-            self._built.index.nodes = self.nodes.infos
+        if self._owns_index:
+            self.index.assigned.nodes = self.nodes.infos
 
-    def _own_built(self) -> None:
+    def _own_index(self) -> None:
         """Nodes or their pods are about to change: forks that have not changed go on with what was built."""
-        if not self._owns_built:
-            self._built, self._owns_built = self._built.fork(self.nodes.infos, self.strays), True
+        if not self._owns_index:
+            self.index, self._owns_index = self.index.fork(self.nodes.infos, self.strays), True
 
     # --- changes -------------------------------------------------------------------------------------
 
     def upsert(self, after: PodInfo, touched: Touched) -> bool:
         """The pod is like this now; returns whether it stays where it was."""
-        self._own_built()
+        self._own_index()
         pod = after.pod
         before = self.live.get(after.key)
         if before is not None:
@@ -113,7 +99,7 @@ class Pods:
         """The pod is not there, as if it had never been; one that is over is no longer live anyway."""
         pod = self.live.get(key)
         if pod is not None:
-            self._own_built()
+            self._own_index()
             self._withdraw(pod, touched)
 
     def evict(self, key: str, touched: Touched) -> None:
@@ -122,7 +108,7 @@ class Pods:
         node_name = pod.pod.spec.node_name
         if node_name not in self.nodes.places:
             raise KeyError(f"pod {key} is not on a node")
-        self._own_built()
+        self._own_index()
         self.nodes.own(node_name).remove_pod(pod)
         self._unlist(pod, node_name, touched)
 
@@ -137,21 +123,21 @@ class Pods:
 
     def upsert_node(self, before: Node | None, node: Node, touched: Touched) -> None:
         """The node is like this now; pods that were assigned to it before it came are on it."""
-        self._own_built()
+        self._own_index()
         name = node.metadata.name
         touched.nodes.add(name)
         if before is not None:
             self.nodes.update(before, node, touched)
             return
         info = self.nodes.add(node, self.strays.pop(name) or (), touched)
-        self._built.count_claims(info.pods, 1)
+        self.index.claims.count(info.pods, 1)
 
     def delete_node(self, node: Node, touched: Touched) -> None:
         """The node is gone; its pods stay assigned to it until they are deleted."""
-        self._own_built()
+        self._own_index()
         touched.nodes.add(node.metadata.name)
         info = self.nodes.remove(node, touched)
-        self._built.count_claims(info.pods, -1)
+        self.index.claims.count(info.pods, -1)
         if info.pods:
             self.strays.put(info.name, tuple(info.pods))
 
@@ -181,13 +167,11 @@ class Pods:
         touched.nodes.add(node_name)
         if node_name not in self.nodes.places or not self.nodes.own(node_name).exchange(before, after):
             self._replace_on(node_name, lambda pods: [after if pod is before else pod for pod in pods])
-        index = self._built.index
-        if index is not None:
-            index.remove(before, node_name)
-            index.add(after, node_name)
+        self.index.change(before, node_name, -1)
+        self.index.change(after, node_name, 1)
         if node_name in self.nodes.places:
-            self._built.count_claims((before,), -1)
-            self._built.count_claims((after,), 1)
+            self.index.claims.count((before,), -1)
+            self.index.claims.count((after,), 1)
             touched.moves += Move(before, node_name, -1), Move(after, node_name, 1)
 
     def _renominate(self, before: PodInfo, after: PodInfo, touched: Touched) -> None:
@@ -219,20 +203,18 @@ class Pods:
         touched.nodes.add(node_name)
         if node_name in self.nodes.places:
             self.nodes.own(node_name).add_pod(pod)
-            self._built.count_claims((pod,), 1)
+            self.index.claims.count((pod,), 1)
             touched.moves.append(Move(pod, node_name, 1))
         else:
             self.strays.put(node_name, (*self.strays.get(node_name, ()), pod))
-        if self._built.index is not None:
-            self._built.index.add(pod, node_name)
+        self.index.change(pod, node_name, 1)
 
     def _unlist(self, pod: PodInfo, node_name: str, touched: Touched) -> None:
         touched.nodes.add(node_name)
         self.live.pop(pod.key)
-        if self._built.index is not None:
-            self._built.index.remove(pod, node_name)
+        self.index.change(pod, node_name, -1)
         if node_name in self.nodes.places:
-            self._built.count_claims((pod,), -1)
+            self.index.claims.count((pod,), -1)
             touched.moves.append(Move(pod, node_name, -1))
 
     def _replace_on(self, node_name: str, change: Callable[[Sequence[PodInfo]], list[PodInfo]]) -> None:

@@ -105,4 +105,4 @@ def _check_indexes(state: State) -> None:
     assert state.index.contents() == PodIndex(state.nodes, state.strays).contents()
     used = Counter(f"{pod.namespace}/{name}" for node in state.nodes for pod in node.pods for name in pod.claim_names)
     assert state.users_of("") == used[""]
-    assert dict(state._pods._built.used_claims or {}) == used
+    assert dict(state.index.claims.used or {}) == used

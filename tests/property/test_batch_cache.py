@@ -18,8 +18,8 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.release.v1_37 import RELEASE
-from kwhatif.state.built import Built
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
+from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from tests.builders import budget, selector
@@ -35,7 +35,7 @@ NEWEST = RELEASE.default_profile()
 def whole(pod: PodInfo, state: State, profile: Profile) -> object:
     """The pod's attempt with all fast paths off, and with indexes of its own."""
     fork = state.fork()
-    fork._pods._built, fork._pods._owns_built = Built(), True
+    fork._pods.index, fork._pods._owns_index = PodIndex(fork.nodes, fork.strays), True
     use_reference(on=True)
     try:
         return plain_of(attempt(profile, pod, fork))

@@ -21,8 +21,8 @@ from kwhatif.framework.status import Verdict
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.preemption.candidate import Candidate, Preemption
-from kwhatif.state.built import Built
 from kwhatif.state.change import Bind, Delete, Evict, Nominate, Upsert
+from kwhatif.state.pod_index import PodIndex
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 
@@ -56,7 +56,7 @@ def _place(profile: Profile, snapshot: State, pods: Sequence[PodInfo]) -> list[P
     placed = []
     ranking = Ranking(profile)
     for pod in sorted(pods, key=lambda pod: -pod.priority):
-        snapshot._pods._built, snapshot._pods._owns_built = Built(), True
+        snapshot._pods.index, snapshot._pods._owns_index = PodIndex(snapshot.nodes, snapshot.strays), True
         for node in snapshot.nodes:
             node.memos = None
         snapshot.apply(Delete(Pod, pod.key))

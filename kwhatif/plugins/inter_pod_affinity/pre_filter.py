@@ -23,8 +23,8 @@ def compile_filter(pod: PodInfo, snapshot: State, accepts: AcceptsNamespace) -> 
         existing.setdefault(key, {})  # no such pod is there yet, but the next replica will find this one
     wanted: list[Counts] = [{} for _ in incoming.affinity_keys]
     refused: list[Counts] = [{} for _ in terms.required_anti]
-    for namespace in filter(incoming.concerns, snapshot.index.namespaces()):
-        for group in snapshot.index.groups(namespace):
+    for namespace in filter(incoming.concerns, snapshot.index.labels.namespaces()):
+        for group in snapshot.index.labels.groups(namespace):
             match = incoming.match(namespace, group.labels)
             if match is None:
                 continue
@@ -40,7 +40,7 @@ def compile_filter(pod: PodInfo, snapshot: State, accepts: AcceptsNamespace) -> 
 def _existing(pod: PodInfo, incoming: Incoming, snapshot: State, relevant: set[str]) -> dict[str, Counts]:
     """The pods whose own anti-affinity speaks of the pod, by key and domain; adds their nodes to `relevant`."""
     existing: dict[str, Counts] = {}
-    for others, pods in snapshot.index.terms_about(pod.namespace):
+    for others, pods in snapshot.index.terms.about(pod.namespace):
         for key in incoming.refused_by(others):
             relevant.update(pods)
             _add(existing.setdefault(key, {}), key, pods, snapshot)

@@ -149,12 +149,12 @@ def compile_scorer(
     """Sum up all preferences of the pod about others and of others about it; a SKIP when there are none."""
     scores: Scores = {}
     preferences = Preferences(pod, snapshot.cluster, hard_weight, accepts)
-    for terms, pods in snapshot.index.terms_about(pod.namespace):
+    for terms, pods in snapshot.index.terms.about(pod.namespace):
         for key, weight in preferences.by_their_terms(terms):
             _add(scores, key, weight, pods, snapshot)
-    for namespace in snapshot.index.namespaces() if preferences.weighted else ():
+    for namespace in snapshot.index.labels.namespaces() if preferences.weighted else ():
         accepting = preferences.about(namespace)
-        for group in snapshot.index.groups(namespace) if accepting else ():
+        for group in snapshot.index.labels.groups(namespace) if accepting else ():
             for weight, term in accepting:
                 if term.selector.matches(group.labels):
                     _add(scores, term.topology_key, weight, group.pods, snapshot)

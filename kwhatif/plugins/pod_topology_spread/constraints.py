@@ -152,7 +152,7 @@ class Matches:
         """Per constraint, the matching pods by node name, those being deleted excepted."""
         counts: list[dict[str, int]] = [{} for _ in self._selectors]
         different = {id(selector): selector for selector in self._selectors}.items()
-        for group in index.groups(self._namespace):
+        for group in index.labels.groups(self._namespace):
             speaking = {name for name, selector in different if selector.matches(group.labels)}
             if not speaking:
                 continue

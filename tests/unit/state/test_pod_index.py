@@ -18,11 +18,11 @@ def web(name: str, namespace: str = "default") -> PodBuilder:
 
 
 def counts(snap: State, namespace: str = "default") -> dict[str | None, dict[str, int]]:
-    return {group.labels.get("app"): dict(group.pods) for group in snap.index.groups(namespace)}
+    return {group.labels.get("app"): dict(group.pods) for group in snap.index.labels.groups(namespace)}
 
 
 def terms(snap: State) -> dict[AffinityTerms, dict[str, int]]:
-    return {terms: dict(pods) for terms, pods in snap.index.terms_about("default") if pods}
+    return {terms: dict(pods) for terms, pods in snap.index.terms.about("default") if pods}
 
 
 def test_groups_are_pods_of_one_namespace_with_equal_labels() -> None:
@@ -38,12 +38,12 @@ def test_groups_are_pods_of_one_namespace_with_equal_labels() -> None:
     assert counts(snap) == {"web": {"n1": 2, "n2": 1, "gone": 1}, None: {"n2": 1}}
     assert counts(snap, "shop") == {"web": {"n1": 1}}
     assert counts(snap, "empty") == {}
-    assert {"default", "shop"} <= set(snap.index.namespaces())
+    assert {"default", "shop"} <= set(snap.index.labels.namespaces())
 
 
 def test_pods_that_are_being_deleted_are_counted_apart() -> None:
     snap = snapshot(node("n1"), web("a").on("n1"), web("b").on("n1").terminating())
-    (group,) = snap.index.groups("default")
+    (group,) = snap.index.labels.groups("default")
     assert (group.pods, group.terminating) == ({"n1": 2}, {"n1": 1})
     snap.apply(Evict("default/b"))
     assert (group.pods, group.terminating) == ({"n1": 1}, {})
@@ -63,7 +63,7 @@ def test_it_keeps_up_with_pods_that_come_and_go() -> None:
 
 def test_groups_with_a_label_are_those_of_each_fork() -> None:
     def front(snap: State) -> dict[str | None, dict[str, int]]:
-        found = snap.index.groups_with("default", ("tier", "front"))
+        found = snap.index.labels.groups_with("default", ("tier", "front"))
         return {group.labels.get("app"): dict(group.pods) for group in found}
 
     snap = snapshot(node("n1"), web("a").labels(tier="front").on("n1"), web("b").on("n1"))
@@ -93,7 +93,7 @@ def test_it_does_not_matter_how_many_namespaces_were_asked_about(asked: int) -> 
     for name in names[1:]:
         snap.apply(Bind(web("b", name).build(), "n2"))
         snap.apply(Evict(f"{name}/a"))
-    assert set(snap.index.namespaces()) >= set(names)
+    assert set(snap.index.labels.namespaces()) >= set(names)
     assert [counts(snap.fork(), name) for name in names] == [{"web": {"n1": 1}}, *[{"web": {"n2": 1}}] * 5]
     assert [counts(snap, name) for name in names] == [{"web": {"n1": 1}}, *[{"web": {"n2": 1}}] * 5]
 
@@ -111,7 +111,7 @@ def test_terms_are_found_by_the_namespaces_that_they_may_speak_of() -> None:
     known = {name: built.info().affinity_terms for name, built in pods.items()}
 
     def about(snap: State, namespace: str) -> set[str]:
-        found = {terms for terms, _ in snap.index.terms_about(namespace)}
+        found = {terms for terms, _ in snap.index.terms.about(namespace)}
         return {name for name, terms in known.items() if terms in found}
 
     assert about(snap, "default") == {"here", "both"}
@@ -143,13 +143,13 @@ def test_terms_about_a_namespace_that_nobody_has_asked_about_are_counted_all_the
         return pod(name, namespace).pod_affinity(affinity_term(ZONE, selector(**{namespace: "x"})))
 
     def about(snap: State, namespace: str) -> list[dict[str, int]]:
-        return [dict(pods) for _, pods in snap.index.terms_about(namespace) if pods]
+        return [dict(pods) for _, pods in snap.index.terms.about(namespace) if pods]
 
     snap = snapshot(node("n1"), node("n2"), *(wide(name, ns).on("n1") for ns in ("one", "two") for name in "ab"))
     assert about(snap, "one") == [{"n1": 2}]
-    assert snap.index.label_keys("one") == {"one"}
+    assert snap.index.terms.label_keys("one") == {"one"}
     fork = snap.fork()
     fork.apply(Bind(wide("c", "two").build(), "n2"), Evict("two/a"), Bind(wide("d", "one").build(), "n2"))
     assert (about(fork, "one"), about(fork, "two")) == ([{"n1": 2, "n2": 1}], [{"n1": 1, "n2": 1}])
     assert (about(snap, "one"), about(snap, "two")) == ([{"n1": 2}], [{"n1": 2}])
-    assert (snap.index.label_keys("two"), fork.index.label_keys("none")) == ({"two"}, set())
+    assert (snap.index.terms.label_keys("two"), fork.index.terms.label_keys("none")) == ({"two"}, set())

@@ -1,0 +1,126 @@
+"""`TermIndex`: which affinity terms speak of the pods of a namespace, and how many pods have them where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from kwhatif.matching.affinity import AffinityTerms
+from kwhatif.model.overlay import Overlay
+from kwhatif.model.pod import pod_affinity_terms
+from kwhatif.state.assigned import Assigned, PodsOfNamespace, count, of_namespace
+from kwhatif.state.pod_info import PodInfo
+
+
+class _Term(NamedTuple):
+    """How many pods have the same terms, by node name."""
+
+    owner: object
+    pods: dict[str, int]
+
+
+class TermIndex:
+    """Terms are counted when somebody asks about a namespace of which they may speak, and kept up from then on."""
+
+    def __init__(self, assigned: Assigned) -> None:
+        self._assigned = assigned
+        #: The mark of what only this index has; after a fork, nothing.
+        self._mark = object()
+        #: By the terms; and by namespace those that may speak of its pods. None: nobody has asked yet.
+        self._by_terms: Overlay[AffinityTerms, _Term] | None = None
+        self._terms_about: Overlay[str, tuple[AffinityTerms, ...]] = Overlay()
+        #: Terms that choose namespaces by their labels: they may speak of any.
+        self._terms_about_any: tuple[AffinityTerms, ...] = ()
+        #: The labels that these ask for.
+        self._keys_about: Overlay[str, frozenset[str]] = Overlay()
+        self._keys_about_any: frozenset[str] = frozenset()
+        #: The pods whose terms speak of their own namespace alone, where nobody has asked about that yet.
+        self._uncounted: Overlay[str, PodsOfNamespace] = Overlay()
+
+    def fork(self, assigned: Assigned) -> TermIndex:
+        """An independent index of the same pods, which are here now."""
+        other = TermIndex(assigned)
+        self._mark = object()
+        if self._by_terms is not None:
+            other._by_terms = self._by_terms.fork()
+            other._terms_about = self._terms_about.fork()
+            other._terms_about_any = self._terms_about_any
+            other._keys_about, other._keys_about_any = self._keys_about.fork(), self._keys_about_any
+            other._uncounted = self._uncounted.fork()
+        return other
+
+    def about(self, namespace: str) -> Iterator[tuple[AffinityTerms, Mapping[str, int]]]:
+        """Affinity terms that may speak of the namespace's pods, and how many pods have them, by node name."""
+        by_terms = self._terms(namespace)
+        for terms in (*self._terms_about.get(namespace, ()), *self._terms_about_any):
+            yield terms, by_terms[terms].pods
+
+    def label_keys(self, namespace: str) -> AbstractSet[str]:
+        """The labels that any such term asks for, or has asked for since the index was made."""
+        self._terms(namespace)
+        return self._keys_about.get(namespace, frozenset()) | self._keys_about_any
+
+    def all(self) -> Mapping[AffinityTerms, Mapping[str, int]]:
+        """Those of the namespaces that were asked about, and of all that speak of others."""
+        return {terms: found.pods for terms, found in self._terms("").items()}
+
+    def _terms(self, namespace: str) -> Overlay[AffinityTerms, _Term]:
+        """All terms that may speak of the namespace's pods, and perhaps others."""
+        by_terms = self._by_terms
+        if by_terms is None:
+            by_terms = self._by_terms = Overlay()
+            self._uncounted = Overlay(self._count_those_about_others(by_terms))
+        uncounted = self._uncounted.pop(namespace)
+        if uncounted is not None:
+            for pod, name in zip(uncounted.pods, uncounted.node_names, strict=True):
+                self._count_terms(by_terms, pod.affinity_terms, name, 1)
+        return by_terms
+
+    def _count_those_about_others(self, by_terms: Overlay[AffinityTerms, _Term]) -> dict[str, PodsOfNamespace]:
+        """Count the terms that speak of other namespaces; returns the other pods with terms, by namespace."""
+        others: dict[str, PodsOfNamespace] = {}
+        for name, pods in self._assigned.with_affinity():
+            for pod in pods:
+                if not pod.has_affinity:
+                    continue
+                if _speaks_of_others(pod):
+                    self._count_terms(by_terms, pod.affinity_terms, name, 1)
+                    continue
+                uncounted = of_namespace(others, pod.namespace)
+                uncounted.pods.append(pod)
+                uncounted.node_names.append(name)
+        return others
+
+    def change(self, pod: PodInfo, node_name: str, amount: int) -> None:
+        """The pod was assigned to the node (`amount` 1), or taken off it (-1)."""
+        if self._by_terms is not None and pod.affinity is not None and pod.has_affinity:
+            self._count_terms(self._terms(pod.namespace), pod.affinity_terms, node_name, amount)
+
+    def _count_terms(
+        self, by_terms: Overlay[AffinityTerms, _Term], terms: AffinityTerms, node_name: str, amount: int
+    ) -> None:
+        found = by_terms.get(terms)
+        if found is None:
+            self._note(terms)
+        if found is None or found.owner is not self._mark:
+            found = _Term(self._mark, {} if found is None else found.pods.copy())
+            by_terms.put(terms, found)
+        count(found.pods, node_name, amount)
+
+    def _note(self, terms: AffinityTerms) -> None:
+        """These terms have not been seen before."""
+        keys, namespaces = terms.label_keys, terms.namespaces
+        if namespaces is None:
+            self._terms_about_any += (terms,)
+            self._keys_about_any |= keys
+        for namespace in namespaces or ():
+            self._terms_about.put(namespace, (*self._terms_about.get(namespace, ()), terms))
+            known = self._keys_about.get(namespace, frozenset())
+            if not keys <= known:
+                self._keys_about.put(namespace, known | keys)
+
+
+def _speaks_of_others(pod: PodInfo) -> bool:
+    """Whether any of its terms names namespaces, or chooses them: else it speaks of the pod's own."""
+    return any(term.namespaces or term.namespace_selector is not None for term in pod_affinity_terms(pod.pod.spec))
