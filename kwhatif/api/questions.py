@@ -25,7 +25,7 @@ class _How(NamedTuple):
     alone: bool
     admission: bool
     aftermath: bool
-    reprieves: bool
+    described: int | None
 
 
 def schedule(
@@ -34,7 +34,7 @@ def schedule(
     alone: bool = False,
     admission: bool = True,
     aftermath: bool = False,
-    reprieves: bool = True,
+    described: int | None = None,
     **options: Unpack[Manifests],
 ) -> Report:
     """If this is applied, where do its pods land; if nowhere, whom do they evict, and why?
@@ -46,15 +46,15 @@ def schedule(
         admission: False takes pods as the API server has stored them, and judges each alone: what the scheduler
             itself would do with them.
         aftermath: also play it forward until nothing happens any more: the report's `story`.
-        reprieves: False leaves out how the victims of each candidate were found, `CandidateRow.reprieves`: in a large
-            cluster that is most of the report.
+        described: how many candidates for eviction are described, best first, and the chosen one; of the others the
+            report has only names: in a large cluster they are most of it. None: all.
         options: how the manifests are read, see `Manifests`.
 
     Raises:
         InputError: with every problem of the manifests.
         ValueError: a template path is malformed, or `validation` is none of those words.
     """
-    how = _How(alone=alone, admission=admission, aftermath=aftermath, reprieves=reprieves)
+    how = _How(alone=alone, admission=admission, aftermath=aftermath, described=described)
     return _answer(session, "schedule", manifests, options, how)
 
 
@@ -64,7 +64,7 @@ def preempt(
     alone: bool = False,
     admission: bool = True,
     aftermath: bool = False,
-    reprieves: bool = True,
+    described: int | None = None,
     **options: Unpack[Manifests],
 ) -> Report:
     """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order.
@@ -75,7 +75,7 @@ def preempt(
         InputError: with every problem of the manifests; without them, if there is no such namespace.
         ValueError: a template path is malformed, or `validation` is none of those words.
     """
-    how = _How(alone=alone, admission=admission, aftermath=aftermath, reprieves=reprieves)
+    how = _How(alone=alone, admission=admission, aftermath=aftermath, described=described)
     if manifests:
         return _answer(session, "preempt", manifests, options, how)
     require_session(session, "preempt")
@@ -83,7 +83,7 @@ def preempt(
     namespace = options.get("namespace") or ""
     require_namespace(namespace, session.cluster)
     with rare_garbage_collection():
-        question = Question(pending_in=namespace, alone=alone, admission=admission, full=True, reprieves=reprieves)
+        question = Question(pending_in=namespace, alone=alone, admission=admission, full=True, described=described)
         return _judged(session, "preempt", question, how)
 
 
@@ -105,7 +105,7 @@ def _answer(
         alone=how.alone,
         admission=how.admission,
         full=True,
-        reprieves=how.reprieves,
+        described=how.described,
         caveats=asked.caveats,
     )
     with rare_garbage_collection():

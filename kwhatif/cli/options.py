@@ -59,9 +59,11 @@ class Output(Enum):
     MARKDOWN = "markdown"
 
     @property
-    def holds_everything(self) -> bool:
-        """Whether all of the report is printed, not what people look at first."""
-        return self in (Output.JSON, Output.YAML)
+    def described(self) -> int | None:
+        """How many candidates for eviction are shown; None: all."""
+        from kwhatif.render.preemption import BEST
+
+        return BEST if self in (Output.TABLE, Output.MARKDOWN) else None
 
 
 class Color(Enum):

@@ -66,7 +66,7 @@ def preempt(
             alone=alone,
             admission=not no_admission,
             aftermath=aftermath,
-            reprieves=explain or output.holds_everything,
+            described=None if explain else output.described,
             **reading.arguments(namespace),
         ),
         pods,

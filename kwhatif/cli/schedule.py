@@ -60,7 +60,7 @@ def schedule(
             alone=alone,
             admission=not no_admission,
             aftermath=aftermath,
-            reprieves=output.holds_everything,
+            described=output.described,
             **reading.arguments(namespace),
         ),
         pods,

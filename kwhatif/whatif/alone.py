@@ -25,7 +25,7 @@ def judge_alone(
     snapshot: State,
     caveats: dict[Caveat, None],
     *,
-    reprieves: bool,
+    described: int | None,
 ) -> Iterator[Decision]:
     """The decisions about the object's pods; of equal ones the first is judged, and `caveats` say so.
 
@@ -38,7 +38,7 @@ def judge_alone(
         return
     for group in update.added.groups:
         candidate = planner.admit_one(applied, group)
-        decision = decide_alone(candidate, profiles, snapshot, caveats, reprieves=reprieves)
+        decision = decide_alone(candidate, profiles, snapshot, caveats, described=described)
         yield replace(decision, source=applied.source)
         if len(group.names) > 1:
             count = len(group.names) + (update.added.left_out if len(update.added.groups) == 1 else 0)
@@ -54,7 +54,7 @@ def decide_alone(
     snapshot: State,
     caveats: dict[Caveat, None],
     *,
-    reprieves: bool,
+    described: int | None,
 ) -> Decision:
     """The decision about a pod as if it were the next in the queue; what it leaves out is added to `caveats`."""
     if candidate.refusal:
@@ -64,6 +64,6 @@ def decide_alone(
     profile = profiles.get(name)
     if profile is None:
         return ignored(pod.pod)
-    decision, result = decide(profile, pod, snapshot, reprieves=reprieves)
+    decision, result = decide(profile, pod, snapshot, described=described)
     caveats.update(dict.fromkeys(caveats_of(result)))
     return replace(decision, changes=candidate.changes)

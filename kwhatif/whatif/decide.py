@@ -36,13 +36,15 @@ from kwhatif.whatif.unknown_names import unknown_objects
 NOT_LOOKED_AT = Verdict(Status(Code.UNRESOLVABLE, (), (Note("not looked at"),)))
 
 
-def decide(profile: Profile, pod: PodInfo, snapshot: State, *, reprieves: bool = True) -> tuple[Decision, Attempt]:
+def decide(
+    profile: Profile, pod: PodInfo, snapshot: State, *, described: int | None = None
+) -> tuple[Decision, Attempt]:
     """What the scheduler would do with the pod, were it pending; it replaces a pod of its name in the snapshot."""
     if pod.key in snapshot.pods:
         snapshot = snapshot.fork()
         snapshot.apply(Delete(Pod, pod.key))
     result = attempt(profile, pod, snapshot)
-    return decision_of(result, reprieves=reprieves), result
+    return decision_of(result, described=described), result
 
 
 def ignored(pod: Pod) -> Decision:
@@ -73,10 +75,10 @@ def _all(objections: Mapping[str, tuple[Verdict, ...]]) -> Mapping[str, int]:
     return dict.fromkeys(objections, 0)
 
 
-def decision_of(result: Attempt, choose: Choose = _all, *, reprieves: bool = True) -> Decision:
+def decision_of(result: Attempt, choose: Choose = _all, *, described: int | None = None) -> Decision:
     """The attempt as a row of the report; `choose` picks the nodes to show, of all that are out.
 
-    With `reprieves` each candidate for eviction shows how its victims were found.
+    So many candidates for eviction are described, see `preemption_row`.
 
     To be made before the snapshot changes: nodes are asked for all their objections.
     """
@@ -88,7 +90,7 @@ def decision_of(result: Attempt, choose: Choose = _all, *, reprieves: bool = Tru
         rejected=rejected_rows(objections, choose(objections)),
         near=nearest_miss(cycle, objections) if short.outcome == "Unschedulable" and objections else None,
         unschedulable_plugins=() if scores else tuple(sorted(cycle.unschedulable_plugins)),
-        preemption=_preemption(result, reprieves=reprieves),
+        preemption=_preemption(result, described=described),
     )
 
 
@@ -98,13 +100,13 @@ def objections_of(result: Attempt) -> dict[str, tuple[Verdict, ...]]:
     return {name: asking.on(nodes[name], verdict) for name, verdict in verdicts_of(result).items()}
 
 
-def _preemption(result: Attempt, *, reprieves: bool) -> PreemptionRow | None:
+def _preemption(result: Attempt, *, described: int | None) -> PreemptionRow | None:
     """What eviction comes to; where another PostFilter fails before it is tried, whether the pod may evict at all."""
     if result.post_filter is None:
         return None
     outcome = result.post_filter.outcome
     if isinstance(outcome, Preemption):
-        return preemption_row(outcome, reprieves=reprieves)
+        return preemption_row(outcome, described=described)
     for plugin in map(unguarded, result.cycle.profile.post_filter):
         if isinstance(plugin, EvictsByPolicy):
             refusal = plugin.policy.why_not_eligible(result.cycle)

@@ -92,7 +92,7 @@ class _Judging:
 
     def _each_alone(self) -> _Found:
         profiles, planner, caveats = self._session.profiles, self._planner, self._caveats
-        reprieves = self._question.reprieves
+        described = self._question.described
         decisions = [
             refusal(applied, denied.message, self._cluster)
             for applied, denied in apply_claims(self._cluster, self._question.applied, planner.claims)
@@ -101,10 +101,10 @@ class _Judging:
             if applied.is_workload:
                 with self._noting_problems(applied):
                     decisions.extend(
-                        judge_alone(applied, planner, profiles, self._snapshot, caveats, reprieves=reprieves)
+                        judge_alone(applied, planner, profiles, self._snapshot, caveats, described=described)
                     )
         decisions += [
-            decide_alone(Candidate(info.pod), profiles, self._snapshot, caveats, reprieves=reprieves)
+            decide_alone(Candidate(info.pod), profiles, self._snapshot, caveats, described=described)
             for info in self._asked_pending()
         ]
         return [], decisions, []
@@ -158,7 +158,7 @@ class _Judging:
     @property
     def _explain(self) -> Explain:
         question = self._question
-        explain_all = partial(_explain_all, partial(decision_of, reprieves=question.reprieves))
+        explain_all = partial(_explain_all, partial(decision_of, described=question.described))
         return question.explain or (explain_all if question.full else _explain_few)
 
     def _placed(self, planned: Sequence[Planned]) -> tuple[_Found, int]:

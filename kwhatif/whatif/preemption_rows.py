@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -13,17 +13,17 @@ from kwhatif.report.preemption import BudgetRow, CandidateRow, PreemptionRow, Re
 from kwhatif.whatif.rows import owner_and_workload, rejected_rows
 
 
-def preemption_row(preemption: Preemption, *, reprieves: bool = True) -> PreemptionRow:
+def preemption_row(preemption: Preemption, *, described: int | None = None) -> PreemptionRow:
     """The outcome as a row of the report; the candidates keep their order, best first.
 
-    Without `reprieves` nobody finds out why each victim cannot stay: of thousands of candidates that takes its time.
+    So many of them are described, and the chosen one; None: all. Of thousands of candidates that takes its time.
     """
     return PreemptionRow(
         eligible=preemption.eligible,
         message=preemption.message,
         node=preemption.node,
         ties=preemption.ties,
-        candidates=_candidate_rows(preemption, reprieves=reprieves),
+        candidates=tuple(_candidate_rows(preemption, described)),
         rejected=_tried_rows(preemption.rejected),
         cleared_nominations=tuple(pod.key for pod in preemption.cleared_nominations),
     )
@@ -35,17 +35,18 @@ def _tried_rows(verdicts: Mapping[str, Verdict]) -> tuple[RejectedRow, ...]:
     return tuple([replace(row, objections=()) for row in rows])
 
 
-def _candidate_rows(preemption: Preemption, *, reprieves: bool) -> tuple[CandidateRow, ...]:
-    before: Sequence[Candidate | None] = [None, *preemption.candidates]
-    return tuple(
-        _candidate_row(preemption, better, candidate, reprieves=reprieves)
-        for better, candidate in zip(before, preemption.candidates, strict=False)
-    )
+def _candidate_rows(preemption: Preemption, described: int | None) -> Iterator[CandidateRow]:
+    better: Candidate | None = None
+    for index, candidate in enumerate(preemption.candidates):
+        name = candidate.node
+        if described is None or index < described or name == preemption.node:
+            yield _candidate_row(preemption, better, candidate)
+        else:
+            yield CandidateRow(node=name, pdb_violations=candidate.pdb_violations, victims=(), ladder={})
+        better = candidate
 
 
-def _candidate_row(
-    preemption: Preemption, better: Candidate | None, candidate: Candidate, *, reprieves: bool
-) -> CandidateRow:
+def _candidate_row(preemption: Preemption, better: Candidate | None, candidate: Candidate) -> CandidateRow:
     ladder: dict[str, int | str | None] = dict(zip(preemption.rungs, candidate.rank, strict=True))
     if "prioritySum" in ladder:  # the rank raises every priority by 2^31; people know the plain sum
         ladder["prioritySum"] = sum(pod.priority for pod in candidate.pods)
@@ -58,7 +59,7 @@ def _candidate_row(
         ladder=ladder,
         loses_by=preemption.deciding_rung(better, candidate) if better else "",
         budgets=tuple(BudgetRow(budget=use.name, before=use.before, after=use.after) for use in candidate.budgets),
-        reprieves=tuple(map(_reprieve_row, candidate.reprieves)) if reprieves else (),
+        reprieves=tuple(map(_reprieve_row, candidate.reprieves)),
     )
 
 

@@ -33,8 +33,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     alone: bool = False
     #: Whether decisions that say why show all nodes, and pods that were pending already count with their workloads.
     full: bool = False
-    #: Whether they show as well how the victims of each candidate for eviction were found.
-    reprieves: bool = True
+    #: How many candidates for eviction they describe, best first; None: all.
+    described: int | None = None
     #: Ask about the cluster's pending pods: those of this namespace, or of all for "".
     pending_in: str | None = None
     #: What is known to be wrong with the manifests, and left out of them.

@@ -20,6 +20,7 @@ from kwhatif.model.policy import PriorityClass
 from kwhatif.model.storage import StorageClass, TopologyExpression, TopologySelectorTerm
 from kwhatif.render.caveats import worded
 from kwhatif.report import Report
+from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.sources.manifests.applied import read_applied
 from kwhatif.whatif.judge import judge
@@ -126,6 +127,30 @@ def test_the_first_of_each_outcome_has_all_nodes_and_all_candidates() -> None:
     (decision,) = report.decisions
     assert decision.preemption is not None
     assert (len(decision.rejected), len(decision.preemption.candidates)) == (9, 9)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_the_best_candidates_and_the_chosen_one_are_described_the_others_named(alone: bool) -> None:
+    low = [pod(f"low-{number}").cpu("4").priority(-number).on(f"n{number}") for number in range(4)]
+    session = Session(cluster(*small("n0", "n1", "n2", "n3"), *low, HIGH))
+
+    def candidates(described: int | None) -> tuple[CandidateRow, ...]:
+        report = ask(session, bare("p", cpu="3", spec="priorityClassName: high,"), alone=alone, described=described)
+        (decision,) = report.decisions
+        assert decision.preemption is not None
+        return decision.preemption.candidates
+
+    whole = candidates(None)
+    assert [(row.node, len(row.victims), row.loses_by) for row in whole[:2]] == [
+        ("n3", 1, ""),
+        ("n2", 1, "highestPriority"),
+    ]
+    for described, expected in (0, whole[:1]), (1, whole[:1]), (2, whole[:2]):
+        found = candidates(described)
+        assert found[: len(expected)] == expected
+        assert [(row.node, row.victims, row.ladder) for row in found[len(expected) :]] == [
+            (row.node, (), {}) for row in whole[len(expected) :]
+        ]
 
 
 def test_what_differs_of_a_running_workload_is_judged() -> None:
