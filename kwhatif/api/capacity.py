@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Unpack
 
 from kwhatif.api.arguments import require_known, require_session
-from kwhatif.api.manifests import Manifests, read_manifests
+from kwhatif.api.manifests import ManifestOptions, read_manifests
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.model.caveat import Caveat
@@ -45,7 +45,7 @@ def capacity(
     target: int | None = None,
     with_preemption: bool = False,
     add_nodes_like: str | None = None,
-    **options: Unpack[Manifests],
+    **options: Unpack[ManifestOptions],
 ) -> Report:
     """How many more pods of these workloads fit, where do they go, and what stops the next one?
 
@@ -58,7 +58,7 @@ def capacity(
         target: whether so many sets fit; instead of `limit`.
         with_preemption: also count the pods that fit by evicting others, and whom.
         add_nodes_like: find how many nodes like this one it takes to reach the target.
-        options: how manifests are read, see `Manifests`.
+        options: how manifests are read, see `ManifestOptions`.
 
     Raises:
         InputError: with every problem of the manifests; there is no such node.
@@ -66,7 +66,7 @@ def capacity(
             path is malformed.
     """
     require_session(session, "capacity")
-    require_known(options, Manifests, "capacity")
+    require_known(options, ManifestOptions, "capacity")
     if not manifests and (target is not None or with_preemption):
         raise TypeError("capacity() needs a manifest, of which a number of pods could fit")
     if min(1 if limit is None else limit, 1 if target is None else target) < 1:
@@ -93,7 +93,7 @@ def capacity(
         return worded(ask_capacity(session, question))
 
 
-def _read(session: Session, inputs: Sequence[str], options: Manifests) -> _Asked:
+def _read(session: Session, inputs: Sequence[str], options: ManifestOptions) -> _Asked:
     """Each input by itself, as each has a number of its own.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack, get_args
 from msgspec.structs import replace
 
 from kwhatif.api.arguments import PathLike, require_known
-from kwhatif.api.manifests import Manifests, read_manifests, require_asked
+from kwhatif.api.manifests import ManifestOptions, read_manifests, require_asked
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.render.caveats import worded
 from kwhatif.report import Report
@@ -44,7 +44,7 @@ def gate(
     strict: bool = False,
     today: date | None = None,
     fixes: int = 0,
-    **options: Unpack[Manifests],
+    **options: Unpack[ManifestOptions],
 ) -> Report:
     """If all of this is applied, does everything schedule, whom does it evict, and does the policy allow that?
 
@@ -59,14 +59,14 @@ def gate(
         strict: fail where information is missing, unless the policy says otherwise.
         today: decides which exceptions of the policy have expired.
         fixes: look for the smallest fix of so many workloads that do not fit, as `advise` does.
-        options: how the manifests are read, see `Manifests`.
+        options: how the manifests are read, see `ManifestOptions`.
 
     Raises:
         InputError: there is nothing to judge, or the policy is wrong.
         ValueError: a template path is malformed, or `validation` or `rollout` is none of those words.
     """
     require_asked(session, manifests, "gate")
-    require_known(options, Manifests, "gate")
+    require_known(options, ManifestOptions, "gate")
     if rollout not in get_args(Rollout):
         raise ValueError(f"rollout: {rollout!r} is none of {', '.join(get_args(Rollout))}")
     from kwhatif.policy.build import default_rulebook

@@ -31,7 +31,7 @@ from kwhatif.whatif.session import Session
 from kwhatif.whatif.upgrade import ask_upgrade
 
 
-class Options(Times, total=False):
+class MaintenanceOptions(Times, total=False):
     """Of `each`: who plays the scenarios. The report is the same in any case."""
 
     #: How many processes of this machine; 0: as many as there are cores, if that is worth while.
@@ -59,7 +59,7 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
     pod_selector: str = "",
     parallel: int = 1,
     order: bool = False,
-    **options: Unpack[Options],
+    **options: Unpack[MaintenanceOptions],
 ) -> Report:
     """Can these nodes be drained, in which waves, what blocks, and where do the pods land?
 
@@ -78,14 +78,14 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
         pod_selector: labels of the pods that are to go; "": all.
         parallel: so many nodes at once; kubectl drains one after another.
         order: drain the nodes in an order that does little harm (`story.verdict.nodes`), not in the one given.
-        options: how long things take, and who plays `each`, see `Times` and `Options`.
+        options: how long things take, and who plays `each`, see `MaintenanceOptions`.
 
     Raises:
         InputError: there is no such node, or a selector is not one.
         ValueError: a duration is none.
     """
     require_session(session, "drain")
-    require_known(options, Options, "drain")
+    require_known(options, MaintenanceOptions, "drain")
     _require_nodes(nodes, selector, "drain")
     question = Drains(
         ignore_daemonsets=ignore_daemonsets,
@@ -121,7 +121,7 @@ def outage(
     each: str = "",
     deleted: bool = False,
     node_monitor_grace_period: str = "50s",
-    **options: Unpack[Options],
+    **options: Unpack[MaintenanceOptions],
 ) -> Report:
     """What is lost when these nodes fail at once, what comes back where and when, and what does not?
 
@@ -132,14 +132,14 @@ def outage(
         each: instead of nodes, a label: for each of its values its nodes fail alone (`report.scenarios`).
         deleted: whether the Node objects go; else their kubelets fall silent.
         node_monitor_grace_period: after how long a silent node is lost: kube-controller-manager's flag.
-        options: how long things take, and who plays `each`, see `Times` and `Options`.
+        options: how long things take, and who plays `each`, see `MaintenanceOptions`.
 
     Raises:
         InputError: there is no such node, or the selector is not one.
         ValueError: a duration is none.
     """
     require_session(session, "outage")
-    require_known(options, Options, "outage")
+    require_known(options, MaintenanceOptions, "outage")
     _require_nodes(nodes, selector or each, "outage")
     if [bool(nodes), bool(selector), bool(each)].count(True) > 1:
         raise TypeError("outage() takes nodes, a selector of nodes, or a label as each: only one of them")

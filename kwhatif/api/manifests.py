@@ -14,7 +14,7 @@ from kwhatif.sources.manifests.applied import Asked, parse_template_paths, read_
 from kwhatif.whatif.session import Session
 
 
-class Manifests(TypedDict, total=False):
+class ManifestOptions(TypedDict, total=False):
     """How manifests are read."""
 
     #: Where manifests belong that name no namespace; else that of the live cluster's context, or `default`.
@@ -38,7 +38,7 @@ def require_asked(session: object, manifests: Sequence[object], function: str) -
 
 
 def read_manifests(
-    session: Session, inputs: Sequence[str], options: Manifests, *, stored: bool = False
+    session: Session, inputs: Sequence[str], options: ManifestOptions, *, stored: bool = False
 ) -> tuple[Asked, Mapping[str, Sequence[str]]]:
     """What is asked about, and where custom resources have their templates, by kind.
 

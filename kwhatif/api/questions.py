@@ -8,7 +8,7 @@ from typing import NamedTuple, Unpack
 from msgspec.structs import replace
 
 from kwhatif.api.arguments import require_known, require_names, require_session
-from kwhatif.api.manifests import Manifests, read_manifests, require_asked, require_templates
+from kwhatif.api.manifests import ManifestOptions, read_manifests, require_asked, require_templates
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.render.caveats import worded
 from kwhatif.report import Report
@@ -35,7 +35,7 @@ def schedule(
     admission: bool = True,
     aftermath: bool = False,
     described: int | None = None,
-    **options: Unpack[Manifests],
+    **options: Unpack[ManifestOptions],
 ) -> Report:
     """If this is applied, where do its pods land; if nowhere, whom do they evict, and why?
 
@@ -48,7 +48,7 @@ def schedule(
         aftermath: also play it forward until nothing happens any more: the report's `story`.
         described: how many candidates for eviction are described, best first, and the chosen one; of the others the
             report has only names: in a large cluster they are most of it. None: all.
-        options: how the manifests are read, see `Manifests`.
+        options: how the manifests are read, see `ManifestOptions`.
 
     Raises:
         InputError: with every problem of the manifests.
@@ -65,7 +65,7 @@ def preempt(
     admission: bool = True,
     aftermath: bool = False,
     described: int | None = None,
-    **options: Unpack[Manifests],
+    **options: Unpack[ManifestOptions],
 ) -> Report:
     """Whom would these pods evict; without manifests, every pending pod of the cluster in queue order.
 
@@ -79,7 +79,7 @@ def preempt(
     if manifests:
         return _answer(session, "preempt", manifests, options, how)
     require_session(session, "preempt")
-    require_known(options, Manifests, "preempt")
+    require_known(options, ManifestOptions, "preempt")
     namespace = options.get("namespace") or ""
     require_namespace(namespace, session.cluster)
     with rare_garbage_collection():
@@ -91,11 +91,11 @@ def _answer(
     session: Session,
     command: str,
     manifests: Sequence[Source],
-    options: Manifests,
+    options: ManifestOptions,
     how: _How,
 ) -> Report:
     require_asked(session, manifests, command)
-    require_known(options, Manifests, command)
+    require_known(options, ManifestOptions, command)
     inputs = named_inputs(manifests, "manifest")
     asked, paths = read_manifests(session, inputs, options, stored=not how.admission)
     asked.require_sound()
@@ -131,7 +131,7 @@ def advise(
     *manifests: Source,
     most: int = 6,
     workloads: int = 10,
-    **options: Unpack[Manifests],
+    **options: Unpack[ManifestOptions],
 ) -> Report:
     """For what does not fit, or only by eviction: the smallest changes that help, each tried by asking again.
 
@@ -140,14 +140,14 @@ def advise(
         manifests: as for `schedule`.
         most: how many pieces of advice each workload gets, the cheapest ones.
         workloads: how many of them get any; the report says how many are left out.
-        options: how the manifests are read, see `Manifests`.
+        options: how the manifests are read, see `ManifestOptions`.
 
     Raises:
         InputError: with every problem of the manifests.
         ValueError: a template path is malformed, or `validation` is none of those words.
     """
     require_asked(session, manifests, "advise")
-    require_known(options, Manifests, "advise")
+    require_known(options, ManifestOptions, "advise")
     from kwhatif.whatif.advise.question import Limits, ask_advice
 
     asked, paths = read_manifests(session, named_inputs(manifests, "manifest"), options)

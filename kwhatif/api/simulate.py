@@ -77,7 +77,6 @@ def simulate(
     where, stdin, minor = namespace or session.namespace, sys.stdin.buffer, session.cluster.minor
     parameters = replace(Parameters(), **{name: seconds_of(name, str(text)) for name, text in times.items()})
     steps: list[Given] = []
-    problems: list[Problem] = []
     if manifests:
         steps.append(_applied(named_inputs(manifests, "manifest"), where, validation, minor))
     if scenario is not None:
@@ -85,9 +84,8 @@ def simulate(
         parameters = file.parameters
         steps += file.steps
     read = read_edits(then, namespace=where, stdin=stdin, minor=minor, option="--then")
-    problems += read.problems
-    if problems:
-        raise InputError(problems)
+    if read.problems:
+        raise InputError(read.problems)
     with rare_garbage_collection():
         report = play(session, (*steps, *read.edits), parameters, where, Runs(runs, seed) if runs else None)
     return worded(with_words(report))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.cluster import SchedulerSource
-from kwhatif.cli.cluster_options import reads_cluster
+from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Color, ColorOption, Output, OutputOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import SchedulerSource
-from kwhatif.cli.cluster_options import reads_cluster
+from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import (
     Color,
     ColorOption,

@@ -12,7 +12,7 @@ from typer.models import OptionInfo
 from kwhatif.cli.names import complete_object
 
 if TYPE_CHECKING:
-    from kwhatif.api.manifests import Manifests as ReadingArguments
+    from kwhatif.api.manifests import ManifestOptions
 
 Manifests = Annotated[
     list[str] | None,
@@ -207,7 +207,7 @@ class Reading:
     validate: Validate = "strict"
     pod_template_path: Templates = None
 
-    def arguments(self, namespace: str | None) -> ReadingArguments:
+    def arguments(self, namespace: str | None) -> ManifestOptions:
         """The library's arguments; `namespace` is that of objects that name none."""
         return {
             "namespace": namespace,

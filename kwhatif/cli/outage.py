@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.cluster import SchedulerSource
-from kwhatif.cli.cluster_options import reads_cluster
 from kwhatif.cli.drain import Nodes
+from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Color, ColorOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.simulate import Explain, Times

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.cluster import SchedulerSource
-from kwhatif.cli.cluster_options import reads_cluster
+from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Color, ColorOption, Namespace, Output, OutputOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.cli.cluster import SchedulerSource
-from kwhatif.cli.cluster_options import reads_cluster
+from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import (
     Aftermath,
     Alone,

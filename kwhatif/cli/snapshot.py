@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.cluster import ClusterSource
-from kwhatif.cli.cluster_options import reads_cluster
+from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Color, ColorOption
 from kwhatif.cli.run import now, print_data, print_parts
 from kwhatif.cli.usage import Command, Group

@@ -19,7 +19,7 @@ from kwhatif.cli.progress import PATIENCE
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from kwhatif.api.maintenance import Options as SweepArguments
+    from kwhatif.api.maintenance import MaintenanceOptions
     from kwhatif.cli.cluster import Answers, SchedulerSource
     from kwhatif.cli.simulate import Times
     from kwhatif.report import Report
@@ -73,13 +73,18 @@ class Sweep:
     resume: Resume = ""
 
     def ask(
-        self, cluster: SchedulerSource, times: Times, question: Callable[[Session, SweepArguments], Report]
+        self, cluster: SchedulerSource, times: Times, question: Callable[[Session, MaintenanceOptions], Report]
     ) -> Answers:
         """Read the cluster, and ask the library's question with these arguments; a bar shows how far it is."""
 
         def ask(session: Session, _: Sequence[str]) -> Report:
             with sweep_progress() as advance:
-                who: SweepArguments = {"jobs": self.jobs, "dask": self.dask, "resume": self.resume, "progress": advance}
+                who: MaintenanceOptions = {
+                    "jobs": self.jobs,
+                    "dask": self.dask,
+                    "resume": self.resume,
+                    "progress": advance,
+                }
                 return question(session, {**times.arguments, **who})
 
         return cluster.ask(ask)

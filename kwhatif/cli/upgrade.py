@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.cluster import SchedulerSource
-from kwhatif.cli.cluster_options import complete_version, reads_cluster
+from kwhatif.cli.cluster_options import complete_version
+from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import Color, ColorOption, Output, OutputOption, Quiet, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.sweeps import sweep_progress

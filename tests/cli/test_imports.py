@@ -38,6 +38,7 @@ OURS = {
     "kwhatif.cli.edits",
     "kwhatif.cli.gate",
     "kwhatif.cli.names",
+    "kwhatif.cli.option_groups",
     "kwhatif.cli.options",
     "kwhatif.cli.outage",
     "kwhatif.cli.preempt",
