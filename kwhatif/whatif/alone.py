@@ -18,52 +18,50 @@ from kwhatif.whatif.caveats import caveats_of
 from kwhatif.whatif.decide import decide, denied, ignored, refusal
 
 
-def judge_alone(
-    applied: Applied,
-    planner: Planner,
-    profiles: Mapping[str, Profile],
-    snapshot: State,
-    caveats: dict[Caveat, None],
-    *,
-    described: int | None,
-) -> Iterator[Decision]:
-    """The decisions about the object's pods; of equal ones the first is judged, and `caveats` say so.
+class Alone:
+    """Judges pods so; what that leaves out is added to `caveats`."""
 
-    Raises:
-        TemplatePathError: a custom resource has no pod template where it should have one.
-    """
-    update = planner.expand(applied)
-    if update.denied is not None:
-        yield refusal(applied, update.denied.message, snapshot.cluster)
-        return
-    for group in update.added.groups:
-        candidate = planner.admit_one(applied, group)
-        decision = decide_alone(candidate, profiles, snapshot, caveats, described=described)
-        yield replace(decision, source=applied.source)
-        if len(group.names) > 1:
-            count = len(group.names) + (update.added.left_out if len(update.added.groups) == 1 else 0)
-            caveats[OneOfEqualPods(workload=applied.source.object, count=count)] = None
-    if update.added.left_out:
-        judged = len(update.added.pods)
-        caveats[TooManyPods(workload=applied.source.object, count=judged + update.added.left_out, judged=judged)] = None
+    def __init__(
+        self,
+        profiles: Mapping[str, Profile],
+        snapshot: State,
+        caveats: dict[Caveat, None],
+        described: int | None = None,
+    ) -> None:
+        """`described`: see `decision_of`."""
+        self._profiles = profiles
+        self._snapshot = snapshot
+        self._caveats = caveats
+        self._described = described
 
+    def judge(self, applied: Applied, planner: Planner) -> Iterator[Decision]:
+        """The decisions about the object's pods; of equal ones the first is judged.
 
-def decide_alone(
-    candidate: Candidate,
-    profiles: Mapping[str, Profile],
-    snapshot: State,
-    caveats: dict[Caveat, None],
-    *,
-    described: int | None,
-) -> Decision:
-    """The decision about a pod as if it were the next in the queue; what it leaves out is added to `caveats`."""
-    if candidate.refusal:
-        return denied(candidate, snapshot.cluster)
-    pod = PodInfo(candidate.pod)
-    name = pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER
-    profile = profiles.get(name)
-    if profile is None:
-        return ignored(pod.pod)
-    decision, result = decide(profile, pod, snapshot, described=described)
-    caveats.update(dict.fromkeys(caveats_of(result)))
-    return replace(decision, changes=candidate.changes)
+        Raises:
+            TemplatePathError: a custom resource has no pod template where it should have one.
+        """
+        update = planner.expand(applied)
+        if update.denied is not None:
+            yield refusal(applied, update.denied.message, self._snapshot.cluster)
+            return
+        workload, left_out = applied.source.object, update.added.left_out
+        for group in update.added.groups:
+            yield replace(self.decide(planner.admit_one(applied, group)), source=applied.source)
+            if len(group.names) > 1:
+                count = len(group.names) + (left_out if len(update.added.groups) == 1 else 0)
+                self._caveats[OneOfEqualPods(workload=workload, count=count)] = None
+        if left_out:
+            judged = len(update.added.pods)
+            self._caveats[TooManyPods(workload=workload, count=judged + left_out, judged=judged)] = None
+
+    def decide(self, candidate: Candidate) -> Decision:
+        """The decision about a pod as if it were the next in the queue."""
+        if candidate.refusal:
+            return denied(candidate, self._snapshot.cluster)
+        pod = PodInfo(candidate.pod)
+        profile = self._profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        if profile is None:
+            return ignored(pod.pod)
+        decision, result = decide(profile, pod, self._snapshot, described=self._described)
+        self._caveats.update(dict.fromkeys(caveats_of(result)))
+        return replace(decision, changes=candidate.changes)

@@ -23,7 +23,7 @@ from kwhatif.report.inputs import ProblemRow, SourceRow
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.alone import decide_alone, judge_alone
+from kwhatif.whatif.alone import Alone
 from kwhatif.whatif.applied import Applied, apply_claims, apply_surroundings
 from kwhatif.whatif.candidates import Candidate, Planner
 from kwhatif.whatif.decide import decision_of, refusal
@@ -91,8 +91,8 @@ class _Judging:
     # --- each alone ----------------------------------------------------------------------------------
 
     def _each_alone(self) -> _Found:
-        profiles, planner, caveats = self._session.profiles, self._planner, self._caveats
-        described = self._question.described
+        planner = self._planner
+        alone = Alone(self._session.profiles, self._snapshot, self._caveats, self._question.described)
         decisions = [
             refusal(applied, denied.message, self._cluster)
             for applied, denied in apply_claims(self._cluster, self._question.applied, planner.claims)
@@ -100,13 +100,8 @@ class _Judging:
         for applied in self._question.applied:
             if applied.is_workload:
                 with self._noting_problems(applied):
-                    decisions.extend(
-                        judge_alone(applied, planner, profiles, self._snapshot, caveats, described=described)
-                    )
-        decisions += [
-            decide_alone(Candidate(info.pod), profiles, self._snapshot, caveats, described=described)
-            for info in self._asked_pending()
-        ]
+                    decisions.extend(alone.judge(applied, planner))
+        decisions += [alone.decide(Candidate(info.pod)) for info in self._asked_pending()]
         return [], decisions, []
 
     @contextmanager

@@ -189,11 +189,11 @@ class Simulated:
         return found if course.planned.rolls else found[: len(course.expected)]
 
     def _removed(self, course: Course) -> Iterator[Pod]:
-        """The pods that were there and make way; evicted ones do not count."""
+        """The pods that were there and make way; evicted ones do not count, nor those that had ended."""
         pods = self._session.snapshot.pods
         for gone in self._world.history.gone.values():
             owner = self._by_root.get(f"Pod {gone.pod}") or self._by_root.get(gone.owner or "")
-            if gone.initial and gone.how in _ROLLED and owner is course:
+            if gone.initial and gone.how in _ROLLED and owner is course and gone.pod in pods:
                 yield pods[gone.pod].pod
 
 

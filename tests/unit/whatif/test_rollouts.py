@@ -265,6 +265,14 @@ def test_a_pod_of_a_stateful_set_that_is_not_ready_holds_up_its_rollout() -> Non
     assert row.message.startswith("hangs after 0 of 3 new pods: db-0 is not ready while 3 old pods stay")
 
 
+def test_a_pod_that_has_failed_is_made_anew_and_makes_way_for_nobody() -> None:
+    there = db("n0", "n0", "n1")
+    there[0].status(phase="Failed")
+    row = row_of([*nodes(2), stateful(), *there], stateful("900m"))
+    assert row.rollout is not None
+    assert (row.rollout.completed, row.rollout.updated, row.removed) == (True, 3, 2)
+
+
 def daemon(cpu: str = "1", **fields: Any) -> DaemonSet:
     spec = replace(
         DaemonSet().spec, selector=LabelSelector(match_labels={"app": "log"}), template=template(cpu, "log"), **fields
