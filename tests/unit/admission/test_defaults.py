@@ -175,7 +175,7 @@ RC = ReplicationController(
     spec=ReplicationControllerSpec(template=PodTemplateSpec(metadata=PodMeta(labels={"app": "x"}))),
 )
 
-OTHERS: dict[str, tuple[Model, str, Any]] = {
+OTHERS: dict[str, tuple[ApiObject, str, Any]] = {
     "a namespace is labelled with its name": (
         Namespace(metadata=ObjectMeta(name="x", labels={"a": "b"})),
         "metadata.labels",
@@ -205,7 +205,7 @@ OTHERS: dict[str, tuple[Model, str, Any]] = {
 
 
 @pytest.mark.parametrize(("obj", "field", "expected"), OTHERS.values(), ids=OTHERS.keys())
-def test_other_kinds(obj: Model, field: str, expected: Any) -> None:
+def test_other_kinds(obj: ApiObject, field: str, expected: Any) -> None:
     found: Any = default_object(obj)
     for name in field.split("."):
         found = getattr(found, name)
