@@ -18,7 +18,7 @@ _COMMON = ("deploy/", "sts/", "job/", "cronjob/", "rs/", "pod/")
 
 
 def node_names(ctx: typer.Context) -> list[str]:
-    """None where the dump is large, or cannot be read: nobody waits for it, or sees an error."""
+    """The names of all nodes; none where the dump is large, or cannot be read: who completes a line sees no error."""
     from kwhatif.model.node import Node
 
     cluster = _cluster(ctx)
