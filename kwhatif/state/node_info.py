@@ -179,12 +179,9 @@ class NodeInfo:
         self.pods = other.pods.copy()
         self.with_affinity = other.with_affinity.copy()
         self.with_required_anti_affinity = other.with_required_anti_affinity.copy()
-        self.cpu = other.cpu
-        self.memory = other.memory
-        self.ephemeral = other.ephemeral
+        self.cpu, self.memory, self.ephemeral = other.cpu, other.memory, other.ephemeral
+        self.nonzero_cpu, self.nonzero_memory = other.nonzero_cpu, other.nonzero_memory
         self.scalars = other.scalars.copy()
-        self.nonzero_cpu = other.nonzero_cpu
-        self.nonzero_memory = other.nonzero_memory
         self._used_ports = None if other._used_ports is None else other._used_ports.copy()
         self._cut_from = other._cut_from
         return self
@@ -207,27 +204,15 @@ class NodeInfo:
     def _bare(self) -> NodeInfo:
         """The same node without pods."""
         other = NodeInfo.__new__(NodeInfo)
-        other.node = self.node
-        other.name = self.name
-        other.labels = self.labels
-        other.taints = self.taints
-        other.unschedulable = self.unschedulable
-        other.declared_features = self.declared_features
-        other.shape = self.shape
-        other.allocatable = self.allocatable
-        other.allowed_pods = self.allowed_pods
-        other.images = self.images
-        other.pods = []
-        other.with_affinity = []
-        other.with_required_anti_affinity = []
+        other.node, other.name, other.labels = self.node, self.name, self.labels
+        other.taints, other.unschedulable = self.taints, self.unschedulable
+        other.declared_features, other.shape, other.images = self.declared_features, self.shape, self.images
+        other.allocatable, other.allowed_pods = self.allocatable, self.allowed_pods
+        other.pods, other.with_affinity, other.with_required_anti_affinity = [], [], []
         other.cpu = other.memory = other.ephemeral = 0
         other.scalars = {}
-        other.nonzero_cpu = other.nonzero_memory = 0
-        other._used_ports = None
-        other._cut_from = None
-        other.generation = 0
-        other.owner = None
-        other.memos = None
+        other.nonzero_cpu = other.nonzero_memory = other.generation = 0
+        other._used_ports = other._cut_from = other.owner = other.memos = None
         return other
 
     def __getstate__(self) -> dict[str, object]:
@@ -250,13 +235,11 @@ def _remove(pods: list[PodInfo], pod: PodInfo) -> PodInfo | None:
     if pods and pods[-1] is pod:
         return pods.pop()
     try:
-        index = pods.index(pod)
+        place = pods.index(pod)
     except ValueError:
-        uid = pod.uid
-        index = next((place for place, other in enumerate(pods) if other.uid == uid), -1)
-    if index < 0:
+        place = next((at for at, other in enumerate(pods) if other.uid == pod.uid), -1)
+    if place < 0:
         return None
-    present = pods[index]
-    pods[index] = pods[-1]
+    present, pods[place] = pods[place], pods[-1]
     pods.pop()
     return present
