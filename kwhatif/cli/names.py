@@ -43,7 +43,7 @@ def complete_object(ctx: typer.Context, incomplete: str) -> list[str]:
     cluster = _cluster(ctx) if resource is not None and issubclass(resource.type, POD_SOURCES) else None
     if cluster is None or resource is None:
         return []
-    objects: Mapping[str, object] = cluster.all(resource.type)  # type: ignore[type-var]
+    objects: Mapping[str, object] = cluster.all(resource.type)
     names = (f"{word}/{key}" for key in sorted(objects))
     return [name for name in names if name.startswith(incomplete)]
 
