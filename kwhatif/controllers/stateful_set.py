@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
-from kwhatif.controllers.backoff import failed, succeeded
+from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.claim_owners import with_owners
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, Outcome, Update, View, Write
 from kwhatif.controllers.pods import is_available, keys_of, next_available, owners_of_changed, reference
@@ -33,7 +32,7 @@ _UNKNOWN = "unknown"
 _ON_DELETE = "OnDelete"
 
 
-class StatefulSets:
+class StatefulSets(BackingOff):
     """The controller."""
 
     name = "StatefulSet"
@@ -64,15 +63,7 @@ class StatefulSets:
         stateful_set = view.state.cluster.get(StatefulSet, key)
         if stateful_set is None or stateful_set.metadata.deletion_timestamp is not None:
             return NOTHING
-        outcome = _Sync(stateful_set, view).outcome()
-        if not any(isinstance(write, Create) for write in outcome.writes):
-            succeeded(self.name, key, view)
-        return outcome
-
-    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
-        """See `Maker`: FailedCreate, of a pod or a claim."""
-        del write, denied
-        return failed(self.name, key, view)
+        return self.synced(key, _Sync(stateful_set, view).outcome(), view)
 
 
 def _name(key: str) -> str:
