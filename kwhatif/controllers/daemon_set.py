@@ -19,11 +19,10 @@ from kwhatif.controllers.revisions import revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import LabelSelector, parse_time
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, PodTemplateSpec, is_terminal
+from kwhatif.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
 from kwhatif.model.workload import DaemonSet, RollingUpdate
 from kwhatif.workloads.daemon_set import daemon_pod, node_of, pinned, tolerable_nodes
 from kwhatif.workloads.generated import hash_of
-from kwhatif.workloads.removal import is_ready
 from kwhatif.workloads.rolling.update import resolved
 from kwhatif.workloads.template import content_of
 

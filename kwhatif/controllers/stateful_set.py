@@ -16,13 +16,12 @@ from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, Outcom
 from kwhatif.controllers.pods import is_available, keys_of, next_available, owners_of_changed, reference
 from kwhatif.controllers.revisions import Revision, has_others, note_missed, revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.pod import Pod, PodTemplateSpec, is_terminal
+from kwhatif.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import StatefulSet
 from kwhatif.workloads.controllers.stateful_set import Moves, Replica, made_of_old, sync
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.generated import uid_of
-from kwhatif.workloads.removal import is_ready
 from kwhatif.workloads.stateful_set import claims_of, is_ordered, numbered_pod, ordinals_of, revision_of
 from kwhatif.workloads.template import pod_of
 

@@ -133,3 +133,8 @@ class CronJob(Model, tag_field="kind", tag="CronJob"):
     api_version: str = ""
     metadata: ObjectMeta = ObjectMeta()
     spec: CronJobSpec = CronJobSpec()
+
+
+def completions_of(spec: JobSpec) -> int | None:
+    """How many are to succeed; None: the first one that does ends it."""
+    return 1 if spec.completions is None and spec.parallelism is None else spec.completions
