@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.model.meta import Int32, Int64, LabelSelector, Model, ObjectMeta
+from kwhatif.model.meta import ApiObject, Int32, Int64, LabelSelector, Model, ObjectMeta
 from kwhatif.model.pod import PodTemplateSpec
 
 
@@ -101,11 +101,9 @@ class JobStatus(Model):
     conditions: tuple[JobCondition, ...] = ()
 
 
-class Job(Model, tag_field="kind", tag="Job"):
+class Job(ApiObject):
     """`batch/v1 Job`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
 
@@ -127,11 +125,9 @@ class CronJobSpec(Model):
     job_template: JobTemplateSpec = JobTemplateSpec()
 
 
-class CronJob(Model, tag_field="kind", tag="CronJob"):
+class CronJob(ApiObject):
     """`batch/v1 CronJob`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: CronJobSpec = CronJobSpec()
 
 

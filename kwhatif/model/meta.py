@@ -65,6 +65,13 @@ class ObjectMeta(Model):
     owner_references: tuple[OwnerReference, ...] = ()
 
 
+class ApiObject(Model, tag_field="kind", tag=True):
+    """Base of all kinds of objects: `kind` is the name of the class."""
+
+    api_version: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+
+
 #: Labels that a manifest gives as `{}`: no labels, but a message that shows them shows this very object otherwise.
 GIVEN_EMPTY: dict[str, str] = {}
 

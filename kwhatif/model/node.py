@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.model.container import ResourceList
-from kwhatif.model.meta import AnnotatedMeta, Int64, Model
+from kwhatif.model.meta import AnnotatedMeta, ApiObject, Int64, Model
 
 
 class Taint(Model):
@@ -53,10 +53,9 @@ class NodeStatus(Model):
     node_info: NodeSystemInfo = NodeSystemInfo()
 
 
-class Node(Model, tag_field="kind", tag="Node"):
+class Node(ApiObject):
     """`v1.Node`."""
 
-    api_version: str = ""
     metadata: AnnotatedMeta = AnnotatedMeta()
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()

@@ -8,7 +8,7 @@ from msgspec import field
 
 from kwhatif.model.affinity import Affinity, PodAffinityTerm, Toleration, TopologySpreadConstraint
 from kwhatif.model.container import Container, ResourceList, ResourceRequirements
-from kwhatif.model.meta import Int32, Int64, Model, ObjectMeta
+from kwhatif.model.meta import ApiObject, Int32, Int64, Model, ObjectMeta
 from kwhatif.model.pod_status import PodCondition, PodStatus
 from kwhatif.model.volume import Volume
 
@@ -91,10 +91,9 @@ class PodMeta(ObjectMeta):
     finalizers: tuple[str, ...] = ()
 
 
-class Pod(Model, tag_field="kind", tag="Pod"):
+class Pod(ApiObject):
     """`v1.Pod`."""
 
-    api_version: str = ""
     metadata: PodMeta = PodMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()

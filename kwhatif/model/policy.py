@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from kwhatif.model.affinity import Toleration
 from kwhatif.model.container import ResourceList
-from kwhatif.model.meta import Int32, Int64, LabelSelector, Model, ObjectMeta
+from kwhatif.model.meta import ApiObject, Int32, Int64, LabelSelector, Model
 from kwhatif.model.quantity import QuantityText
 
 
-class PriorityClass(Model, tag_field="kind", tag="PriorityClass"):
+class PriorityClass(ApiObject):
     """`scheduling.k8s.io/v1 PriorityClass`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     value: Int32 = 0
     global_default: bool = False
     preemption_policy: str = "PreemptLowerPriority"
@@ -38,11 +36,9 @@ class PodDisruptionBudgetStatus(Model):
     observed_generation: Int64 = 0
 
 
-class PodDisruptionBudget(Model, tag_field="kind", tag="PodDisruptionBudget"):
+class PodDisruptionBudget(ApiObject):
     """`policy/v1 PodDisruptionBudget`; a hand-written one has no status."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
     status: PodDisruptionBudgetStatus | None = None
 
@@ -60,11 +56,9 @@ class RuntimeClassOverhead(Model):
     pod_fixed: ResourceList = {}
 
 
-class RuntimeClass(Model, tag_field="kind", tag="RuntimeClass"):
+class RuntimeClass(ApiObject):
     """`node.k8s.io/v1 RuntimeClass`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     handler: str = ""
     overhead: RuntimeClassOverhead | None = None
     scheduling: RuntimeClassScheduling | None = None
@@ -87,11 +81,9 @@ class LimitRangeSpec(Model):
     limits: tuple[LimitRangeItem, ...] = ()
 
 
-class LimitRange(Model, tag_field="kind", tag="LimitRange"):
+class LimitRange(ApiObject):
     """`v1.LimitRange`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: LimitRangeSpec = LimitRangeSpec()
 
 
@@ -124,10 +116,8 @@ class ResourceQuotaStatus(Model):
     used: dict[str, QuantityText] = {}
 
 
-class ResourceQuota(Model, tag_field="kind", tag="ResourceQuota"):
+class ResourceQuota(ApiObject):
     """`v1.ResourceQuota`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: ResourceQuotaSpec = ResourceQuotaSpec()
     status: ResourceQuotaStatus | None = None

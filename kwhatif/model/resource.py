@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import field
 
 from kwhatif.model.affinity import NodeSelector, Toleration
-from kwhatif.model.meta import AnnotatedMeta, Int64, Model, ObjectMeta
+from kwhatif.model.meta import AnnotatedMeta, ApiObject, Int64, Model
 from kwhatif.model.quantity import QuantityText
 
 EXACT_COUNT = "ExactCount"
@@ -149,10 +149,9 @@ class ResourceClaimStatus(Model):
     devices: tuple[AllocatedDeviceStatus, ...] = ()
 
 
-class ResourceClaim(Model, tag_field="kind", tag="ResourceClaim"):
+class ResourceClaim(ApiObject):
     """`resource.k8s.io/v1 ResourceClaim`."""
 
-    api_version: str = ""
     metadata: AnnotatedMeta = AnnotatedMeta()
     spec: ResourceClaimSpec = ResourceClaimSpec()
     status: ResourceClaimStatus = ResourceClaimStatus()
@@ -165,11 +164,9 @@ class ResourceClaimTemplateSpec(Model):
     spec: ResourceClaimSpec = ResourceClaimSpec()
 
 
-class ResourceClaimTemplate(Model, tag_field="kind", tag="ResourceClaimTemplate"):
+class ResourceClaimTemplate(ApiObject):
     """`resource.k8s.io/v1 ResourceClaimTemplate`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: ResourceClaimTemplateSpec = ResourceClaimTemplateSpec()
 
 
@@ -180,9 +177,7 @@ class DeviceClassSpec(Model):
     extended_resource_name: str | None = None
 
 
-class DeviceClass(Model, tag_field="kind", tag="DeviceClass"):
+class DeviceClass(ApiObject):
     """`resource.k8s.io/v1 DeviceClass`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: DeviceClassSpec = DeviceClassSpec()

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import field
 
 from kwhatif.model.affinity import NodeSelector
-from kwhatif.model.meta import Int64, Model, ObjectMeta
+from kwhatif.model.meta import ApiObject, Int64, Model
 from kwhatif.model.node import Taint
 from kwhatif.model.quantity import QuantityText
 
@@ -120,9 +120,7 @@ class ResourceSliceSpec(Model):
     shared_counters: tuple[CounterSet, ...] = ()
 
 
-class ResourceSlice(Model, tag_field="kind", tag="ResourceSlice"):
+class ResourceSlice(ApiObject):
     """`resource.k8s.io/v1 ResourceSlice`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: ResourceSliceSpec = ResourceSliceSpec()

@@ -9,17 +9,15 @@ import msgspec
 
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.reading import Remembered
-from kwhatif.model.meta import Model, ObjectMeta
+from kwhatif.model.meta import ApiObject
 from kwhatif.model.scheduling_events import SchedulingEvents
 
 SAVED_API_VERSION = "kwhatif.dev/v1"
 
 
-class SavedSnapshot(Model, tag_field="kind", tag="SavedSnapshot"):
+class SavedSnapshot(ApiObject):
     """`kwhatif.dev/v1 SavedSnapshot`: whatever a report depends on besides the objects."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     taken_at: str = ""
     server_version: str = ""
     #: Where manifests belong that name no namespace.

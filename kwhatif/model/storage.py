@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import field
 
 from kwhatif.model.disks import InTreeDisks
-from kwhatif.model.meta import AnnotatedMeta, Int32, LabelSelector, Model, ObjectMeta, Requirement
+from kwhatif.model.meta import AnnotatedMeta, ApiObject, Int32, LabelSelector, Model, Requirement
 from kwhatif.model.quantity import QuantityText
 
 
@@ -34,10 +34,9 @@ class PersistentVolumeClaimStatus(Model):
     phase: str = ""
 
 
-class PersistentVolumeClaim(Model, tag_field="kind", tag="PersistentVolumeClaim"):
+class PersistentVolumeClaim(ApiObject):
     """`v1.PersistentVolumeClaim`."""
 
-    api_version: str = ""
     metadata: AnnotatedMeta = AnnotatedMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
     status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
@@ -103,10 +102,9 @@ class PersistentVolumeStatus(Model):
     phase: str = ""
 
 
-class PersistentVolume(Model, tag_field="kind", tag="PersistentVolume"):
+class PersistentVolume(ApiObject):
     """`v1.PersistentVolume`."""
 
-    api_version: str = ""
     metadata: AnnotatedMeta = AnnotatedMeta()
     spec: PersistentVolumeSpec = PersistentVolumeSpec()
     status: PersistentVolumeStatus = PersistentVolumeStatus()
@@ -125,10 +123,9 @@ class TopologySelectorTerm(Model):
     match_label_expressions: tuple[TopologyExpression, ...] = ()
 
 
-class StorageClass(Model, tag_field="kind", tag="StorageClass"):
+class StorageClass(ApiObject):
     """`storage.k8s.io/v1 StorageClass`."""
 
-    api_version: str = ""
     metadata: AnnotatedMeta = AnnotatedMeta()
     provisioner: str = ""
     volume_binding_mode: str | None = None
@@ -155,10 +152,9 @@ class CSINodeSpec(Model):
     drivers: tuple[CSINodeDriver, ...] = ()
 
 
-class CSINode(Model, tag_field="kind", tag="CSINode"):
+class CSINode(ApiObject):
     """`storage.k8s.io/v1 CSINode`, named as its node."""
 
-    api_version: str = ""
     metadata: AnnotatedMeta = AnnotatedMeta()
     spec: CSINodeSpec = CSINodeSpec()
 
@@ -170,19 +166,15 @@ class CSIDriverSpec(Model):
     prevent_pod_scheduling_if_missing: bool = False
 
 
-class CSIDriver(Model, tag_field="kind", tag="CSIDriver"):
+class CSIDriver(ApiObject):
     """`storage.k8s.io/v1 CSIDriver`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: CSIDriverSpec = CSIDriverSpec()
 
 
-class CSIStorageCapacity(Model, tag_field="kind", tag="CSIStorageCapacity"):
+class CSIStorageCapacity(ApiObject):
     """`storage.k8s.io/v1 CSIStorageCapacity`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     node_topology: LabelSelector | None = None
     storage_class_name: str = ""
     capacity: QuantityText | None = None
@@ -203,9 +195,7 @@ class VolumeAttachmentSpec(Model):
     source: VolumeAttachmentSource = VolumeAttachmentSource()
 
 
-class VolumeAttachment(Model, tag_field="kind", tag="VolumeAttachment"):
+class VolumeAttachment(ApiObject):
     """`storage.k8s.io/v1 VolumeAttachment`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: VolumeAttachmentSpec = VolumeAttachmentSpec()

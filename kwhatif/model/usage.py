@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from kwhatif.model.container import ResourceList
-from kwhatif.model.meta import Model, ObjectMeta
+from kwhatif.model.meta import ApiObject, Model
 
 METRICS_API_VERSION = "metrics.k8s.io/v1beta1"
 
 
-class NodeMetrics(Model, tag_field="kind", tag="NodeMetrics"):
+class NodeMetrics(ApiObject):
     """`metrics.k8s.io/v1beta1 NodeMetrics`, named as its node."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     usage: ResourceList = {}
 
 
@@ -23,9 +21,7 @@ class ContainerMetrics(Model):
     usage: ResourceList = {}
 
 
-class PodMetrics(Model, tag_field="kind", tag="PodMetrics"):
+class PodMetrics(ApiObject):
     """`metrics.k8s.io/v1beta1 PodMetrics`, named as its pod."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     containers: tuple[ContainerMetrics, ...] = ()

@@ -8,16 +8,13 @@ from typing import get_args
 from msgspec import field
 
 from kwhatif.model.job import CronJob, Job
-from kwhatif.model.meta import Int32, LabelSelector, Model, ObjectMeta
+from kwhatif.model.meta import ApiObject, Int32, LabelSelector, Model, ObjectMeta
 from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.model.volume import ClaimTemplate
 
 
-class Namespace(Model, tag_field="kind", tag="Namespace"):
+class Namespace(ApiObject):
     """`v1.Namespace`."""
-
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
 
 
 class ServiceSpec(Model):
@@ -26,11 +23,9 @@ class ServiceSpec(Model):
     selector: dict[str, str] | None = None
 
 
-class Service(Model, tag_field="kind", tag="Service"):
+class Service(ApiObject):
     """`v1.Service`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: ServiceSpec = ServiceSpec()
 
 
@@ -58,11 +53,9 @@ class ReplicationControllerSpec(Model):
     min_ready_seconds: Int32 = 0
 
 
-class ReplicationController(Model, tag_field="kind", tag="ReplicationController"):
+class ReplicationController(ApiObject):
     """`v1.ReplicationController`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
 
 
@@ -90,10 +83,9 @@ class ReplicaSetSpec(Model):
     min_ready_seconds: Int32 = 0
 
 
-class ReplicaSet(Model, tag_field="kind", tag="ReplicaSet"):
+class ReplicaSet(ApiObject):
     """`apps/v1 ReplicaSet`."""
 
-    api_version: str = ""
     metadata: ReplicaSetMeta = ReplicaSetMeta()
     spec: ReplicaSetSpec = ReplicaSetSpec()
 
@@ -113,11 +105,9 @@ class DeploymentSpec(Model):
     progress_deadline_seconds: Int32 | None = None
 
 
-class Deployment(Model, tag_field="kind", tag="Deployment"):
+class Deployment(ApiObject):
     """`apps/v1 Deployment`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: DeploymentSpec = DeploymentSpec()
 
 
@@ -157,11 +147,9 @@ class StatefulSetStatus(Model):
     current_replicas: Int32 = 0
 
 
-class StatefulSet(Model, tag_field="kind", tag="StatefulSet"):
+class StatefulSet(ApiObject):
     """`apps/v1 StatefulSet`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: StatefulSetSpec = StatefulSetSpec()
     status: StatefulSetStatus = StatefulSetStatus()
 
@@ -175,11 +163,9 @@ class DaemonSetSpec(Model):
     min_ready_seconds: Int32 = 0
 
 
-class DaemonSet(Model, tag_field="kind", tag="DaemonSet"):
+class DaemonSet(ApiObject):
     """`apps/v1 DaemonSet`."""
 
-    api_version: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: DaemonSetSpec = DaemonSetSpec()
 
 

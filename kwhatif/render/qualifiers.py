@@ -4,42 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat import Caveat, lacking, manifests, reading
 from kwhatif.model.caveat.descheduling import NoMetrics, PolicyIsEmpty, PrometheusNotAsked
-from kwhatif.model.caveat.lacking import (
-    NoBudgets,
-    NoDevices,
-    NoImages,
-    NoLimits,
-    NoNamespaces,
-    NoNodes,
-    NoPods,
-    NoPriorityClasses,
-    NoServices,
-    NoStorage,
-    NoWorkloads,
-    UnknownPriorityClass,
-)
-from kwhatif.model.caveat.manifests import (
-    AdmissionNotAsked,
-    FieldIgnored,
-    MissingServiceAccounts,
-    NotBuilt,
-    NothingJudged,
-    PodSecurityNotChecked,
-    UnjudgedKind,
-    UnknownQuotaScope,
-)
-from kwhatif.model.caveat.reading import (
-    CollectionFailed,
-    ObjectsTwice,
-    RecordedChanges,
-    SchedulerConfigLeftOut,
-    SomeNamespaces,
-    StaleSnapshot,
-    UndatedSnapshot,
-    VersionNotRead,
-)
 from kwhatif.model.caveat.scheduling import DevicesNotModelled, ExtenderNotAsked, PluginNotModelled
 from kwhatif.model.caveat.workloads import (
     AutoscalerNotModelled,
@@ -81,7 +47,7 @@ def shared(report: Report, parts: Sequence[Part]) -> frozenset[Caveat]:
 
 def _urgency(caveat: Caveat) -> int:
     """Nothing else matters where nothing was judged; and the age comes last."""
-    return -isinstance(caveat, NothingJudged) + isinstance(caveat, StaleSnapshot)
+    return -isinstance(caveat, manifests.NothingJudged) + isinstance(caveat, reading.StaleSnapshot)
 
 
 def _that_count(report: Report) -> Iterator[Caveat]:
@@ -97,30 +63,30 @@ def story_qualifier(report: Report) -> str:
     """What the verdict about a story depends on; budgets matter only where pods were evicted, or were to be."""
     stories = [report.story, *(row.story for row in report.scenarios)]
     has_evictions = bool(report.scenarios) or any(each and (each.verdict or each.gone) for each in stories)
-    return qualifier(report, lambda caveat: has_evictions or not isinstance(caveat, NoBudgets))
+    return qualifier(report, lambda caveat: has_evictions or not isinstance(caveat, lacking.NoBudgets))
 
 
 def descheduling_qualifier(report: Report) -> str:
     """What the verdict about a descheduler's cycle depends on; budgets matter only where it evicts somebody."""
     evicts = report.deschedule is not None and bool(report.deschedule.evicted)
-    return qualifier(report, lambda caveat: evicts or not isinstance(caveat, NoBudgets))
+    return qualifier(report, lambda caveat: evicts or not isinstance(caveat, lacking.NoBudgets))
 
 
 def about_pod(decision: Decision) -> Callable[[Caveat], bool]:
     """Whether a caveat concerns the pod, and the sentence about it does not say so already."""
 
     def concerns(caveat: Caveat) -> bool:
-        if isinstance(caveat, PodSecurityNotChecked):  # of which there may be thousands of pods
+        if isinstance(caveat, manifests.PodSecurityNotChecked):  # of which there may be thousands of pods
             return decision.pod.partition("/")[0] in dict(caveat.namespaces)
         if caveat.pods:
             return decision.pod in caveat.pods
         match caveat:
-            case NoBudgets() | NoNodes():
+            case lacking.NoBudgets() | lacking.NoNodes():
                 return False  # the sentence says it
-            case NoPriorityClasses():
+            case lacking.NoPriorityClasses():
                 return decision.outcome in ("Preempts", "Unschedulable")
             case (
-                NoWorkloads()
+                lacking.NoWorkloads()
                 | ImagesNotCompared()
                 | FieldsNotCompared()
                 | AutoscalerNotModelled()
@@ -142,9 +108,9 @@ def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[
         match caveat:
             case FieldsNotCompared():
                 return row.update in ("unchanged", "scaled") and caveat.subject in ("", row.name)
-            case NoBudgets():
+            case lacking.NoBudgets():
                 return row.preempting > 0
-            case NoPriorityClasses():
+            case lacking.NoPriorityClasses():
                 return row.preempting + row.unschedulable > 0
         return caveat.subject in ("", row.name)
 
@@ -154,23 +120,23 @@ def about_workload(row: WorkloadRow, decisions: Sequence[Decision]) -> Callable[
 def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of caveat, nothing else
     """A few words; those that a policy alone makes warnings of have their code."""
     match caveat:
-        case UnknownPriorityClass(name=name):
+        case lacking.UnknownPriorityClass(name=name):
             return f"priority class {name} is not known"
-        case CollectionFailed(resources=resources):
+        case reading.CollectionFailed(resources=resources):
             return f"some {resources} are not known"
-        case StaleSnapshot(age=age):
+        case reading.StaleSnapshot(age=age):
             return f"the cluster is as of {duration(age)} ago"
-        case NotBuilt(file=file):
+        case manifests.NotBuilt(file=file):
             return f"{file} is not built"
-        case UnjudgedKind(object=name):
+        case manifests.UnjudgedKind(object=name):
             return f"{name} is not judged"
-        case PodSecurityNotChecked(namespaces=namespaces):
+        case manifests.PodSecurityNotChecked(namespaces=namespaces):
             return f"Pod Security of {some([name for name, _ in namespaces])} is not checked"
-        case MissingServiceAccounts(names=names):
+        case manifests.MissingServiceAccounts(names=names):
             return f"ServiceAccount {some(list(names), 1)} is missing"
         case AutoscalerNotModelled(target=target):
             return f"the autoscaler of {target} is not modelled"
-        case UnknownQuotaScope(quota=quota):
+        case manifests.UnknownQuotaScope(quota=quota):
             return f"quota {quota} has a scope that is not known"
         case EvictedByTaint(pods=pods):
             return f"a taint evicts {some(list(pods), 1)} again"
@@ -182,30 +148,30 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of 
 
 
 _CONSTANT: Mapping[type, str] = {
-    NoNodes: "no node is known",
-    NoPods: "no pod is known, so every node counts as empty",
-    NoBudgets: "no budget is known",
-    NoPriorityClasses: "no priority class is known",
-    NoNamespaces: "no namespace is known",
-    NoServices: "no service is known",
-    NoWorkloads: "which workloads run is not known",
-    NoLimits: "limits and quotas are not known",
-    NoStorage: "volumes are not known",
-    NoDevices: "devices are not known",
-    NoImages: "images are not known",
+    lacking.NoNodes: "no node is known",
+    lacking.NoPods: "no pod is known, so every node counts as empty",
+    lacking.NoBudgets: "no budget is known",
+    lacking.NoPriorityClasses: "no priority class is known",
+    lacking.NoNamespaces: "no namespace is known",
+    lacking.NoServices: "no service is known",
+    lacking.NoWorkloads: "which workloads run is not known",
+    lacking.NoLimits: "limits and quotas are not known",
+    lacking.NoStorage: "volumes are not known",
+    lacking.NoDevices: "devices are not known",
+    lacking.NoImages: "images are not known",
     ImagesNotCompared: "images are not compared",
     FieldsNotCompared: "only what scheduling reads is compared",
-    VersionNotRead: "some objects are of a version that is not read",
-    SomeNamespaces: "only some namespaces are known",
-    ObjectsTwice: "some objects are there twice",
-    SchedulerConfigLeftOut: "the scheduler's configuration is not applied",
+    reading.VersionNotRead: "some objects are of a version that is not read",
+    reading.SomeNamespaces: "only some namespaces are known",
+    reading.ObjectsTwice: "some objects are there twice",
+    reading.SchedulerConfigLeftOut: "the scheduler's configuration is not applied",
     DevicesNotModelled: "some features of devices are not modelled",
-    RecordedChanges: "recorded changes are not applied",
-    UndatedSnapshot: "the age of the dump is not known",
-    NothingJudged: "nothing was judged",
-    FieldIgnored: "a field is ignored",
+    reading.RecordedChanges: "recorded changes are not applied",
+    reading.UndatedSnapshot: "the age of the dump is not known",
+    manifests.NothingJudged: "nothing was judged",
+    manifests.FieldIgnored: "a field is ignored",
     PolicyIsEmpty: "the policy counts as empty",
     NoMetrics: "what nodes and pods use is not known",
     PrometheusNotAsked: "Prometheus was not asked",
-    AdmissionNotAsked: "admission webhooks are not asked",
+    manifests.AdmissionNotAsked: "admission webhooks are not asked",
 }

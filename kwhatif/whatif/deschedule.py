@@ -159,18 +159,7 @@ def _refused(cycle: Cycle, state: State) -> Iterator[EvictionRefusedRow]:
     pods = state.cluster.all(Pod)
     for attempt in cycle.attempts:
         if attempt.by is not None:
-            yield EvictionRefusedRow(
-                order=attempt.order,
-                pod=attempt.pod,
-                node=attempt.node,
-                profile=attempt.profile,
-                plugin=attempt.plugin,
-                why=attempt.why,
-                by=attempt.by,
-                message=attempt.message,
-                workload=owner_and_workload(pods[attempt.pod])[1],
-                budgets=attempt.budgets,
-            )
+            yield EvictionRefusedRow(**asdict(attempt), workload=owner_and_workload(pods[attempt.pod])[1])
 
 
 def _uses(before: State, found: Round) -> Iterator[NodeUseRow]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import asdict
+
 from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
@@ -90,17 +92,7 @@ def _owners(engine: Engine) -> dict[str, str]:
 
 
 def _event(event: Event, workload: str | None) -> EventRow:
-    return EventRow(
-        id=event.id,
-        at=round(event.at, 3),
-        because=event.because,
-        actor=event.actor,
-        verb=event.verb,
-        object=event.object,
-        workload=workload,
-        node=event.node,
-        detail=event.detail,
-    )
+    return EventRow(**asdict(event) | {"at": round(event.at, 3), "workload": workload})
 
 
 def _gone(gone: Gone) -> GoneRow:

@@ -5,23 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-from kwhatif.model.caveat.lacking import (
-    DanglingReference,
-    Lacking,
-    LackingCaveat,
-    NoBudgets,
-    NoDevices,
-    NoImages,
-    NoLimits,
-    NoNamespaces,
-    NoNodes,
-    NoPods,
-    NoPriorityClasses,
-    NoServices,
-    NoStorage,
-    NoWorkloads,
-    UnknownPriorityClass,
-)
+from kwhatif.model.caveat import lacking
 from kwhatif.policy.words import listed
 from kwhatif.sources.decoding.resources import by_group
 
@@ -37,48 +21,50 @@ _DANGLING = {
 _NOT_SPREAD = "its pods are not spread by default"
 
 #: What cannot be trusted, because these kinds are not known.
-_CONSEQUENCES: Mapping[type[Lacking], str] = {
-    NoPods: "every node counts as empty",
-    NoBudgets: (
+_CONSEQUENCES: Mapping[type[lacking.Lacking], str] = {
+    lacking.NoPods: "every node counts as empty",
+    lacking.NoBudgets: (
         "budgets count as if there were none, so whether an eviction violates one is unknown, and with it whom the"
         " scheduler would rather spare"
     ),
-    NoPriorityClasses: "the priority of a new pod that names a class, or none, is unknown",
-    NoNamespaces: "namespace selectors see no label of a namespace but its name",
-    NoServices: "pods of one service or controller are not spread by default, so a node that scores lower may be taken",
-    NoWorkloads: "which pods a workload has already is unknown, so a changed one counts as new",
-    NoLimits: "these count as if there were none",
-    NoStorage: "answers about pods with volumes cannot be trusted",
-    NoDevices: "answers about pods that claim devices cannot be trusted",
+    lacking.NoPriorityClasses: "the priority of a new pod that names a class, or none, is unknown",
+    lacking.NoNamespaces: "namespace selectors see no label of a namespace but its name",
+    lacking.NoServices: (
+        "pods of one service or controller are not spread by default, so a node that scores lower may be taken"
+    ),
+    lacking.NoWorkloads: "which pods a workload has already is unknown, so a changed one counts as new",
+    lacking.NoLimits: "these count as if there were none",
+    lacking.NoStorage: "answers about pods with volumes cannot be trusted",
+    lacking.NoDevices: "answers about pods that claim devices cannot be trusted",
 }
 
 
-def sentence(caveat: LackingCaveat) -> str:
+def sentence(caveat: lacking.LackingCaveat) -> str:
     """What is left out, or was assumed."""
     match caveat:
         case (
-            NoPods()
-            | NoBudgets()
-            | NoPriorityClasses()
-            | NoNamespaces()
-            | NoServices()
-            | NoWorkloads()
-            | NoLimits()
-            | NoStorage()
-            | NoDevices()
+            lacking.NoPods()
+            | lacking.NoBudgets()
+            | lacking.NoPriorityClasses()
+            | lacking.NoNamespaces()
+            | lacking.NoServices()
+            | lacking.NoWorkloads()
+            | lacking.NoLimits()
+            | lacking.NoStorage()
+            | lacking.NoDevices()
         ):
             if not caveat.reason:
                 return absent([caveat])
             return f"{caveat.reason} {by_group(caveat.kinds)}: {_CONSEQUENCES[type(caveat)]}"
-        case NoNodes():
+        case lacking.NoNodes():
             return "the input holds no Node: kube-scheduler finds no nodes available to schedule pods"
-        case DanglingReference(kind=kind, example=example, count=count, user=user):
+        case lacking.DanglingReference(kind=kind, example=example, count=count, user=user):
             what = f"{kind} {example}" if count == 1 else f"{count} objects of kind {kind}, such as {example}"
             return f"missing: {what} (used by {user}): {_DANGLING.get(kind, _NOT_SPREAD)}"
-        case UnknownPriorityClass(name=name, pods=pods):
+        case lacking.UnknownPriorityClass(name=name, pods=pods):
             others = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
             return f"PriorityClass {name} is not in the input: pod {pods[0]}{others} that name it count as priority 0"
-        case NoImages():
+        case lacking.NoImages():
             return (
                 "the snapshot holds no images: ImageLocality scores every node 0, so another node may be taken, and"
                 " RemoveDuplicates takes all pods of one owner for duplicates"
@@ -86,7 +72,7 @@ def sentence(caveat: LackingCaveat) -> str:
     assert_never(caveat)
 
 
-def absent(caveats: Sequence[Lacking]) -> str:
+def absent(caveats: Sequence[lacking.Lacking]) -> str:
     """Kinds that the dump has none of, all in one sentence."""
     kinds = [f"{kind}es" if kind.endswith("s") else f"{kind}s" for caveat in caveats for kind in caveat.kinds]
     return f"the dump has no {listed(kinds)}: {'; '.join(_CONSEQUENCES[type(caveat)] for caveat in caveats)}"

@@ -5,66 +5,43 @@ from __future__ import annotations
 from typing import assert_never
 
 from kwhatif.framework.extender import Oddity
-from kwhatif.model.caveat.scheduling import (
-    AssumedVersion,
-    Batching,
-    BindingNotDated,
-    BudgetComputed,
-    BudgetNotComputed,
-    ClaimUnbound,
-    DevicesNotModelled,
-    EvictionsAtOnce,
-    ExtenderBinds,
-    ExtenderNotAsked,
-    ExtenderOddity,
-    GateNotModelled,
-    HugeAmounts,
-    NodeNameSet,
-    OtherVersion,
-    PendingAsleep,
-    PluginNotModelled,
-    PreemptionSampling,
-    QueueNotSeen,
-    Sampling,
-    SchedulingCaveat,
-    VolumeProvisioned,
-)
+from kwhatif.model.caveat import scheduling
 from kwhatif.policy.words import listed
 from kwhatif.render.amounts import plural, some
 
 
-def sentence(caveat: SchedulingCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of caveat, nothing else
+def sentence(caveat: scheduling.SchedulingCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of caveat, nothing else
     """What is left out, or was assumed."""
     match caveat:
-        case BudgetComputed() | BudgetNotComputed():
+        case scheduling.BudgetComputed() | scheduling.BudgetNotComputed():
             return _budget(caveat)
-        case DevicesNotModelled(features=features):
+        case scheduling.DevicesNotModelled(features=features):
             return f"devices have {listed(features)}, not modelled: answers about pods that claim devices may be wrong"
-        case HugeAmounts(nodes=nodes):
+        case scheduling.HugeAmounts(nodes=nodes):
             return f"{plural(len(nodes), 'node')}: more than 8 PiB of a resource, where 64-bit limits are not modelled"
-        case PluginNotModelled(plugin=plugin):
+        case scheduling.PluginNotModelled(plugin=plugin):
             return f"plugin {plugin} is enabled, but not modelled: it is about groups of pods"
-        case ExtenderNotAsked(extender=extender, verbs=verbs, managed=managed):
+        case scheduling.ExtenderNotAsked(extender=extender, verbs=verbs, managed=managed):
             about = f" about pods that use {', '.join(managed)}" if managed else ""
             return f"extender {extender} was not asked to {', '.join(verbs)}{about}; --call-extenders asks it"
-        case ExtenderBinds(extender=extender):
+        case scheduling.ExtenderBinds(extender=extender):
             return f"extender {extender} binds pods itself; kwhatif binds nothing and does not ask it to"
-        case ExtenderOddity():
+        case scheduling.ExtenderOddity():
             asked = f"extender {caveat.extender}, asked to {caveat.verb} for {some(list(caveat.pods))}"
             return f"{asked}, {_deed(caveat, Oddity(caveat.oddity))}"
-        case OtherVersion(version=version, rules=rules):
+        case scheduling.OtherVersion(version=version, rules=rules):
             return (
                 f"the cluster is of version {version}, which is not modelled: judged by the rules of {rules}, from"
                 " which its scheduler may differ"
             )
-        case AssumedVersion(rules=rules):
+        case scheduling.AssumedVersion(rules=rules):
             return (
                 f"nothing says of which version the cluster is: judged by the rules of {rules}, the newest;"
                 " --kubernetes-version says it"
             )
-        case GateNotModelled(gates=gates):
+        case scheduling.GateNotModelled(gates=gates):
             return f"feature gates that were set and are not modelled change nothing here: {some(list(gates))}"
-        case NodeNameSet(pods=pods):
+        case scheduling.NodeNameSet(pods=pods):
             if len(pods) == 1:
                 return (
                     f"{pods[0]} sets spec.nodeName: applied so it never meets the scheduler; judged as if it were"
@@ -74,33 +51,33 @@ def sentence(caveat: SchedulingCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 -
                 f"{len(pods)} pods set spec.nodeName ({some(list(pods))}): applied so they never meet the scheduler;"
                 " judged as if they were pending"
             )
-        case Sampling(looked_for=looked_for, nodes=nodes):
+        case scheduling.Sampling(looked_for=looked_for, nodes=nodes):
             return (
                 f"kube-scheduler stops looking after {looked_for} feasible nodes of {nodes}"
                 " (percentageOfNodesToScore); kwhatif looked at all, so a node that scores lower may be taken"
             )
-        case PreemptionSampling(enough=enough, candidates=candidates):
+        case scheduling.PreemptionSampling(enough=enough, candidates=candidates):
             return (
                 f"kube-scheduler stops after {enough} preemption candidates, from a random node on; kwhatif"
                 f" compared all {candidates}, so a worse one may be taken"
             )
-        case BindingNotDated(claim=claim):
+        case scheduling.BindingNotDated(claim=claim):
             return (
                 f"ResourceClaim {claim} waits for its devices, and the input does not say when it was taken: whether"
                 " bindingTimeout has passed, and the devices are given up, is not known"
             )
-        case Batching():
+        case scheduling.Batching():
             return (
                 "where spreading by default is off, kube-scheduler places equal pods by the ranking that it made for"
                 " the first of them (OpportunisticBatching), and so does kwhatif; if more than half a second passes"
                 " between them, it ranks the nodes anew, and another one may be taken"
             )
-        case EvictionsAtOnce(count=count):
+        case scheduling.EvictionsAtOnce(count=count):
             return (
                 f"{count:,} pods evict others, too many to simulate what follows: each is taken to be on its node, and"
                 " its victims to be gone, before the next one's turn; victims do not come back"
             )
-        case PendingAsleep(pods=pods):
+        case scheduling.PendingAsleep(pods=pods):
             are, them, they = ("is", "it", "the pod") if len(pods) == 1 else ("are", "them", "the pods")
             return (
                 f"{plural(len(pods), 'pending pod')} ({some(list(pods))}) {are} left out: the scheduler has found no"
@@ -108,22 +85,22 @@ def sentence(caveat: SchedulingCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 -
                 " then take room that is free now. Whether evictions, rollouts, new pods or their claims are such an"
                 " event is not judged"
             )
-        case ClaimUnbound():
+        case scheduling.ClaimUnbound():
             return _unbound(caveat)
-        case VolumeProvisioned(claim=claim, storage_class=storage_class, provisioner=provisioner):
+        case scheduling.VolumeProvisioned(claim=claim, storage_class=storage_class, provisioner=provisioner):
             reach = "within reach of every node" if caveat.everywhere else "where its allowedTopologies let it be"
             return (
                 f"PersistentVolumeClaim {claim} is bound at once, as StorageClass {storage_class} says: it is assumed"
                 f" that {provisioner} provisions its volume, {reach}"
             )
-        case QueueNotSeen(events=events):
+        case scheduling.QueueNotSeen(events=events):
             return _queue_not_seen(events=events)
     assert_never(caveat)
 
 
-def _budget(caveat: BudgetComputed | BudgetNotComputed) -> str:
+def _budget(caveat: scheduling.BudgetComputed | scheduling.BudgetNotComputed) -> str:
     start = f"PodDisruptionBudget {caveat.budget} has no status; computed as the disruption controller would:"
-    if isinstance(caveat, BudgetNotComputed):
+    if isinstance(caveat, scheduling.BudgetNotComputed):
         absent = f" ({caveat.absent} is not in the input)" if caveat.absent else ""
         return f"{start} no pod may be disrupted, because it {caveat.reason}{absent}"
     return (
@@ -132,7 +109,7 @@ def _budget(caveat: BudgetComputed | BudgetNotComputed) -> str:
     )
 
 
-def _deed(caveat: ExtenderOddity, oddity: Oddity) -> str:
+def _deed(caveat: scheduling.ExtenderOddity, oddity: Oddity) -> str:
     nodes = ", ".join(caveat.nodes)
     match oddity:
         case Oddity.IGNORED_FAILURE:
@@ -152,7 +129,7 @@ def _deed(caveat: ExtenderOddity, oddity: Oddity) -> str:
     assert_never(oddity)
 
 
-def _unbound(caveat: ClaimUnbound) -> str:
+def _unbound(caveat: scheduling.ClaimUnbound) -> str:
     start = f"PersistentVolumeClaim {caveat.claim} stays unbound:"
     if not caveat.storage_class:
         return f"{start} it has no storage class, and no volume without one fits it"

@@ -18,29 +18,7 @@ from kwhatif.model.node import Node
 from kwhatif.plugins.dynamic_resources import DynamicResources
 from kwhatif.plugins.scheduling_gates import SchedulingGates
 from kwhatif.preemption.candidate import Preemption
-from kwhatif.queue.wakeup import (
-    AnyEvent,
-    BackoffEnds,
-    Cause,
-    ClaimBound,
-    DevicesFreed,
-    FeaturesDeclared,
-    Flush,
-    GateRemoved,
-    MatchingPodComes,
-    MatchingPodsDeleted,
-    NodeAdded,
-    NodeGrows,
-    NodeLabelled,
-    ObjectAdded,
-    PodDeleted,
-    RoomFreed,
-    TaintRemoved,
-    Uncordoned,
-    VictimsEnd,
-    VolumeDetached,
-    VolumeUsable,
-)
+from kwhatif.queue import wakeup
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.whatif.decide import objections_of
 from kwhatif.whatif.pending.causes import changes
@@ -51,26 +29,26 @@ from kwhatif.whatif.pending.objected import Change
 #: How likely causes of each kind are, as a rule: what is under way already; what the pod's owner does; what pods do all
 #: day; what people do to nodes; what hardly happens.
 _LIKELIHOOD: tuple[type, ...] = (
-    VictimsEnd,
-    BackoffEnds,
-    GateRemoved,
-    ObjectAdded,
-    ClaimBound,
-    RoomFreed,
-    MatchingPodComes,
-    PodDeleted,
-    MatchingPodsDeleted,
-    Uncordoned,
-    NodeAdded,
-    TaintRemoved,
-    DevicesFreed,
-    VolumeDetached,
-    VolumeUsable,
-    NodeLabelled,
-    NodeGrows,
-    FeaturesDeclared,
-    AnyEvent,
-    Flush,
+    wakeup.VictimsEnd,
+    wakeup.BackoffEnds,
+    wakeup.GateRemoved,
+    wakeup.ObjectAdded,
+    wakeup.ClaimBound,
+    wakeup.RoomFreed,
+    wakeup.MatchingPodComes,
+    wakeup.PodDeleted,
+    wakeup.MatchingPodsDeleted,
+    wakeup.Uncordoned,
+    wakeup.NodeAdded,
+    wakeup.TaintRemoved,
+    wakeup.DevicesFreed,
+    wakeup.VolumeDetached,
+    wakeup.VolumeUsable,
+    wakeup.NodeLabelled,
+    wakeup.NodeGrows,
+    wakeup.FeaturesDeclared,
+    wakeup.AnyEvent,
+    wakeup.Flush,
 )
 #: Plugins whose objections a new node does away with.
 _CURED_BY_NODES = {
@@ -90,7 +68,7 @@ _NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
 class WakeUp(NamedTuple):
     """Something that would wake the pod, or would help although nobody wakes it."""
 
-    cause: Cause
+    cause: wakeup.Cause
     #: The plugin that waits for it, "" for the queue itself.
     plugin: str = ""
     #: Whether the pod then fits, as far as can be said.
@@ -109,9 +87,9 @@ def wake_ups(result: Attempt) -> tuple[WakeUp, ...]:
     if result.gated is not None:
         return tuple(_ungating(result.cycle.pod, result.gated, result.cycle.snapshot.cluster, result.cycle.profile))
     if not result.cycle.unschedulable_plugins:
-        return (WakeUp(BackoffEnds(), enough=False),)
+        return (WakeUp(wakeup.BackoffEnds(), enough=False),)
     found: list[WakeUp] = []
-    for wake_up in (*_Finder(result).find(), WakeUp(Flush(), enough=False)):
+    for wake_up in (*_Finder(result).find(), WakeUp(wakeup.Flush(), enough=False)):
         if wake_up not in found:
             found.append(wake_up)
     return tuple(sorted(found, key=_rank))
@@ -119,13 +97,13 @@ def wake_ups(result: Attempt) -> tuple[WakeUp, ...]:
 
 def _rank(wake_up: WakeUp) -> tuple[bool, bool, bool, int]:
     kind = type(wake_up.cause)
-    return kind is Flush, not wake_up.wakes, not wake_up.enough, _LIKELIHOOD.index(kind)
+    return kind is wakeup.Flush, not wake_up.wakes, not wake_up.enough, _LIKELIHOOD.index(kind)
 
 
 def _ungating(pod: PodInfo, gated: Verdict, cluster: Cluster, profile: Profile) -> Iterator[WakeUp]:
     if gated.plugin == SchedulingGates.name:
         gates = pod.pod.spec.scheduling_gates
-        yield from (WakeUp(GateRemoved(gate.name), gated.plugin, len(gates) == 1) for gate in gates)
+        yield from (WakeUp(wakeup.GateRemoved(gate.name), gated.plugin, len(gates) == 1) for gate in gates)
     elif gated.plugin == DynamicResources.name:
         yield from (WakeUp(cause, gated.plugin) for cause in missing_resource_claims(pod, cluster))
     else:
@@ -134,7 +112,7 @@ def _ungating(pod: PodInfo, gated: Verdict, cluster: Cluster, profile: Profile) 
 
 def _any_event(plugin: str, registered: Sequence[Registration]) -> WakeUp:
     events = dict.fromkeys(each.event.label for each in registered if each.plugin == plugin)
-    return WakeUp(AnyEvent(plugin, tuple(events)), plugin, enough=False)
+    return WakeUp(wakeup.AnyEvent(plugin, tuple(events)), plugin, enough=False)
 
 
 class _Finder:
@@ -162,7 +140,9 @@ class _Finder:
         if isinstance(found, Preemption) and found.node is not None and found.candidates:
             pods = found.candidates[0].pods
             wakes = any(self._is_woken(pod.pod, None) for pod in pods)
-            yield WakeUp(VictimsEnd(found.node, tuple(pod.key for pod in pods)), "DefaultPreemption", wakes=wakes)
+            yield WakeUp(
+                wakeup.VictimsEnd(found.node, tuple(pod.key for pod in pods)), "DefaultPreemption", wakes=wakes
+            )
 
     def _of_evidence(self) -> Iterator[WakeUp]:
         for change in changes(self._result, self._objections):
@@ -171,10 +151,10 @@ class _Finder:
     def _wakes(self, change: Change) -> bool:
         """Whether a hint says so of such an event; where no object stands for it, the plugin waits for it."""
         match change.cause:
-            case MatchingPodsDeleted(topology_key=key, domain=domain):
+            case wakeup.MatchingPodsDeleted(topology_key=key, domain=domain):
                 nodes = (node for node in self._result.cycle.snapshot.nodes if node.labels.get(key) == domain)
                 return any(self._is_woken(pod.pod, None) for node in nodes for pod in node.pods)
-            case MatchingPodComes(least=False):
+            case wakeup.MatchingPodComes(least=False):
                 # QUIRK: (isSchedulableAfterPodChange) a pod has to match all of the terms.
                 return len(self._pod.affinity_terms.required) == 1
             case _:
@@ -206,7 +186,7 @@ class _Finder:
         )
         asked = requested(self._pod.pod)
         wanted = RequiredNodeAffinity(self._pod.pod.spec).mismatch(named(Node()))
-        cause = NodeAdded(asked, wanted.terms, self._named_node())
+        cause = wakeup.NodeAdded(asked, wanted.terms, self._named_node())
         listening = (each.plugin for each in self._registered if each.event.matches(_NODE_ADD))
         enough = self._rejectors <= _CURED_BY_NODES and not needs_pods
         yield WakeUp(cause, next(listening, ""), enough)
