@@ -6,6 +6,7 @@ What many pods say is thrown together, and then each value that is new is checke
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from kwhatif.model.cluster import KubernetesObject
@@ -46,12 +47,13 @@ def _is_usual(pod: Pod) -> bool:
 
 def _are_good(pods: Sequence[Pod]) -> bool:
     """Whether all quantities, times and selectors of these usual pods are."""
-    amounts = {amount for each in _resources(pods) for amount in each.values()}
+    resources, times = _said(pods)
+    amounts = set(chain.from_iterable(map(dict.values, resources)))
     found = [selector for selector in _selectors(pods) if selector is not None]
     labels = {label for selector in found for label in selector.match_labels.items()}
     return (
         _pass(values.quantity, amounts - values.good_quantities)
-        and values.are_times(_times(pods))
+        and values.are_times([time for time in times if time is not None])
         and _pass(selectors.labels, (dict([label]) for label in labels - selectors.good_labels))
         and _pass(selectors.label_selector, (selector for selector in found if selector.match_expressions))
     )
@@ -64,42 +66,31 @@ def _pass(check: Check, found: Iterable[object]) -> bool:
     return not problems
 
 
-def _resources(pods: Sequence[Pod]) -> list[ResourceList]:
-    found: list[ResourceList] = []
+def _said(pods: Sequence[Pod]) -> tuple[list[ResourceList], list[str | None]]:
+    """All resources and times."""
+    resources: list[ResourceList] = []
+    times: list[str | None] = []
     for pod in pods:
         spec, status = pod.spec, pod.status
-        for container in spec.containers + spec.init_containers if spec.init_containers else spec.containers:
-            resources = container.resources
-            found.append(resources.requests)
-            found.append(resources.limits)
-        granted = status.container_statuses
-        for each in granted + status.init_container_statuses if status.init_container_statuses else granted:
-            if each.resources is not None:
-                found.append(each.resources.requests)
-                found.append(each.resources.limits)
-            if each.allocated_resources:
-                found.append(each.allocated_resources)
-    return found
-
-
-def _times(pods: Sequence[Pod]) -> list[str]:
-    """The conditions of a pod mostly change in the same second."""
-    found: list[str | None] = []
-    for pod in pods:
-        status = pod.status
         last = status.start_time
-        found.append(pod.metadata.creation_timestamp)
-        found.append(last)
+        times.append(pod.metadata.creation_timestamp)
+        times.append(last)
         for condition in status.conditions:
-            if condition.last_transition_time != last:
+            if condition.last_transition_time != last:  # mostly they change in the same second
                 last = condition.last_transition_time
-                found.append(last)
-        found += [
-            each.state.terminated.finished_at
-            for each in status.container_statuses + status.init_container_statuses
-            if each.state is not None and each.state.terminated is not None
-        ]
-    return [time for time in found if time is not None]
+                times.append(last)
+        for container in spec.containers + spec.init_containers:
+            resources.append(container.resources.requests)
+            resources.append(container.resources.limits)
+        for granted in status.container_statuses + status.init_container_statuses:
+            if granted.resources is not None:
+                resources.append(granted.resources.requests)
+                resources.append(granted.resources.limits)
+            if granted.allocated_resources:
+                resources.append(granted.allocated_resources)
+            if granted.state is not None and granted.state.terminated is not None:
+                times.append(granted.state.terminated.finished_at)
+    return resources, times
 
 
 def _selectors(pods: Sequence[Pod]) -> Iterator[LabelSelector | None]:
