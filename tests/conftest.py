@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from kwhatif.state.state import State
+from tests.valid_state import validate
 
 for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "KUBECONFIG"):
     os.environ.pop(name, None)
@@ -92,7 +93,7 @@ def _states_are_valid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for state in made:
         if type(state) is State:  # else it is what a plugin of somebody's own gets to see (`framework.shown`)
-            state.validate()
+            validate(state)
 
 
 def pytest_collection_finish() -> None:
