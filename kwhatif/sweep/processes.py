@@ -116,8 +116,10 @@ class _Team:
         self._give(ours, process, [])
 
     def _give(self, worker: Connection, process: BaseProcess, block: list[Scenario]) -> None:
-        """Add a block to what the worker is at; without any left, one that is at nothing may go."""
-        more = self.left.pop() if self.left else []
+        """Let the worker have one scenario in reserve; when none are left, one that is at nothing may go."""
+        more: list[Scenario] = []
+        while self.left and len(block) + len(more) <= 1:
+            more += self.left.pop()
         block += more
         self._working[worker] = process, block
         if more or not block:
@@ -133,14 +135,10 @@ class _Team:
         own: list[Scenario] = []
         while self._working or own or self.left:
             if not own:
-                own = self._take()
+                own = self.left.pop() if self.left else []
             yield from self._received(0.0 if own else None)
             if own:
                 yield self._player.play(own.pop(0))
-
-    def _take(self) -> list[Scenario]:
-        """A block for this process: none that a worker has not survived."""
-        return self.left.pop() if self.left and self.left[-1][0].name not in self._lost else []
 
     def _received(self, timeout: float | None) -> Iterator[Outcome]:
         """What workers have found out; `timeout`: seconds to wait for some if there is nothing yet."""
@@ -170,7 +168,7 @@ class _Team:
         if self._lost[first] >= _TRIES:
             raise WorkersLost(f"a process of --jobs has ended {_TRIES} times at {first}; is there enough memory?")
         self.left.append(block)
-        self.hire()
+        self.hire()  # takes just this block: this process would not survive it either
 
     def dismiss(self) -> None:
         """Nobody works any more."""

@@ -163,6 +163,17 @@ def test_some_of_all_parts_are_played_before_there_are_others(demo: Session) -> 
 
 
 @needs_fork
+def test_a_worker_has_something_in_reserve_however_small_the_blocks_are(demo: Session) -> None:
+    """It need not wait while this process plays."""
+    team = processes._Team(multiprocessing.get_context("fork"), player(demo), [[each] for each in scenarios(demo)[:4]])
+    try:
+        team.hire()
+        assert [len(block) for _, block in team._working.values()] == [2]
+        assert len(team.left) == 2
+    finally:
+        team.dismiss()
+
+
 def test_who_stops_asking_leaves_no_process_behind(demo: Session) -> None:
     outcomes = play_in_processes(player(demo), scenarios(demo), 2)
     assert isinstance(outcomes, Iterator)
