@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from kwhatif.state.state import State
+from tests.valid_state import validate
 
 for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "KUBECONFIG"):
     os.environ.pop(name, None)
@@ -41,6 +42,11 @@ settings.load_profile("test")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite fixtures/cli from what is printed now")
     parser.addoption("--until", type=float, help="begin no test after this moment, in seconds since 1970")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: some tests wait for servers, or for other processes."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -87,7 +93,7 @@ def _states_are_valid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for state in made:
         if type(state) is State:  # else it is what a plugin of somebody's own gets to see (`framework.shown`)
-            state.validate()
+            validate(state)
 
 
 def pytest_collection_finish() -> None:

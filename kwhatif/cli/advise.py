@@ -9,19 +9,7 @@ import typer
 
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import (
-    Color,
-    ColorOption,
-    FailOn,
-    Filenames,
-    Manifests,
-    Namespace,
-    Output,
-    OutputOption,
-    Quiet,
-    Reading,
-    named,
-)
+from kwhatif.cli.options import FailOn, Filenames, Manifests, Namespace, Output, OutputOption, Printing, Reading, named
 from kwhatif.cli.run import Style, answer, parse_conditions, print_data
 
 
@@ -58,8 +46,7 @@ def advise(
     reading: Reading,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "unschedulable",
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    printing: Printing,
 ) -> None:
     """What are the smallest changes after which this fits, in the manifest, in the cluster, or by waiting?
 
@@ -93,4 +80,4 @@ def advise(
 
         print_data(fixes_to_markdown(answers.report), "markdown")
         return
-    answer(answers, Style(output.value, color, quiet), conditions)
+    answer(answers, Style(output.value, printing), conditions)

@@ -9,17 +9,7 @@ import typer
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.names import complete_node, complete_object
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import (
-    Color,
-    ColorOption,
-    Filenames,
-    Namespace,
-    Output,
-    OutputOption,
-    Quiet,
-    Reading,
-    fail_on,
-)
+from kwhatif.cli.options import Filenames, Namespace, Output, OutputOption, Printing, Reading, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 Counted = Annotated[
@@ -84,8 +74,7 @@ def capacity(
     reading: Reading,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "target",
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    printing: Printing,
 ) -> None:
     """How many more of these pods fit, where do they go, and what stops the next one?
 
@@ -130,6 +119,6 @@ def capacity(
             given,
             namespace=namespace,
         ),
-        Style(output.value, color, quiet),
+        Style(output.value, printing),
         conditions,
     )

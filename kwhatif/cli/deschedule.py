@@ -9,7 +9,7 @@ import typer
 
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Output, OutputOption, Quiet, fail_on
+from kwhatif.cli.options import Output, OutputOption, Printing, fail_on
 from kwhatif.cli.run import Style, answer, now, parse_conditions
 
 
@@ -49,6 +49,7 @@ FailOn = Annotated[str, fail_on("evictions", "pending", "useless", "endless")]
 
 @reads_cluster
 def deschedule(
+    *,
     cluster: SchedulerSource,
     policy: PolicyFile = None,
     strategy: Strategy = None,
@@ -56,8 +57,7 @@ def deschedule(
     rounds: Rounds = 5,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "pending,endless",
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    printing: Printing,
 ) -> None:
     """Whom does a descheduler with this policy evict, why, and where do the replacements land?
 
@@ -81,7 +81,7 @@ def deschedule(
     answers = cluster.ask(
         lambda session, _: kwhatif.deschedule(session, source, strategy=strategy, at=at, rounds=rounds, now=moment)
     )
-    answer(answers, Style(output.value, color, quiet), conditions)
+    answer(answers, Style(output.value, printing), conditions)
 
 
 def _check(strategy: str | None, at: str | None) -> None:

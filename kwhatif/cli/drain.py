@@ -9,7 +9,7 @@ import typer
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.names import complete_node
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Quiet, fail_on
+from kwhatif.cli.options import Printing, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.simulate import Explain, Times
 from kwhatif.cli.sweeps import Sweep, SweepOutput, SweepOutputOption, check_output
@@ -88,8 +88,7 @@ def drain(
     output: SweepOutputOption = SweepOutput.TABLE,
     explain: Explain = False,
     fail_on: FailOn = "harm",
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    printing: Printing,
 ) -> None:
     """Can these nodes be drained? In which waves, what blocks, and where do the pods land?
 
@@ -130,4 +129,4 @@ def drain(
             **how,
         ),
     )
-    answer(answers, Style(output.value, color, quiet, explain), conditions)
+    answer(answers, Style(output.value, printing, explain), conditions)

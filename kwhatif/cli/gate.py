@@ -10,17 +10,7 @@ import typer
 
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import (
-    Color,
-    ColorOption,
-    Filenames,
-    Manifests,
-    Namespace,
-    Quiet,
-    Reading,
-    named,
-    one_of,
-)
+from kwhatif.cli.options import Filenames, Manifests, Namespace, Printing, Reading, named, one_of
 from kwhatif.cli.reports import ReportFiles, parse_reports, write_reports
 from kwhatif.cli.run import Style, now, print_answers
 from kwhatif.errors import ExitCode, InputError, Problem
@@ -100,8 +90,7 @@ def gate(
     output: GateOutputOption = GateOutput.TABLE,
     report: ReportFiles = None,
     fixes: Fixes = 3,
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    printing: Printing,
 ) -> None:
     """If this is applied, does everything schedule, whom does it evict, which budgets break, and is that allowed?
 
@@ -133,7 +122,7 @@ def gate(
         namespace=namespace,
     )
     write_reports(answers.report, files)
-    print_answers(answers, Style(output.value, color, quiet))
+    print_answers(answers, Style(output.value, printing))
     _exit(answers.report)
 
 

@@ -18,7 +18,7 @@ _COMMON = ("deploy/", "sts/", "job/", "cronjob/", "rs/", "pod/")
 
 
 def node_names(ctx: typer.Context) -> list[str]:
-    """None where the dump is large, or cannot be read: nobody waits for it, or sees an error."""
+    """The names of all nodes; none where the dump is large, or cannot be read: who completes a line sees no error."""
     from kwhatif.model.node import Node
 
     cluster = _cluster(ctx)
@@ -43,7 +43,7 @@ def complete_object(ctx: typer.Context, incomplete: str) -> list[str]:
     cluster = _cluster(ctx) if resource is not None and issubclass(resource.type, POD_SOURCES) else None
     if cluster is None or resource is None:
         return []
-    objects: Mapping[str, object] = cluster.all(resource.type)  # type: ignore[type-var]
+    objects: Mapping[str, object] = cluster.all(resource.type)
     names = (f"{word}/{key}" for key in sorted(objects))
     return [name for name in names if name.startswith(incomplete)]
 

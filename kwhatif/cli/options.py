@@ -130,6 +130,14 @@ FailOn = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")]
 
 
+@dataclass(frozen=True)
+class Printing:
+    """How an answer is printed, in whatever format."""
+
+    color: ColorOption = Color.AUTO
+    quiet: Quiet = False
+
+
 Alone = Annotated[
     bool, typer.Option("--alone", help="Judge each pod as if it were the only one; of equal replicas the first.")
 ]

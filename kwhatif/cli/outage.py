@@ -9,7 +9,7 @@ import typer
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.drain import Nodes
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Quiet, fail_on
+from kwhatif.cli.options import Printing, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.simulate import Explain, Times
 from kwhatif.cli.sweeps import Sweep, SweepOutput, SweepOutputOption, check_output
@@ -42,8 +42,7 @@ def outage(
     output: SweepOutputOption = SweepOutput.TABLE,
     explain: Explain = False,
     fail_on: FailOn = "harm",
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    printing: Printing,
 ) -> None:
     """What is lost if these nodes fail at once? What comes back, where and when, and what does not?
 
@@ -72,4 +71,4 @@ def outage(
             **how,
         ),
     )
-    answer(answers, Style(output.value, color, quiet, explain), conditions)
+    answer(answers, Style(output.value, printing, explain), conditions)

@@ -11,15 +11,13 @@ from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import (
     Aftermath,
     Alone,
-    Color,
-    ColorOption,
     FailOn,
     Filenames,
     Namespace,
     NoAdmission,
     Output,
     OutputOption,
-    Quiet,
+    Printing,
     Reading,
 )
 from kwhatif.cli.run import Style, answer, parse_conditions
@@ -42,8 +40,7 @@ def preempt(
     output: OutputOption = Output.TABLE,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the decision step by step.")] = False,
     fail_on: FailOn = "unschedulable",
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    printing: Printing,
 ) -> None:
     """Whom would these pods evict, where, and why there?
 
@@ -72,4 +69,4 @@ def preempt(
         pods,
         namespace=namespace,
     )
-    answer(answers, Style(output.value, color, quiet, explain), conditions)
+    answer(answers, Style(output.value, printing, explain), conditions)

@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Namespace, Output, OutputOption, Quiet, fail_on
+from kwhatif.cli.options import Namespace, Output, OutputOption, Printing, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 FailOn = Annotated[str, fail_on("unschedulable", "gated", "preemption", "budget-violation", "asleep")]
@@ -16,6 +16,7 @@ FailOn = Annotated[str, fail_on("unschedulable", "gated", "preemption", "budget-
 
 @reads_cluster
 def queue(
+    *,
     cluster: SchedulerSource,
     pods: Annotated[
         list[str] | None,
@@ -25,8 +26,7 @@ def queue(
     output: OutputOption = Output.TABLE,
     explain: Annotated[bool, typer.Option("--explain", help="Show for every pod what would wake it.")] = False,
     fail_on: FailOn = "none",
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    printing: Printing,
 ) -> None:
     """Which pods are pending, in the order in which the scheduler takes them?
 
@@ -46,4 +46,4 @@ def queue(
         pods or (),
         namespace=namespace,
     )
-    answer(answers, Style(output.value, color, quiet, explain), conditions)
+    answer(answers, Style(output.value, printing, explain), conditions)

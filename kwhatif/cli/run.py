@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from kwhatif.cli.characters import NOTATIONS, encoding_of_output, is_unicode, spelled
-from kwhatif.cli.options import OF_AFTERMATH, Color
+from kwhatif.cli.options import OF_AFTERMATH, Color, Printing
 from kwhatif.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ class Style(NamedTuple):
     """How an answer is printed; `output` is the name of a format."""
 
     output: str
-    color: Color = Color.AUTO
-    quiet: bool = False
+    printing: Printing
     explain: bool = False
 
 
@@ -101,7 +100,7 @@ def print_answers(answers: Answers, style: Style) -> None:
 
     comparison = compare(answers.before, answers.report)
     if style.output in ("table", "wide"):
-        print_parts(comparison_tables(comparison, quiet=style.quiet), style.color)
+        print_parts(comparison_tables(comparison, quiet=style.printing.quiet), style.printing.color)
     elif style.output in FORMATS:
         print_data(FORMATS[style.output](comparison), style.output)
     else:
@@ -119,8 +118,8 @@ def print_report(report: Report, style: Style) -> None:
     from kwhatif.render.tables import tables
 
     wide = style.output == "wide"
-    detail = Detail(now=_moment(report), wide=wide, explain=style.explain, quiet=style.quiet)
-    print_parts(tables(report, detail), style.color)
+    detail = Detail(now=_moment(report), wide=wide, explain=style.explain, quiet=style.printing.quiet)
+    print_parts(tables(report, detail), style.printing.color)
 
 
 def print_data(text: str, output: str) -> None:

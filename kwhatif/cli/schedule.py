@@ -7,8 +7,6 @@ from kwhatif.cli.option_groups import reads_cluster
 from kwhatif.cli.options import (
     Aftermath,
     Alone,
-    Color,
-    ColorOption,
     FailOn,
     Filenames,
     Manifests,
@@ -16,7 +14,7 @@ from kwhatif.cli.options import (
     NoAdmission,
     Output,
     OutputOption,
-    Quiet,
+    Printing,
     Reading,
     named,
 )
@@ -36,8 +34,7 @@ def schedule(
     reading: Reading,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "unschedulable",
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    printing: Printing,
 ) -> None:
     """If this is applied, where do its pods land; if nowhere, whom do they evict?
 
@@ -66,4 +63,4 @@ def schedule(
         pods,
         namespace=namespace,
     )
-    answer(answers, Style(output.value, color, quiet), conditions)
+    answer(answers, Style(output.value, printing), conditions)

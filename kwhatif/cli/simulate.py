@@ -9,18 +9,7 @@ import typer
 
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import (
-    Color,
-    ColorOption,
-    Filenames,
-    Manifests,
-    Namespace,
-    Output,
-    OutputOption,
-    Quiet,
-    Validate,
-    fail_on,
-)
+from kwhatif.cli.options import Filenames, Manifests, Namespace, Output, OutputOption, Printing, Validate, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 
 if TYPE_CHECKING:
@@ -97,8 +86,7 @@ def simulate(
     output: OutputOption = Output.TABLE,
     explain: Explain = False,
     fail_on: FailOn = "pending,stalled,cycling,failed",
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    printing: Printing,
 ) -> None:
     """What follows if this is applied: who is evicted, who comes back where, what stays pending in the end?
 
@@ -126,4 +114,4 @@ def simulate(
         [*(manifests or ()), *(filename or ())],
         namespace=namespace,
     )
-    answer(answers, Style(output.value, color, quiet, explain), conditions)
+    answer(answers, Style(output.value, printing, explain), conditions)

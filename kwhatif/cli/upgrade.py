@@ -9,7 +9,7 @@ import typer
 from kwhatif.cli.cluster import SchedulerSource
 from kwhatif.cli.cluster_options import complete_version
 from kwhatif.cli.option_groups import reads_cluster
-from kwhatif.cli.options import Color, ColorOption, Output, OutputOption, Quiet, fail_on
+from kwhatif.cli.options import Output, OutputOption, Printing, fail_on
 from kwhatif.cli.run import Style, answer, parse_conditions
 from kwhatif.cli.sweeps import sweep_progress
 
@@ -38,12 +38,12 @@ FailOn = Annotated[
 
 @reads_cluster
 def upgrade(
+    *,
     cluster: SchedulerSource,
     to: To,
     output: OutputOption = Output.TABLE,
     fail_on: FailOn = "worse",
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    printing: Printing,
 ) -> None:
     """What would the scheduler of another release decide otherwise?
 
@@ -68,4 +68,4 @@ def upgrade(
         with sweep_progress("workloads") as advance:
             return kwhatif.upgrade(session, to=to, progress=advance)
 
-    answer(cluster.ask(ask), Style(output.value, color, quiet), conditions)
+    answer(cluster.ask(ask), Style(output.value, printing), conditions)

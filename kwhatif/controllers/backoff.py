@@ -6,20 +6,28 @@ The queue of every controller waits 5 ms after the first failure of a key, then 
 
 from __future__ import annotations
 
-from kwhatif.controllers.contract import Outcome, View
+from kwhatif.admission.denied import Denied
+from kwhatif.controllers.contract import Create, Outcome, View
 
 _FIRST, _LONGEST = 0.005, 1000.0
 _FAILURES = "failures"
 
 
-def failed(controller: str, key: str, view: View) -> Outcome:
-    """A sync of the key has failed once more."""
-    memory = view.memory(controller, key)
-    failures = memory.get(_FAILURES, 0)
-    memory[_FAILURES] = failures + 1
-    return Outcome(again=view.now + min(_LONGEST, _FIRST * 2 ** min(failures, 30)))
+class BackingOff:
+    """A `Maker` that tries a key again when the API server has refused an object."""
 
+    name: str
 
-def succeeded(controller: str, key: str, view: View) -> None:
-    """A sync had nothing to do that could fail."""
-    view.memory(controller, key).pop(_FAILURES, None)
+    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
+        """See `Maker`: a sync of the key has failed once more."""
+        del write, denied
+        memory = view.memory(self.name, key)
+        failures = memory.get(_FAILURES, 0)
+        memory[_FAILURES] = failures + 1
+        return Outcome(again=view.now + min(_LONGEST, _FIRST * 2 ** min(failures, 30)))
+
+    def synced(self, key: str, outcome: Outcome, view: View) -> Outcome:
+        """The outcome of a sync; one that creates nothing has not failed."""
+        if not any(isinstance(write, Create) for write in outcome.writes):
+            view.memory(self.name, key).pop(_FAILURES, None)
+        return outcome

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
-from kwhatif.controllers.backoff import failed, succeeded
-from kwhatif.controllers.contract import NOTHING, Create, Outcome, Remove, Update, View
+from kwhatif.controllers.backoff import BackingOff
+from kwhatif.controllers.contract import NOTHING, Create, Outcome, Remove, Update, View, Write
 from kwhatif.controllers.pods import controllers_of
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import controller_of
@@ -22,7 +21,7 @@ from kwhatif.workloads.ephemeral import ephemeral_claims
 from kwhatif.workloads.resource_claims import with_resource_claims
 
 
-class EphemeralVolumes:
+class EphemeralVolumes(BackingOff):
     """A claim for every ephemeral volume; one of an earlier pod of the name has to go first."""
 
     name = "EphemeralVolume"
@@ -41,17 +40,10 @@ class EphemeralVolumes:
         if pod is None or pod.metadata.deletion_timestamp is not None:
             return NOTHING
         claims = tuple(ephemeral_claims(pod, view.state.cluster))
-        if not claims:
-            succeeded(self.name, key, view)
-        return Outcome(tuple(map(Create, claims)))
-
-    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
-        """See `Maker`."""
-        del write, denied
-        return failed(self.name, key, view)
+        return self.synced(key, Outcome(tuple(map(Create, claims))), view)
 
 
-class PodResourceClaims:
+class PodResourceClaims(BackingOff):
     """The claims of a pod that names templates; the pod's status says what they are called."""
 
     name = "PodResourceClaim"
@@ -73,15 +65,8 @@ class PodResourceClaims:
         if pod is None or pod.metadata.deletion_timestamp is not None:
             return NOTHING
         named, claims = with_resource_claims(pod, view.state.cluster)
-        if not claims:
-            succeeded(self.name, key, view)
-            return NOTHING
-        return Outcome((*map(Create, claims), Update(named)))
-
-    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
-        """See `Maker`."""
-        del write, denied
-        return failed(self.name, key, view)
+        writes: tuple[Write, ...] = (*map(Create, claims), Update(named)) if claims else ()
+        return self.synced(key, Outcome(writes), view)
 
 
 class ResourceClaims:

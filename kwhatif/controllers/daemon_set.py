@@ -11,8 +11,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
-from kwhatif.controllers.backoff import failed, succeeded
+from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, Outcome, View, Write
 from kwhatif.controllers.daemon_set_update import OnNode, rolling_update
 from kwhatif.controllers.pods import is_available, keys_of, named, next_available, owners_of_changed
@@ -20,11 +19,10 @@ from kwhatif.controllers.revisions import revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import LabelSelector, parse_time
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, PodTemplateSpec, is_terminal
+from kwhatif.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
 from kwhatif.model.workload import DaemonSet, RollingUpdate
 from kwhatif.workloads.daemon_set import daemon_pod, node_of, pinned, tolerable_nodes
 from kwhatif.workloads.generated import hash_of
-from kwhatif.workloads.removal import is_ready
 from kwhatif.workloads.rolling.update import resolved
 from kwhatif.workloads.template import content_of
 
@@ -35,7 +33,7 @@ _MADE, _NODES = "made", "nodes"
 _ON_DELETE = "OnDelete"
 
 
-class DaemonSets:
+class DaemonSets(BackingOff):
     """The controller."""
 
     name = "DaemonSet"
@@ -64,15 +62,7 @@ class DaemonSets:
             return NOTHING
         if daemon_set.spec.selector in (None, LabelSelector()):
             return NOTHING  # upstream refuses to touch one that selects all pods
-        outcome = _Sync(daemon_set, key, view).outcome()
-        if not any(isinstance(write, Create) for write in outcome.writes):
-            succeeded(self.name, key, view)
-        return outcome
-
-    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
-        """See `Maker`."""
-        del write, denied
-        return failed(self.name, key, view)
+        return self.synced(key, _Sync(daemon_set, key, view).outcome(), view)
 
 
 def newest_revision(daemon_set: DaemonSet, view: View) -> str:

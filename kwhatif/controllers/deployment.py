@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
-from kwhatif.controllers.backoff import failed, succeeded
+from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, Outcome, Remove, Update, View, Write
 from kwhatif.controllers.deployment_sets import (
     age_of,
@@ -51,7 +50,7 @@ class _Set(msgspec.Struct):
     is_made: bool = True
 
 
-class Deployments:
+class Deployments(BackingOff):
     """The controller."""
 
     name = "Deployment"
@@ -76,14 +75,7 @@ class Deployments:
         if deployment is None or deployment.metadata.deletion_timestamp is not None or _is_left_alone(deployment):
             return NOTHING
         outcome = NOTHING if _is_steady(deployment, view) else _Sync(deployment, view).outcome()
-        if not any(isinstance(write, Create) for write in outcome.writes):
-            succeeded(self.name, key, view)
-        return outcome
-
-    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
-        """See `Maker`: a quota that counts ReplicaSets."""
-        del write, denied
-        return failed(self.name, key, view)
+        return self.synced(key, outcome, view)
 
 
 def _is_steady(deployment: Deployment, view: View) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.denied import Denied
-from kwhatif.controllers.backoff import failed, succeeded
+from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, Outcome, View
 from kwhatif.controllers.job_failures import Ended
 from kwhatif.controllers.job_sync import JobSync
@@ -30,7 +30,7 @@ _OWN = ("", "kubernetes.io/job-controller")
 _DUE, _ENDED, _COUNTED = "due", "ended", "counted"
 
 
-class Jobs:
+class Jobs(BackingOff):
     """The controller."""
 
     name = "Job"
@@ -101,9 +101,7 @@ class Jobs:
         memory.pop(_DUE)
         if done.again is not None:
             memory[_DUE] = done.again
-        if not any(isinstance(write, Create) for write in done.writes):
-            succeeded(self.name, key, view)
-        return Outcome(done.writes, done.again)
+        return self.synced(key, Outcome(done.writes, done.again), view)
 
     def _ended(self, job: Job, memory: dict[str, Any], view: View) -> Sequence[Ended]:
         """All pods of the Job, with what is known of their ends."""
@@ -114,8 +112,7 @@ class Jobs:
 
     def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
         """See `Maker`."""
-        del write, denied
-        outcome = failed(self.name, key, view)
+        outcome = super().refused(key, write, denied, view)
         view.memory(self.name, key)[_DUE] = outcome.again
         return outcome
 

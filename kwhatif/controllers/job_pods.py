@@ -13,9 +13,9 @@ from kwhatif.controllers.job_failures import Backoff, Failures, replaces_only_fa
 from kwhatif.controllers.job_indexes import first_pending, index_of
 from kwhatif.controllers.pods import named, reference
 from kwhatif.model.cluster import key_of
-from kwhatif.model.job import Job
+from kwhatif.model.job import Job, completions_of
 from kwhatif.model.pod import JOB_TRACKING, Pod, is_terminal
-from kwhatif.workloads.job import completions_of, indexed_pod, is_indexed, job_pod, parallelism_of
+from kwhatif.workloads.job import indexed_pod, is_indexed, job_pod, parallelism_of
 from kwhatif.workloads.removal import is_active, removed_first_of_job
 
 #: The most pods that one sync makes, or deletes.

@@ -12,9 +12,9 @@ from kwhatif.controllers.job_failures import Backoff, Ended, Failures, finished_
 from kwhatif.controllers.job_indexes import index_of, is_success, parse_indexes, write_indexes
 from kwhatif.controllers.job_pods import JobPods, Managed, Progress
 from kwhatif.model.cluster import key_of
-from kwhatif.model.job import Job, JobCondition
+from kwhatif.model.job import Job, JobCondition, completions_of
 from kwhatif.model.pod import Pod, is_terminal
-from kwhatif.workloads.job import completions_of, is_indexed
+from kwhatif.workloads.job import is_indexed
 from kwhatif.workloads.removal import is_active
 
 _NO_LIMIT = 2**31 - 1

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from kwhatif.controllers.contract import View
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import OwnerReference, controller_of
-from kwhatif.model.pod import Pod, is_terminal, pod_condition
+from kwhatif.model.pod import Pod, is_ready, is_terminal, pod_condition
 from kwhatif.workloads.generated import all_names, uid_of
-from kwhatif.workloads.removal import is_active, is_ready
+from kwhatif.workloads.removal import is_active
 
 
 def is_available(pod: Pod, min_ready_seconds: int, view: View) -> bool:

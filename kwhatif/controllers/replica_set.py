@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from kwhatif.admission.denied import Denied
-from kwhatif.controllers.backoff import failed, succeeded
+from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, Outcome, View
 from kwhatif.controllers.pods import controllers_of, keys_of, named, reference, standing
 from kwhatif.model.cluster import KubernetesObject, key_of
@@ -25,7 +24,7 @@ _MADE = "made"
 _VERSIONS = {ReplicaSet: "apps/v1", ReplicationController: "v1"}
 
 
-class Replicas:
+class Replicas(BackingOff):
     """The controller of one of the two kinds."""
 
     def __init__(self, kind: type[ReplicaSet | ReplicationController]) -> None:
@@ -52,7 +51,7 @@ class Replicas:
         missing = _wanted(owner) - view.count_active(owner)
         if missing > 0:
             return Outcome(tuple(map(Create, self._new_pods(owner, key, min(missing, BURST), view))))
-        succeeded(self.name, key, view)
+        self.synced(key, NOTHING, view)
         if missing < 0:
             return Outcome(tuple(self._deletions(owner, active(view.pods_of(owner)), min(-missing, BURST), view)))
         return NOTHING
@@ -73,11 +72,6 @@ class Replicas:
             pods = removed_first(pods, _related(owner, view), parse_time(view.stamp(view.now)))
         how = _reason(owner, view)
         return (DeletePod(key_of(pod), how) for pod in pods[:count])
-
-    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
-        """See `Maker`: FailedCreate."""
-        del write, denied
-        return failed(self.name, key, view)
 
 
 def _wanted(owner: ReplicaSet | ReplicationController) -> int:

@@ -10,20 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.denied import Denied
-from kwhatif.controllers.backoff import failed, succeeded
+from kwhatif.controllers.backoff import BackingOff
 from kwhatif.controllers.claim_owners import with_owners
 from kwhatif.controllers.contract import NOTHING, Create, DeletePod, How, Outcome, Update, View, Write
 from kwhatif.controllers.pods import is_available, keys_of, next_available, owners_of_changed, reference
 from kwhatif.controllers.revisions import Revision, has_others, note_missed, revision_label, revisions_of
 from kwhatif.model.cluster import KubernetesObject, key_of
-from kwhatif.model.pod import Pod, PodTemplateSpec, is_terminal
+from kwhatif.model.pod import Pod, PodTemplateSpec, is_ready, is_terminal
 from kwhatif.model.storage import PersistentVolumeClaim
 from kwhatif.model.workload import StatefulSet
 from kwhatif.workloads.controllers.stateful_set import Moves, Replica, made_of_old, sync
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.generated import uid_of
-from kwhatif.workloads.removal import is_ready
 from kwhatif.workloads.stateful_set import claims_of, is_ordered, numbered_pod, ordinals_of, revision_of
 from kwhatif.workloads.template import pod_of
 
@@ -33,7 +31,7 @@ _UNKNOWN = "unknown"
 _ON_DELETE = "OnDelete"
 
 
-class StatefulSets:
+class StatefulSets(BackingOff):
     """The controller."""
 
     name = "StatefulSet"
@@ -64,15 +62,7 @@ class StatefulSets:
         stateful_set = view.state.cluster.get(StatefulSet, key)
         if stateful_set is None or stateful_set.metadata.deletion_timestamp is not None:
             return NOTHING
-        outcome = _Sync(stateful_set, view).outcome()
-        if not any(isinstance(write, Create) for write in outcome.writes):
-            succeeded(self.name, key, view)
-        return outcome
-
-    def refused(self, key: str, write: Create, denied: Denied, view: View) -> Outcome:
-        """See `Maker`: FailedCreate, of a pod or a claim."""
-        del write, denied
-        return failed(self.name, key, view)
+        return self.synced(key, _Sync(stateful_set, view).outcome(), view)
 
 
 def _name(key: str) -> str:

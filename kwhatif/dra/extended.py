@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from kwhatif.matching.device_classes import IMPLICIT_PREFIX
 from kwhatif.matching.requests import is_extended_resource
-from kwhatif.model.container import Container
+from kwhatif.model.container import Container, is_sidecar
 from kwhatif.model.int64 import fits
 from kwhatif.model.pod import PodSpec
 from kwhatif.model.quantity import NANO, parse_quantity
@@ -38,22 +38,18 @@ def _requests(spec: PodSpec, resource: str, class_name: str) -> list[DeviceReque
     lasting: dict[int, int] = {}
     for index, container in enumerate(containers):
         amount = _amount(container, resource)
-        if amount and (index >= first_lasting or _is_sidecar(container)):
+        if amount and (index >= first_lasting or is_sidecar(container)):
             lasting[index] = amount
     excess: dict[int, int] = {}
     for index, container in enumerate(spec.init_containers):
         reusable = sum(amount for place, amount in lasting.items() if place >= index)
         missing = _amount(container, resource) - reusable
-        if missing > 0 and not _is_sidecar(container):
+        if missing > 0 and not is_sidecar(container):
             excess[index] = missing
     if excess:
         greediest = max(excess, key=lambda index: (excess[index], -index))
         lasting[greediest] = excess[greediest]
     return [_request(index, containers[index], resource, class_name, amount) for index, amount in lasting.items()]
-
-
-def _is_sidecar(container: Container) -> bool:
-    return container.restart_policy == "Always"
 
 
 def _amount(container: Container, resource: str) -> int:

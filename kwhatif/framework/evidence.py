@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from kwhatif.model.meta import FrozenMeta
+from kwhatif.model.node import Taint
 
 
 class _Evidence(msgspec.Struct, metaclass=FrozenMeta, frozen=True, rename="camel", tag_field="type", gc=False):
@@ -33,6 +34,11 @@ class UntoleratedTaint(_Evidence):
     key: str
     value: str
     effect: str
+
+
+def taint_text(taint: Taint | UntoleratedTaint) -> str:
+    """A taint as kubectl writes it."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 class CordonedNode(_Evidence):

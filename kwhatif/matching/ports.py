@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from kwhatif.model.container import is_sidecar
 from kwhatif.model.pod import PodSpec
 
 ANY_IP = "0.0.0.0"  # noqa: S104 - the address means "all", nothing is bound here
@@ -25,7 +26,7 @@ def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
     """
     containers = spec.containers
     if spec.init_containers:
-        containers += tuple(c for c in spec.init_containers if c.restart_policy == "Always")
+        containers += tuple(c for c in spec.init_containers if is_sidecar(c))
     found = []
     for container in containers:
         for port in container.ports:

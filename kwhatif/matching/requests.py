@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kwhatif.gates import SPEC_ALONE, ResizeRules
-from kwhatif.model.container import Container, ResourceList
+from kwhatif.model.container import Container, ResourceList, is_sidecar
 from kwhatif.model.pod import Pod, PodSpec, pod_condition
 from kwhatif.model.pod_status import ContainerStatus
 from kwhatif.model.quantity import QuantityText, ceil_to_milli, milli_value, parse_quantity, value
@@ -127,10 +127,6 @@ def _is_infeasible(pod: Pod) -> bool:
     return pending is not None and pending.reason == "Infeasible"
 
 
-def _is_sidecar(container: Container) -> bool:
-    return container.restart_policy == "Always"
-
-
 def aggregate(spec: PodSpec, amounts: Callable[[Container], Nanos]) -> Nanos:
     """Containers and sidecars summed, or the peak during initialisation; `amounts` gives a fresh dict per container."""
     total: Nanos = {}
@@ -140,7 +136,7 @@ def aggregate(spec: PodSpec, amounts: Callable[[Container], Nanos]) -> Nanos:
     peak: Nanos = {}
     for container in spec.init_containers:
         use = amounts(container)
-        if _is_sidecar(container):
+        if is_sidecar(container):
             add_into(total, use)
             add_into(sidecars, use)
             use = sidecars
@@ -200,7 +196,7 @@ def _resizable_statuses(pod: Pod) -> dict[str, ContainerStatus]:
     status = pod.status
     statuses = {row.name: row for row in (*status.container_statuses, *status.init_container_statuses)}
     for container in pod.spec.init_containers:
-        if not _is_sidecar(container):
+        if not is_sidecar(container):
             statuses.pop(container.name, None)
     return statuses
 

@@ -59,3 +59,8 @@ class Container(Model):
     restart_policy_rules: tuple[RestartPolicyRule, ...] = ()
     readiness_probe: Probe | None = None
     startup_probe: Probe | None = None
+
+
+def is_sidecar(container: Container) -> bool:
+    """Of an init container: whether it goes on running beside the others."""
+    return container.restart_policy == "Always"

@@ -129,3 +129,8 @@ class CronJob(ApiObject):
     """`batch/v1 CronJob`."""
 
     spec: CronJobSpec = CronJobSpec()
+
+
+def completions_of(spec: JobSpec) -> int | None:
+    """How many are to succeed; None: the first one that does ends it."""
+    return 1 if spec.completions is None and spec.parallelism is None else spec.completions

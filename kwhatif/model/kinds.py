@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kwhatif.model.job import CronJob, Job
-from kwhatif.model.meta import Model
+from kwhatif.model.meta import ApiObject
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
 from kwhatif.model.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
@@ -35,7 +35,7 @@ from kwhatif.model.workload import (
 class Resource(NamedTuple):
     """One kind as the API serves it, in version v1 of its group."""
 
-    type: type[Model]
+    type: type[ApiObject]
     #: API group; "" is the core group.
     group: str
     #: The name in URLs and in roles.
@@ -58,7 +58,7 @@ class Resource(NamedTuple):
         return f"/apis/{self.group}/v1/{self.plural}" if self.group else f"/api/v1/{self.plural}"
 
 
-_OF_CLUSTER: Mapping[str, Mapping[type[Model], str]] = {
+_OF_CLUSTER: Mapping[str, Mapping[type[ApiObject], str]] = {
     "": {Node: "nodes", Namespace: "namespaces", PersistentVolume: "persistentvolumes"},
     "scheduling.k8s.io": {PriorityClass: "priorityclasses"},
     "node.k8s.io": {RuntimeClass: "runtimeclasses"},
@@ -70,7 +70,7 @@ _OF_CLUSTER: Mapping[str, Mapping[type[Model], str]] = {
     },
     "resource.k8s.io": {DeviceClass: "deviceclasses", ResourceSlice: "resourceslices"},
 }
-_NAMESPACED: Mapping[str, Mapping[type[Model], str]] = {
+_NAMESPACED: Mapping[str, Mapping[type[ApiObject], str]] = {
     "": {
         Pod: "pods",
         Service: "services",

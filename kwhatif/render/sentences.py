@@ -28,6 +28,7 @@ from kwhatif.framework.evidence import (
     VolumeConflict,
     VolumeLimit,
     WrongNode,
+    taint_text,
 )
 from kwhatif.render.amounts import amount, plural, some
 
@@ -95,11 +96,6 @@ def _insufficient(evidence: InsufficientResource) -> str:
     # Beside victims that have yet to stop, those who will take their room count, too.
     free = max(evidence.allocatable - evidence.used, 0)
     return f"{needs}, {amount(name, free)} of {amount(name, evidence.allocatable)} free"
-
-
-def taint_text(taint: UntoleratedTaint) -> str:
-    """A taint as kubectl writes it."""
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def _labels(evidence: UnmatchedSelector) -> str:

@@ -14,9 +14,10 @@ from kwhatif.framework.evidence import (
     SpreadSkew,
     UnmatchedSelector,
     UntoleratedTaint,
+    taint_text,
 )
 from kwhatif.render.amounts import amount, plural, some
-from kwhatif.render.sentences import free_on, sentence, taint_text
+from kwhatif.render.sentences import free_on, sentence
 from kwhatif.report.decision import Decision
 from kwhatif.report.nodes import MissRow, NameKind, NearRow, ObstacleRow, UnknownNameRow
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.simulation.clock import Agenda
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.simulation.pods import ended, is_ready, running
+from kwhatif.simulation.pods import ended, running
 from kwhatif.simulation.world import World, held
 from kwhatif.workloads.survey import survey_of
 

@@ -11,9 +11,8 @@ from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.job import Job
 from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
-from kwhatif.simulation.pods import is_ready
 from kwhatif.simulation.world import World
 
 #: A picture that has come back so often is a loop, whatever is yet to come.

@@ -22,12 +22,6 @@ def with_condition(pod: Pod, condition: PodCondition) -> Pod:
     return replace(pod, status=replace(pod.status, conditions=(*conditions, condition)))
 
 
-def is_ready(pod: Pod) -> bool:
-    """Whether the pod's condition Ready is True."""
-    ready = pod_condition(pod, "Ready")
-    return ready is not None and ready.status == "True"
-
-
 def marked(pod: Pod, end: str) -> Pod:
     """The pod is being deleted; `end`: when its grace period is over."""
     return replace(pod, metadata=replace(pod.metadata, deletion_timestamp=end))

@@ -11,10 +11,9 @@ import msgspec
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.simulation.owned import root_of
-from kwhatif.simulation.pods import is_ready
 from kwhatif.simulation.world import World
 from kwhatif.workloads.survey import survey_of
 

@@ -44,14 +44,3 @@ class PodIndex:
         for namespace in self.labels.namespaces():
             self.labels.groups(namespace)
             self.terms.label_keys(namespace)
-
-    def contents(self) -> object:
-        """What the index says, with everything built, in a form that can be compared."""
-        self.build()
-        groups = {
-            (namespace, frozenset(group.labels.items())): (group.pods, group.terminating)
-            for namespace in self.labels.namespaces()
-            for group in self.labels.groups(namespace)
-            if group.pods
-        }
-        return groups, {terms: pods for terms, pods in self.terms.all().items() if pods}

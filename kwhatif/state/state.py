@@ -221,16 +221,6 @@ class State:
         self.cluster = StateObjects(self, self.cluster)
         resume_after(self.generation)
 
-    def validate(self) -> None:
-        """Check everything that is kept up against the objects; for tests.
-
-        Raises:
-            AssertionError: something is not as it would have to be.
-        """
-        from kwhatif.state.validate import validate
-
-        validate(self)
-
 
 _APPLY: Mapping[type, Callable[..., None]] = {
     Upsert: State._upsert,

@@ -76,23 +76,8 @@ class Drained(Played):
 
     def verdict(self) -> VerdictRow:
         """What it comes to."""
-        why = self._why()
-        pending, priority, critical = self.harm()
-        return VerdictRow(
-            of="drain",
-            ok=not why,
-            nodes=self.drain.nodes,
-            why=why,
-            moved=len(self.drain.log.granted),
-            waves=len(self._waves()),
-            preempted=self.preempted,
-            pending=pending,
-            seconds=self.seconds,
-            priority=priority,
-            critical=critical,
-            broken=self.broken,
-            gone=self.gone,
-        )
+        row = self.verdict_row("drain", self.drain.nodes, self._why(), moved=len(self.drain.log.granted))
+        return replace(row, waves=len(self._waves()), gone=self.gone)
 
     @property
     def command(self) -> CommandRow:

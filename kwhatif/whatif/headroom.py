@@ -29,7 +29,7 @@ MOST_SHAPES = 10
 
 #: JSON, as MessagePack ends at 64 bits, and a quantity may be an integer of any length.
 _encode = msgspec.json.Encoder(order="deterministic").encode
-_BY_KIND: Mapping[str, type[KubernetesObject]] = {each.kind: each.type for each in RESOURCES.values()}  # type: ignore[misc]
+_BY_KIND: Mapping[str, type[KubernetesObject]] = {each.kind: each.type for each in RESOURCES.values()}
 
 
 def ask_headroom(session: Session, limit: int, template_paths: Mapping[str, Sequence[str]]) -> Report:

@@ -73,22 +73,7 @@ class Lost(Played):
         return self._verdict(tuple(self._left_behind()))
 
     def _verdict(self, blocked: tuple[BlockedRow, ...]) -> VerdictRow:
-        why = self._why(blocked)
-        pending, priority, critical = self.harm()
-        return VerdictRow(
-            of="outage",
-            ok=not why,
-            nodes=self.nodes,
-            why=why,
-            moved=len(self.pods),
-            waves=0,
-            preempted=self.preempted,
-            pending=pending,
-            seconds=self.seconds,
-            priority=priority,
-            critical=critical,
-            broken=self.broken,
-        )
+        return self.verdict_row("outage", self.nodes, self._why(blocked), moved=len(self.pods))
 
     def _why(self, blocked: tuple[BlockedRow, ...]) -> str:
         """What is worst."""

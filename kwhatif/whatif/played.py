@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from kwhatif.controllers.catalog import all_controllers
 from kwhatif.edits.selection import Lookup
@@ -14,6 +15,7 @@ from kwhatif.model.caveat.workloads import ReplicaSetsInferred
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.model.node import Node
 from kwhatif.model.workload import ReplicaSet
+from kwhatif.report.story import VerdictRow
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
@@ -144,6 +146,26 @@ class Played:
         events = self.engine.world.history.events
         end = round(events[-1].at, 3) if events else 0.0
         return round(max(end - self.base.start, 0.0), 3)
+
+    def verdict_row(
+        self, of: Literal["drain", "outage"], nodes: tuple[str, ...], why: str, *, moved: int
+    ) -> VerdictRow:
+        """What it comes to; `why` says what is worst, "" for no harm; `moved`: how many pods leave the nodes."""
+        pending, priority, critical = self.harm()
+        return VerdictRow(
+            of=of,
+            ok=not why,
+            nodes=nodes,
+            why=why,
+            moved=moved,
+            waves=0,
+            preempted=self.preempted,
+            pending=pending,
+            seconds=self.seconds,
+            priority=priority,
+            critical=critical,
+            broken=self.broken,
+        )
 
 
 def harm_of(engine: Engine, since: Engine) -> tuple[float, ...]:

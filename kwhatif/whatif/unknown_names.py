@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from kwhatif.admission.namespaces import ALWAYS_THERE
+from kwhatif.framework.evidence import taint_text
 from kwhatif.matching.requests import is_scalar_resource
 from kwhatif.matching.tolerations import tolerates
 from kwhatif.model.affinity import Toleration
 from kwhatif.model.cluster import Cluster
 from kwhatif.model.meta import Requirement
 from kwhatif.model.nearest import nearest
-from kwhatif.model.node import Taint
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.model.policy import PriorityClass, RuntimeClass
 from kwhatif.model.resource import ResourceClaim
@@ -92,7 +92,7 @@ def _tolerations(spec: PodSpec, snapshot: State) -> Iterator[UnknownNameRow]:
     """Tolerations that match no taint, but are spelled much like one that is there; all others are quite usual."""
     taints = Counter(taint for node in snapshot.nodes for taint in node.taints)
     by_text = {
-        _taint_text(taint): taint for taint in sorted(taints, key=lambda taint: (-taints[taint], _taint_text(taint)))
+        taint_text(taint): taint for taint in sorted(taints, key=lambda taint: (-taints[taint], taint_text(taint)))
     }
     counts = Counter({text: taints[taint] for text, taint in by_text.items()})
     for toleration in spec.tolerations:
@@ -110,10 +110,6 @@ def _tolerations(spec: PodSpec, snapshot: State) -> Iterator[UnknownNameRow]:
         ]
         if near:
             yield _row("toleration", _toleration_text(toleration), near, counts)
-
-
-def _taint_text(taint: Taint) -> str:
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def _toleration_text(toleration: Toleration) -> str:

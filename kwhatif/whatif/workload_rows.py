@@ -38,8 +38,8 @@ def workload_row(
         removed: how many of its pods go.
         decisions: about its pods.
         rollout: how far it gets.
-        left_out: so many more pods it asks for. See `_beyond`.
-        room: so many pods all nodes can take; None: any number.
+        left_out: how many more pods it asks for, which were not judged one by one.
+        room: how many pods all nodes can take; None: any number.
     """
     beyond = Counter(_beyond(decisions, left_out, room))
     counts = Counter(decision.outcome for decision in decisions) + beyond
@@ -73,9 +73,9 @@ def room_for_pods(profiles: Mapping[str, Profile], cluster: Cluster) -> int | No
 
 
 def _beyond(decisions: Sequence[Decision], left_out: int, room: int | None) -> Beyond:
-    """They fare like the last one, unless it gets a place: then those are pending for which nodes have no room.
+    """What becomes of the pods that are left out: the same as of the last one that was judged.
 
-    What becomes of the others is not judged.
+    Where that one gets a place, those are pending for which nodes have no room, and the others are not judged.
     """
     last = decisions[-1].outcome if decisions else "Ignored"
     if not left_out or last not in ("Placed", "Preempts"):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster
-from kwhatif.model.job import CronJob, Job, JobSpec
+from kwhatif.model.job import CronJob, Job, JobSpec, completions_of
 from kwhatif.model.meta import ObjectMeta, OwnerReference
 from kwhatif.model.pod import Pod, PodTemplateSpec
 from kwhatif.workloads.expansion import Expansion, Group
@@ -33,11 +33,6 @@ def wanted_pods(spec: JobSpec, succeeded: int = 0) -> int:
 def parallelism_of(spec: JobSpec) -> int:
     """How many pods it may run at once."""
     return 1 if spec.parallelism is None else spec.parallelism
-
-
-def completions_of(spec: JobSpec) -> int | None:
-    """How many are to succeed; None: the first one that does ends it."""
-    return 1 if spec.completions is None and spec.parallelism is None else spec.completions
 
 
 def is_finished(job: Job) -> bool:

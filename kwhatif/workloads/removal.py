@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.meta import parse_time
-from kwhatif.model.pod import Pod, is_terminal, pod_condition
+from kwhatif.model.pod import Pod, is_ready, is_terminal, pod_condition
 from kwhatif.model.pod_status import ContainerStatus, PodCondition
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -35,12 +35,6 @@ def is_available(pod: Pod) -> bool:
     """Whether the pod does its work; one that runs somewhere does, unless it is said not to be ready."""
     ready = pod_condition(pod, "Ready")
     return bool(pod.spec.node_name) and (ready is None or ready.status == "True")
-
-
-def is_ready(pod: Pod) -> bool:
-    """Whether its condition says so (`IsPodReady`)."""
-    ready = pod_condition(pod, "Ready")
-    return ready is not None and ready.status == "True"
 
 
 def as_ready(pod: Pod) -> Pod:

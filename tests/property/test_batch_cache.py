@@ -27,6 +27,7 @@ from tests.examples import examples
 from tests.property import test_placing_numbered as numbered
 from tests.property.test_placing import PROFILE, World, as_plain, one_in, running, some_world
 from tests.reference.placing import plain_of
+from tests.valid_state import validate
 
 Line = tuple[State, BatchCache]
 NEWEST = RELEASE.default_profile()
@@ -130,7 +131,7 @@ def play(random: Random, world: World, profile: Profile = PROFILE) -> None:
         if not one_in(random, 4):
             settle(result, state)
     for each, _ in lines:
-        each.validate()
+        validate(each)
 
 
 @given(st.randoms(use_true_random=False))

@@ -21,6 +21,7 @@ from tests.differential.dice import Dice
 from tests.differential.generate import FAMILIES, generate
 from tests.differential.scene import HOSTNAME, Case, Object
 from tests.examples import examples
+from tests.valid_state import validate
 
 SEED = 31
 CASES = int(os.environ.get("KWHATIF_EDITS", "60"))
@@ -281,7 +282,7 @@ def holds(case: Case, dice: Dice) -> bool:
         return False  # there is no YAML of that, or the pod cannot be read
     edited = kwhatif.edited(session, *said)
     assert outcome(edited, case.pod) == expected, f"{case.name}: {said}"
-    edited.snapshot.validate()
+    validate(edited.snapshot)
     assert outcome(session, case.pod) == before, "parents never notice"
     return True
 

@@ -20,6 +20,7 @@ from kwhatif.whatif.played import SettledCluster
 from kwhatif.whatif.session import Session
 from kwhatif.whatif.story_rows import story_of
 from tests.property.test_simulation import CLASSES, MANY, budget, deployment, node
+from tests.valid_state import validate
 
 Json = dict[str, Any]
 NAMES = ("a", "b", "c", "d")
@@ -101,7 +102,7 @@ def test_scenarios_on_forks_are_those_played_from_the_start(
     before = text(base.engine)
     found = [said(base, *scenario) for scenario in asked]
     assert text(base.engine) == before
-    base.engine.world.state.validate()
+    validate(base.engine.world.state)
     assert found == [said(SettledCluster(session, Parameters()), *scenario) for scenario in asked]
     use_reference(on=True)
     try:
@@ -124,4 +125,4 @@ def test_a_fork_under_way_goes_on_as_the_other_does(cluster: list[Json], nodes: 
     second.settle()
     assert text(engine) == text(fork) == text(second)
     assert engine.evictors.names == fork.evictors.names
-    fork.world.state.validate()
+    validate(fork.world.state)

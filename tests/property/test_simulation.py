@@ -18,6 +18,7 @@ from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from tests.examples import examples
+from tests.valid_state import validate
 
 MANY = settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 Json = dict[str, Any]
@@ -187,7 +188,7 @@ def test_whatever_the_choices_a_run_is_a_story_like_others(
     clock, chance = Clock(start_of(state.cluster)), Chance(str(seed))
     engine = Engine(state, session.profiles, all_controllers(), clock, Parameters(), chance)
     engine.begin()
-    state.validate()
+    validate(state)
     ends = [event.at for event in engine.world.history.events]
     assert ends == sorted(ends)
     again = kwhatif.simulate(kwhatif.load(cluster), applied, runs=2, seed=seed)
@@ -210,7 +211,7 @@ def test_settled_means_that_nobody_has_anything_to_do(world: tuple[list[Json], l
     engine.wait(30)
     # Pods that have waited for five minutes are tried again, in vain.
     assert {event.verb for event in engine.world.history.events[before:]} <= {"unschedulable"}
-    state.validate()
+    validate(state)
     # And whoever takes the end for a start finds nothing to do, but for pods that were tried in vain.
     again = Engine(state.fork(), session.profiles, all_controllers(), Clock(engine.clock.nanoseconds), Parameters())
     again.begin()

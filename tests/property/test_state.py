@@ -19,6 +19,7 @@ from kwhatif.state.node_tree import zone_of
 from kwhatif.state.state import State
 from tests.builders import HOSTNAME, ZONE, NodeBuilder, PodBuilder, affinity_term, budget, node, pod, selector, snapshot
 from tests.examples import examples
+from tests.valid_state import validate
 
 PROFILE = default_profile()
 NODES = ("n1", "n2", "n3", "n4")
@@ -273,7 +274,7 @@ class Histories(RuleBasedStateMachine):
         if now is None:
             return
         state, rebuilt = now.state, State(now.state.cluster)
-        state.validate()
+        validate(state)
         assert [info.name for info in state.nodes] == now.order()
         for info in state.nodes:
             fresh = rebuilt.by_name[info.name]

@@ -10,7 +10,7 @@ from kwhatif.admission.validation.errors import FieldErrors
 from kwhatif.admission.validation.selectors import as_json
 from kwhatif.admission.validation.workload import refusal, validate_workload_spec
 from kwhatif.model.amount import amounts
-from kwhatif.model.job import Job, JobSpec
+from kwhatif.model.job import Job, JobSpec, completions_of
 from kwhatif.model.meta import LabelSelector
 from kwhatif.model.volume import ClaimTemplate
 from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet, Workload
@@ -60,15 +60,10 @@ def _claim(template: ClaimTemplate) -> tuple[object, ...]:
 
 def _validate_job(new: JobSpec, known: JobSpec, errors: FieldErrors) -> None:
     mode = new.completion_mode or _NOT_INDEXED
-    before, after = _completions(known), _completions(new)
+    before, after = completions_of(known), completions_of(new)
     if mode != _INDEXED and after != before:
         errors.invalid_object("spec.completions", after, _IMMUTABLE)
     elif after is not None and after not in (before, 1 if new.parallelism is None else new.parallelism):
         errors.invalid_object("spec.completions", after, "can only be modified in tandem with spec.parallelism")
     if mode != (known.completion_mode or _NOT_INDEXED):
         errors.invalid_object("spec.completionMode", mode, _IMMUTABLE)
-
-
-def _completions(spec: JobSpec) -> int | None:
-    """One, where nothing is said of numbers."""
-    return 1 if spec.completions is None and spec.parallelism is None else spec.completions

@@ -8,6 +8,7 @@ from kwhatif.descheduler.arguments import RemovePodsViolatingNodeTaintsArgs
 from kwhatif.descheduler.attempt import UntoleratedTaint
 from kwhatif.descheduler.handle import Handle, chosen
 from kwhatif.descheduler.tolerance import untolerated
+from kwhatif.framework.evidence import taint_text
 from kwhatif.matching.tolerations import NO_SCHEDULE, PREFER_NO_SCHEDULE
 from kwhatif.model.node import Taint
 
@@ -24,7 +25,7 @@ def run(args: RemovePodsViolatingNodeTaintsArgs, handle: Handle) -> str:
     for node in handle.nodes:
         taints = [taint for taint in node.spec.taints if counts(taint)]
         found = [
-            (pod, UntoleratedTaint(taint=_text(taint)))
+            (pod, UntoleratedTaint(taint=taint_text(taint)))
             for pod in (handle.world.active(node.metadata.name) if taints else ())
             if choose(pod) and (taint := untolerated(pod, taints)) is not None and handle.is_evictable(pod)
         ]
@@ -35,7 +36,3 @@ def run(args: RemovePodsViolatingNodeTaintsArgs, handle: Handle) -> str:
 
 def _is_in(names: Collection[str], taint: Taint) -> bool:
     return taint.key in names or (taint.value != "" and f"{taint.key}={taint.value}" in names)
-
-
-def _text(taint: Taint) -> str:
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"

@@ -69,7 +69,7 @@ def check_fragment(resource: Resource, fragment: Any) -> None:
         raise Wrong(f"{to_text(path)}: {message}", hint)
 
     read = reader(resource.type)(fragment, (), refuse)
-    CANDIDATES.validate(msgspec.convert({**read, "kind": resource.kind}, resource.type), refuse)  # type: ignore[arg-type]
+    CANDIDATES.validate(msgspec.convert({**read, "kind": resource.kind}, resource.type), refuse)
 
 
 class _Path:

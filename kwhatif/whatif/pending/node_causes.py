@@ -11,6 +11,7 @@ from kwhatif.framework.evidence import (
     MissingTopologyLabel,
     UnmatchedSelector,
     UntoleratedTaint,
+    taint_text,
 )
 from kwhatif.matching.requests import PODS
 from kwhatif.matching.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE_TAINT, tolerated
@@ -93,14 +94,10 @@ def taints(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:
             for taint in each.node.node.spec.taints
             if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, pod.pod.spec.tolerations)
         ]
-        groups.setdefault((_taint_text(items[0]), each.alone and len(kept_out) <= 1), []).append(each)
+        groups.setdefault((taint_text(items[0]), each.alone and len(kept_out) <= 1), []).append(each)
     for (taint, enough), group in groups.items():
         nodes, more = names([each.node.name for each in group])
         yield Change(group[0].plugin, TaintRemoved(taint, nodes, more), enough)
-
-
-def _taint_text(taint: UntoleratedTaint) -> str:
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def cordons(pod: PodInfo, found: Sequence[OnNode]) -> Iterator[Change]:

@@ -27,6 +27,7 @@ from kwhatif.model.workload import Deployment, ReplicaSet
 from kwhatif.whatif.played import named_nodes
 from kwhatif.whatif.session import Session
 from tests.edit_cases import OBJECTS, load
+from tests.valid_state import validate
 
 Said = str | Mapping[str, Any]
 
@@ -273,7 +274,7 @@ def test_the_session_stays_as_it_is() -> None:
     assert session.changes == ()
     assert edited.unedited is session
     assert len(edited.cluster.all(Pod)) == len(before) + 6
-    edited.snapshot.validate()
+    validate(edited.snapshot)
 
 
 def test_new_nodes_are_like_theirs_but_new() -> None:

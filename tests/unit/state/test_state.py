@@ -18,6 +18,7 @@ from kwhatif.state.history import Touched
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from tests.builders import ZONE, affinity_term, budget, node, pod, selector, snapshot
+from tests.valid_state import index_contents, validate
 
 
 def on(state: State, name: str = "n1") -> list[str]:
@@ -204,7 +205,7 @@ def contents(state: State) -> object:
         list(state.pods),
         list(state.pending),
         {name: [info.key for info in pods] for name, pods in state.strays.items()},
-        state.index.contents(),
+        index_contents(state.index),
         {kind: dict(state.cluster.all(kind)) for kind in state.cluster.counts()},
         dict(state.images),
     )
@@ -271,7 +272,7 @@ def test_what_a_fork_builds_others_have_as_well_as_long_as_they_are_the_same() -
     asked.apply(Bind("default/waits", "n1"))
     assert asked.index is not state.index is untouched.index
     for one in (state, asked, untouched, changed):
-        one.validate()
+        validate(one)
 
 
 def test_what_is_derived_of_the_objects_of_the_origin_is_derived_once() -> None:
@@ -336,19 +337,19 @@ def test_a_state_can_be_pickled() -> None:
     there: State = pickle.loads(pickle.dumps(state))
     assert list(there.pods) == list(state.pods)
     there.apply(Bind("default/waits", "n2"), Delete(Node, "n1"))
-    there.validate()
+    validate(there)
     assert list(state.by_name) == ["n1", "n2"]
     assert there.nodes[0].generation > max(info.generation for info in state.nodes)
 
 
 def test_validation_notices_what_went_wrong() -> None:
     state = populated().fork()
-    state.validate()
+    validate(state)
     broken: State = pickle.loads(pickle.dumps(state))
     broken.nodes[0].cpu += 1
     with pytest.raises(AssertionError, match="cpu"):
-        broken.validate()
+        validate(broken)
     broken = pickle.loads(pickle.dumps(state))
     broken.nodes[0].add_pod(PodInfo(pod("unknown").on("n1").build()))
     with pytest.raises(AssertionError, match="unknown"):
-        broken.validate()
+        validate(broken)

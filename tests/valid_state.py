@@ -1,4 +1,4 @@
-"""What must hold of every state, checked against its objects: for the tests, at their end."""
+"""What must hold of every state, checked against its objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ _SUMS = ("cpu", "memory", "ephemeral", "nonzero_cpu", "nonzero_memory")
 
 
 def validate(state: State) -> None:
-    """See `State.validate`."""
+    """Check everything that is kept up against the objects.
+
+    Raises:
+        AssertionError: something is not as it would have to be.
+    """
     _check_pods(state)
     _check_nodes(state)
     _check_nominations(state)
@@ -102,7 +106,19 @@ def _check_nominations(state: State) -> None:
 
 def _check_indexes(state: State) -> None:
     """What was kept up is what would be built now."""
-    assert state.index.contents() == PodIndex(state.nodes, state.strays).contents()
+    assert index_contents(state.index) == index_contents(PodIndex(state.nodes, state.strays))
     used = Counter(f"{pod.namespace}/{name}" for node in state.nodes for pod in node.pods for name in pod.claim_names)
     assert state.users_of("") == used[""]
     assert dict(state.index.claims.used or {}) == used
+
+
+def index_contents(index: PodIndex) -> object:
+    """What the index says, with everything built, in a form that can be compared."""
+    index.build()
+    groups = {
+        (namespace, frozenset(group.labels.items())): (group.pods, group.terminating)
+        for namespace in index.labels.namespaces()
+        for group in index.labels.groups(namespace)
+        if group.pods
+    }
+    return groups, {terms: pods for terms, pods in index.terms.all().items() if pods}
