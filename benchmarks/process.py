@@ -20,9 +20,10 @@ Four tenths of the time go into decoding, three into looks at every pod: the che
 written by hand), admission, the snapshot. Each costs a pod one to five microseconds, as much just after decoding as
 later: what helps is to look at less. Then come imports, and trying each of 5,000 full nodes with its 22 pods. What is
 not needed by the pod in question is not made, such as the index of other namespaces' pods and of their affinity terms,
-and host ports; nor what only JSON and `--explain` show: how the victims of each of 5,000 candidates were found. Nor is
-anything given back, or looked through for garbage, before the process exits. Tried and dropped: sharing equal parts of
-pods (a quarter less memory, as much time), smaller pieces of the file, preparing pods while decoding."""
+and host ports; nor what only JSON, `-o wide` and `--explain` show: the victims of each of 5,000 candidates and how they
+were found, but for the ten best. Nor is anything given back, or looked through for garbage, before the process exits.
+Tried and dropped: sharing equal parts of pods (a quarter less memory, as much time), times of pods compared as texts,
+smaller pieces of the file, preparing pods while decoding."""
 
 ROOT = Path(__file__).parents[1]
 KWHATIF = (sys.executable, "-m", "kwhatif")
