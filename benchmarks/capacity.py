@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import kwhatif
 from benchmarks.context import Context
 from benchmarks.rows import Row, at_least, at_most
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 
 TITLE = "Capacity"
 NOTE = """\

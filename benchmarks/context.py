@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.dump import Shape, write_json, write_yaml
 from kwhatif.sources.dumps.dump import read_cluster
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 
 #: A pod that no node has room for: it must evict. As a manifest, which is YAML, too.
 EVICTING_POD = {

@@ -16,7 +16,7 @@ from kwhatif.model.container import Container, ResourceRequirements
 from kwhatif.model.meta import LabelSelector, ObjectMeta
 from kwhatif.model.pod import Pod, PodSpec
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 
 TITLE = "The engine, on a snapshot that is loaded"
 

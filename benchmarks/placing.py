@@ -14,8 +14,8 @@ from benchmarks.rows import Row, at_least
 from kwhatif.framework.attempt import attempt
 from kwhatif.model.affinity import TopologySpreadConstraint
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.placer import Placer
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.placing.placer import Placer
 
 TITLE = "Many pods, one after another"
 

@@ -21,7 +21,7 @@ from benchmarks.rows import Row, at_most, times
 from kwhatif.report import Report
 from kwhatif.report.story import Story
 from kwhatif.sources.dumps.dump import read_cluster
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 
 Json = dict[str, Any]
 TITLE = "What follows: `simulate`"

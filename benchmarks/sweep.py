@@ -19,8 +19,8 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.dumps.dump import read_cluster
 from kwhatif.sweep.processes import available_cores, play, play_here
 from kwhatif.sweep.scenario import Outages, Player, Scenario, together
-from kwhatif.whatif.outage import outage
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.maintenance.outage import outage
 
 TITLE = "Every node fails alone"
 NOTE = """Here seconds are those of the clock, with as many processes as there are cores. The pods belong to ReplicaSets

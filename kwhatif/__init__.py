@@ -62,9 +62,16 @@ if TYPE_CHECKING:
     from kwhatif.report.upgrade import LandingRow, UpgradedRow, UpgradeRow, UpgradeRuleRow
     from kwhatif.report.workload import QueuedRow, RolloutRow, WorkloadRow
     from kwhatif.sources.manifests.given import Source, text
-    from kwhatif.whatif.compare import Comparison, DifferenceRow, EndDifferenceRow, FateRow, PodDifferenceRow, compare
-    from kwhatif.whatif.inventory import Inventory
-    from kwhatif.whatif.session import Session
+    from kwhatif.whatif.deciding.compare import (
+        Comparison,
+        DifferenceRow,
+        EndDifferenceRow,
+        FateRow,
+        PodDifferenceRow,
+        compare,
+    )
+    from kwhatif.whatif.loaded.inventory import Inventory
+    from kwhatif.whatif.loaded.session import Session
 
 __all__ = [
     "AdviceRow",
@@ -208,7 +215,7 @@ _HOMES = {
     "kwhatif.api.snapshots": ("describe", "save_snapshot"),
     "kwhatif.api.capacity": ("capacity",),
     "kwhatif.api.simulate": ("simulate",),
-    "kwhatif.whatif.compare": (
+    "kwhatif.whatif.deciding.compare": (
         "compare",
         "Comparison",
         "DifferenceRow",
@@ -216,8 +223,8 @@ _HOMES = {
         "FateRow",
         "PodDifferenceRow",
     ),
-    "kwhatif.whatif.inventory": ("Inventory",),
-    "kwhatif.whatif.session": ("Session",),
+    "kwhatif.whatif.loaded.inventory": ("Inventory",),
+    "kwhatif.whatif.loaded.session": ("Session",),
 }
 
 

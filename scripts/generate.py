@@ -21,7 +21,7 @@ import kwhatif
 from kwhatif.errors import ExitCode
 from kwhatif.policy.schema import policy_schema_text
 from kwhatif.report import schema_text
-from kwhatif.whatif.compare import comparison_schema_text
+from kwhatif.whatif.deciding.compare import comparison_schema_text
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n.*?<!-- end -->", re.DOTALL)

@@ -12,10 +12,10 @@ from kwhatif.model.pod import Pod
 from kwhatif.report import Report
 from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.manifests.applied import read_applied
-from kwhatif.whatif.applied import Applied
-from kwhatif.whatif.judge import judge
-from kwhatif.whatif.question import Question
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.applying.applied import Applied
+from kwhatif.whatif.judging.judge import judge
+from kwhatif.whatif.judging.question import Question
+from kwhatif.whatif.loaded.session import Session
 
 
 def each_alone(session: Session, pods: Iterable[Pod], caveats: Iterable[Caveat] = ()) -> Report:

@@ -19,11 +19,11 @@ from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.text.files import Given
-from kwhatif.whatif.applied import Applied
-from kwhatif.whatif.capacity import CapacityQuestion, ask_capacity
-from kwhatif.whatif.filling import Part
-from kwhatif.whatif.headroom import ask_headroom
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.applying.applied import Applied
+from kwhatif.whatif.capacity.capacity import CapacityQuestion, ask_capacity
+from kwhatif.whatif.capacity.filling import Part
+from kwhatif.whatif.capacity.headroom import ask_headroom
+from kwhatif.whatif.loaded.session import Session
 
 #: So many pods, or sets, are counted unless somebody asks for more; and of each kind of pods of the cluster.
 LIMIT, LIMIT_OF_SHAPES = 10_000, 1_000

@@ -10,7 +10,7 @@ from kwhatif.garbage import rare_garbage_collection
 from kwhatif.render.caveats import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_input
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 
 
 def deschedule(
@@ -39,7 +39,7 @@ def deschedule(
     require_session(session, "deschedule")
     from kwhatif.descheduler.build import strategy_policy
     from kwhatif.sources.descheduler_policy import DeschedulerPolicyFile, read_descheduler_policy
-    from kwhatif.whatif.deschedule import DescheduleQuestion, ask_deschedule, moment_of
+    from kwhatif.whatif.rebalancing.deschedule import DescheduleQuestion, ask_deschedule, moment_of
 
     if (policy is None) == (strategy is None):
         raise ValueError("either a policy or a strategy is needed")

@@ -17,8 +17,8 @@ from kwhatif.render.caveats import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs
-from kwhatif.whatif.question import Question
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.judging.question import Question
+from kwhatif.whatif.loaded.session import Session
 from kwhatif.workloads.rolling.update import Rollout
 
 if TYPE_CHECKING:

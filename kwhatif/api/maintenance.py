@@ -24,11 +24,11 @@ from kwhatif.sources.sweeps import SweepFile
 from kwhatif.sweep.processes import play
 from kwhatif.sweep.report import Runner, drain_each, outage_each
 from kwhatif.sweep.scenario import Drains, Outages, Outcome, Player, Scenario
-from kwhatif.whatif.drain import drain as play_drain
-from kwhatif.whatif.outage import outage as play_outage
-from kwhatif.whatif.played import named_nodes
-from kwhatif.whatif.session import Session
-from kwhatif.whatif.upgrade import ask_upgrade
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.maintenance.drain import drain as play_drain
+from kwhatif.whatif.maintenance.outage import outage as play_outage
+from kwhatif.whatif.story.played import named_nodes
+from kwhatif.whatif.upgrade.upgrade import ask_upgrade
 
 
 class MaintenanceOptions(Times, total=False):

@@ -11,7 +11,7 @@ from kwhatif.errors import InputError, Problem
 from kwhatif.report import Report
 from kwhatif.sources.decoding.strict import Validation, parse_validation
 from kwhatif.sources.manifests.applied import Asked, parse_template_paths, read_applied
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 
 
 class ManifestOptions(TypedDict, total=False):

@@ -14,9 +14,9 @@ from kwhatif.render.caveats import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.named import require_namespace
-from kwhatif.whatif.judge import judge
-from kwhatif.whatif.question import Question
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.judging.judge import judge
+from kwhatif.whatif.judging.question import Question
+from kwhatif.whatif.loaded.session import Session
 
 
 class _How(NamedTuple):
@@ -119,7 +119,7 @@ def _judged(session: Session, command: str, question: Question, how: _How) -> Re
     if not how.aftermath:
         return worded(answer.report(session, command))
     from kwhatif.render.story_words import with_words
-    from kwhatif.whatif.aftermath import aftermath as aftermath_of
+    from kwhatif.whatif.story.aftermath import aftermath as aftermath_of
 
     story, caveats = aftermath_of(session, question.applied)
     answer.caveats.update(dict.fromkeys(caveats))

@@ -18,7 +18,7 @@ from kwhatif.sources.dumps.collected import Collected, LoadedCluster
 from kwhatif.sources.dumps.progress import Progress, ProgressReporter
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.scheduler.release import ask_release
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 
 
 def load(
@@ -194,7 +194,7 @@ def edited_by(
     require_session(session, "edited")
     require_edits(edits, option)
     from kwhatif.sources.manifests.edits import read_edit_files, read_edits
-    from kwhatif.whatif.edited import edit_session
+    from kwhatif.whatif.applying.edited import edit_session
 
     where, stdin = namespace or session.namespace, sys.stdin.buffer
     minor = session.cluster.minor

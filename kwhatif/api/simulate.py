@@ -21,10 +21,10 @@ from kwhatif.sources.manifests.edits import read_edits
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.scenario import parse_parameter, read_scenario
-from kwhatif.whatif.edited import Given
-from kwhatif.whatif.runs import Runs
-from kwhatif.whatif.session import Session
-from kwhatif.whatif.simulate import simulate as play
+from kwhatif.whatif.applying.edited import Given
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.story.runs import Runs
+from kwhatif.whatif.story.simulate import simulate as play
 
 
 class Times(TypedDict, total=False):

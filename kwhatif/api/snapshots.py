@@ -14,7 +14,7 @@ from kwhatif.sources.dumps.dump import collect_dump
 from kwhatif.sources.dumps.left_out import taken_at as dump_taken_at
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.saving import save
-from kwhatif.whatif.inventory import Inventory, inventory
+from kwhatif.whatif.loaded.inventory import Inventory, inventory
 
 if TYPE_CHECKING:
     from kwhatif.sources.dumps.progress import Progress

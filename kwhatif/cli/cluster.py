@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kwhatif.report import Report
     from kwhatif.sources.dumps.progress import Progress
     from kwhatif.sources.live.options import LiveArguments
-    from kwhatif.whatif.session import Session
+    from kwhatif.whatif.loaded.session import Session
 
 
 class ClusterSource(NamedTuple):

@@ -84,13 +84,13 @@ def fail_on(*conditions: str, besides: str = "") -> OptionInfo:
     """The option `--fail-on` of a command whose answers can hold these conditions, besides caveats.
 
     Args:
-        conditions: names in `kwhatif.whatif.fail_on.CONDITIONS`.
+        conditions: names in `kwhatif.whatif.deciding.fail_on.CONDITIONS`.
         besides: a sentence for the end of its help.
     """
     allowed = (*conditions, "missing", "caveats")
 
     def check(text: str) -> str:
-        from kwhatif.whatif.fail_on import parse_fail_on
+        from kwhatif.whatif.deciding.fail_on import parse_fail_on
 
         try:
             parse_fail_on(text, allowed)

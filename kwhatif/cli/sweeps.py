@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kwhatif.cli.cluster import Answers, SchedulerSource
     from kwhatif.cli.simulate import Times
     from kwhatif.report import Report
-    from kwhatif.whatif.session import Session
+    from kwhatif.whatif.loaded.session import Session
 
 
 class SweepOutput(Enum):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kwhatif.report import Report
-    from kwhatif.whatif.session import Session
+    from kwhatif.whatif.loaded.session import Session
 
 To = Annotated[
     str,

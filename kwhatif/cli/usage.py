@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 if TYPE_CHECKING:
-    from kwhatif.whatif.session import Session
+    from kwhatif.whatif.loaded.session import Session
 
 #: The groups after the one that has no name of its own, in this order.
 CLUSTER = "Cluster"

@@ -17,7 +17,7 @@ from kwhatif.render.outcomes import SIGNS, verb
 from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, table, text
 from kwhatif.report.capacity import CapacityRow
 from kwhatif.report.policy import FindingRow
-from kwhatif.whatif.compare import Comparison, Difference, FateRow, fit_number
+from kwhatif.whatif.deciding.compare import Comparison, Difference, FateRow, fit_number
 
 #: So many rows are shown.
 MOST_ROWS = 100

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from kwhatif.render.amounts import amount, plural, some
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
-from kwhatif.whatif.inventory import Inventory
+from kwhatif.whatif.loaded.inventory import Inventory
 
 #: Nodes of a shape of their own, and pending pods, beyond which only the number is shown.
 _MAX_SHAPES = 15

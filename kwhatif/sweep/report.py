@@ -15,8 +15,8 @@ from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.scenario import Drains, Outages, Outcome, Player, Question, Scenario, together
-from kwhatif.whatif.drain import Drained, with_remedies
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.maintenance.drain import Drained, with_remedies
 
 #: So many that do harm are explained, the worst first.
 _EXPLAINED = 2

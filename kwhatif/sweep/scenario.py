@@ -18,13 +18,13 @@ from kwhatif.model.meta import controller_of
 from kwhatif.report.story import ScenarioRow
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.whatif.drain import Drained
-from kwhatif.whatif.edited import Given
-from kwhatif.whatif.outage import Lost
-from kwhatif.whatif.played import SettledCluster
-from kwhatif.whatif.session import Session
-from kwhatif.whatif.simulate import Playing
-from kwhatif.whatif.story_caveats import caveats_of_end
+from kwhatif.whatif.applying.edited import Given
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.maintenance.drain import Drained
+from kwhatif.whatif.maintenance.outage import Lost
+from kwhatif.whatif.story.caveats import caveats_of_end
+from kwhatif.whatif.story.played import SettledCluster
+from kwhatif.whatif.story.simulate import Playing
 
 #: Verdicts about so many nodes are kept of the base, and of a scenario: less than elsewhere, as scenarios of the same
 #: workloads follow each other.

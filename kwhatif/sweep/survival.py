@@ -12,7 +12,7 @@ from kwhatif.report.story import VerdictRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.report import Runner, groups_of, trouble
 from kwhatif.sweep.scenario import Outages, Player, Scenario, together
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 
 _ZONE = "topology.kubernetes.io/zone"
 

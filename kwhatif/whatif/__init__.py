@@ -1,1 +1,1 @@
-"""The questions: schedule, preempt, gate. Each asks cycles on a snapshot and writes a report."""
+"""The questions. Each asks cycles on a snapshot, or plays a simulation, and writes a report."""

@@ -18,10 +18,10 @@ from kwhatif.policy.caveats import max_age
 from kwhatif.policy.rules import Fragile
 from kwhatif.report import Report
 from kwhatif.whatif.advise.question import Capture, Limits, advise
-from kwhatif.whatif.aftermath import aftermath
-from kwhatif.whatif.judge import judge
-from kwhatif.whatif.question import Question
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.judging.judge import judge
+from kwhatif.whatif.judging.question import Question
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.story.aftermath import aftermath
 
 
 def gate(

@@ -17,7 +17,7 @@ import kwhatif
 from kwhatif.errors import ExitCode, PluginFailed
 from kwhatif.framework.call_site import is_ctrl_c
 from kwhatif.sources.scheduler import plugin_fence
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 from tests.cli.running import Ran, run
 
 HEAD = """

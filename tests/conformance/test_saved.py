@@ -25,7 +25,7 @@ from kwhatif.sources.saving.formats import format_of
 from kwhatif.sources.saving.redact import redact
 from kwhatif.sources.saving.save import saved_objects
 from kwhatif.sources.scheduler.profiles import read_scheduler_config
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 from tests.asking import each_alone, stored_pods
 from tests.conformance.test_conformance import CASES
 

@@ -13,7 +13,7 @@ import pytest
 import kwhatif
 from kwhatif.model.workload import DaemonSet
 from kwhatif.sources.manifests.applied import read_applied
-from kwhatif.whatif.filling import Filling, Part
+from kwhatif.whatif.capacity.filling import Filling, Part
 from tests.conformance.test_sequences import CASES
 
 Json = dict[str, Any]

@@ -16,7 +16,7 @@ import kwhatif
 from kwhatif.framework.reference import use_reference
 from kwhatif.report.capacity import FitRow
 from kwhatif.report.decision import Decision
-from kwhatif.whatif.capacity import fewest
+from kwhatif.whatif.capacity.capacity import fewest
 from tests.differential.dice import Dice
 from tests.differential.files import write
 from tests.differential.generate import FAMILIES, generate

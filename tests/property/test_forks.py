@@ -14,11 +14,11 @@ from kwhatif.controllers.drain_filters import DrainOptions
 from kwhatif.framework.reference import use_reference
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.whatif.drain import Drained
-from kwhatif.whatif.outage import Lost
-from kwhatif.whatif.played import SettledCluster
-from kwhatif.whatif.session import Session
-from kwhatif.whatif.story_rows import story_of
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.maintenance.drain import Drained
+from kwhatif.whatif.maintenance.outage import Lost
+from kwhatif.whatif.story.played import SettledCluster
+from kwhatif.whatif.story.rows import story_of
 from tests.property.test_simulation import CLASSES, MANY, budget, deployment, node
 from tests.valid_state import validate
 

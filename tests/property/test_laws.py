@@ -17,7 +17,7 @@ from kwhatif.framework.cycle import Cycle
 from kwhatif.framework.scoring import score_nodes
 from kwhatif.model.cluster import Cluster
 from kwhatif.report import Report
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 from tests.asking import each_alone, stored_pods
 from tests.builders import node, pod, snapshot
 from tests.examples import examples

@@ -16,9 +16,9 @@ import pytest
 import kwhatif
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.report import Report
-from kwhatif.whatif import judge as judging
-from kwhatif.whatif.question import Answer, Question
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.judging import judge as judging
+from kwhatif.whatif.judging.question import Answer, Question
+from kwhatif.whatif.loaded.session import Session
 from tests.differential.dice import Dice
 from tests.differential.files import write
 from tests.differential.generate import FAMILIES, generate

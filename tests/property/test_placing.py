@@ -21,7 +21,7 @@ from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySp
 from kwhatif.state.change import Delete
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.placer import Placer
+from kwhatif.whatif.placing.placer import Placer
 from tests.builders import (
     HOSTNAME,
     ZONE,

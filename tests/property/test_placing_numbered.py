@@ -21,7 +21,7 @@ from kwhatif.framework.attempt import attempt
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.volume import ClaimVolumeSource
 from kwhatif.state.state import State
-from kwhatif.whatif.placer import Placer
+from kwhatif.whatif.placing.placer import Placer
 from tests.builders import HOSTNAME, ZONE, PodBuilder, affinity_term, cluster, node, pod, requirement, selector, service
 from tests.examples import examples
 from tests.property.test_placing import PROFILE, World, compare, demanding, one_in, running, some_nodes, surroundings

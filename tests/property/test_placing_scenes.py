@@ -13,9 +13,9 @@ from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.pod import Pod
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.nominations import keep_queued
-from kwhatif.whatif.placer import Placer
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.nominations import keep_queued
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.placing.placer import Placer
 from tests.asking import stored_pods
 from tests.differential.dice import Dice
 from tests.differential.files import write

@@ -17,7 +17,7 @@ from kwhatif.preemption.evaluator import Evaluator
 from kwhatif.preemption.policy import Policy
 from kwhatif.preemption.sole_filter import SoleFilter
 from kwhatif.state.state import State
-from kwhatif.whatif.preemption_rows import preemption_row
+from kwhatif.whatif.deciding.preemption_rows import preemption_row
 from tests.builders import ZONE, PodBuilder, affinity_term, budget, node, pod, selector, snapshot
 from tests.examples import examples
 from tests.reference import preemption as plain

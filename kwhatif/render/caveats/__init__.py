@@ -17,7 +17,7 @@ from kwhatif.model.caveat.workloads import WorkloadsCaveat
 from kwhatif.render.caveats import descheduling, lacking, manifests, reading, scheduling, workloads
 from kwhatif.report import Report
 from kwhatif.report.policy import FindingRow
-from kwhatif.whatif.inventory import Inventory
+from kwhatif.whatif.loaded.inventory import Inventory
 
 
 def worded(report: Report) -> Report:

@@ -19,7 +19,7 @@ from kwhatif.sources.manifests.named import find_named, parse_reference, unknown
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.manifests.unmodelled import in_cluster
 from kwhatif.sources.text.origin import Manifest
-from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.applying.applied import Applied
 
 
 class Asked(NamedTuple):

@@ -19,7 +19,7 @@ from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems
-from kwhatif.whatif.edited import Given
+from kwhatif.whatif.applying.edited import Given
 
 _SHORT = 80
 

@@ -15,7 +15,7 @@ from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.workload import POD_SOURCES, Namespace
 from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.text.files import SUFFIXES, Given
-from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.applying.applied import Applied
 
 #: What can be asked for by name.
 _WITH_PODS = [RESOURCES[kind] for kind in POD_SOURCES]

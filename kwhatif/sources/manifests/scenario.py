@@ -19,7 +19,7 @@ from kwhatif.sources.manifests.edits import EditReader, placed
 from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
 from kwhatif.sources.text.problems import Problems
-from kwhatif.whatif.edited import Given
+from kwhatif.whatif.applying.edited import Given
 
 API_VERSION, KIND = "kwhatif.dev/v1", "Scenario"
 _FIELDS = ("apiVersion", "kind", "metadata", "parameters", "steps")

@@ -13,7 +13,7 @@ from kwhatif.model.cluster import Cluster, key_of
 from kwhatif.model.workload import SCALABLE
 from kwhatif.sources.decoding.kinds import group_of
 from kwhatif.sources.manifests.outline import Outline
-from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.applying.applied import Applied
 
 _AUTOSCALER = "HorizontalPodAutoscaler"
 _SERVICE_ACCOUNT = "ServiceAccount"

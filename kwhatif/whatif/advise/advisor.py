@@ -23,10 +23,10 @@ from kwhatif.whatif.advise.revise import pod_of
 from kwhatif.whatif.advise.rows import Rows
 from kwhatif.whatif.advise.scene import Scene
 from kwhatif.whatif.advise.search import Search, Searched
-from kwhatif.whatif.applied import Applied
-from kwhatif.whatif.decide import objections_of
-from kwhatif.whatif.question import Question
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.applying.applied import Applied
+from kwhatif.whatif.deciding.decide import objections_of
+from kwhatif.whatif.judging.question import Question
+from kwhatif.whatif.loaded.session import Session
 
 #: Outcomes that something can be done about; the worst first.
 FAILING: tuple[Outcome, ...] = ("Denied", "Unschedulable", "Gated", "Ignored", "Preempts")

@@ -15,11 +15,11 @@ from kwhatif.report.decision import Decision
 from kwhatif.state.change import Upsert
 from kwhatif.whatif.advise.change import Advice, Amount, Change
 from kwhatif.whatif.advise.revise import revised
-from kwhatif.whatif.applied import Applied
-from kwhatif.whatif.edited import Given, edit_session
-from kwhatif.whatif.judge import judge
-from kwhatif.whatif.question import Question
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.applying.applied import Applied
+from kwhatif.whatif.applying.edited import Given, edit_session
+from kwhatif.whatif.judging.judge import judge
+from kwhatif.whatif.judging.question import Question
+from kwhatif.whatif.loaded.session import Session
 from kwhatif.workloads.restart import is_waiting
 
 

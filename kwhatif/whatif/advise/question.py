@@ -15,13 +15,13 @@ from kwhatif.report.advise import AdviseRow
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.whatif.advise.advisor import FAILING, Advisor, Captured, first_failing
 from kwhatif.whatif.advise.scene import Scene
-from kwhatif.whatif.applied import Applied
-from kwhatif.whatif.decide import objections_of
-from kwhatif.whatif.judge import judge
-from kwhatif.whatif.placer import Describe
-from kwhatif.whatif.question import Answer, Question
-from kwhatif.whatif.session import Session
-from kwhatif.whatif.short import in_full
+from kwhatif.whatif.applying.applied import Applied
+from kwhatif.whatif.deciding.decide import objections_of
+from kwhatif.whatif.deciding.short import in_full
+from kwhatif.whatif.judging.judge import judge
+from kwhatif.whatif.judging.question import Answer, Question
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.placing.placer import Describe
 
 
 class Limits(NamedTuple):

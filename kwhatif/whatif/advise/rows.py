@@ -15,7 +15,7 @@ from kwhatif.whatif.advise.change import Advice, Change
 from kwhatif.whatif.advise.proof import Proof, Proven
 from kwhatif.whatif.advise.revise import patch_of, pod_of
 from kwhatif.whatif.advise.scene import Obstacle
-from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.applying.applied import Applied
 
 #: The worst first.
 _BY_SEVERITY: tuple[Outcome, ...] = ("Denied", "Unschedulable", "Gated", "Ignored", "Waits", "Preempts", "Placed")

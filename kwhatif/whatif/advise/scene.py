@@ -25,7 +25,7 @@ from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
 from kwhatif.whatif.advise.change import Change
 from kwhatif.whatif.advise.revise import revised
-from kwhatif.whatif.edited import make_edit
+from kwhatif.whatif.applying.edited import make_edit
 
 #: So many states with edits are remembered.
 _MOST_STATES = 64

@@ -17,13 +17,13 @@ from kwhatif.queue.queued_pod import QueuedPodInfo
 from kwhatif.report.decision import Decision
 from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueFate, QueueState
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.decide import ignored
+from kwhatif.whatif.deciding.decide import ignored
+from kwhatif.whatif.deciding.short import in_full
+from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.pending.replay import Replay, Sleeper
 from kwhatif.whatif.pending.trying import QueueQuestion, Tried, kind_of
-from kwhatif.whatif.placer import Describe, Placement
-from kwhatif.whatif.session import Session
-from kwhatif.whatif.short import in_full
-from kwhatif.whatif.sleeping import may_have_rejected
+from kwhatif.whatif.placing.placer import Describe, Placement
+from kwhatif.whatif.placing.sleeping import may_have_rejected
 
 
 class AfterEdits(NamedTuple):

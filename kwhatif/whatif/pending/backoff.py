@@ -9,7 +9,7 @@ from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.meta import parse_time
 from kwhatif.queue.backoff_queue import SECOND, align_to_window, backoff_end
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 
 
 class Backoff(NamedTuple):

@@ -16,12 +16,12 @@ from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.queue.wakeup import Flush
 from kwhatif.report import Report
 from kwhatif.report.queue import QueuedPodRow, QueueRow, QueueState, WakeUpRow
+from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.pending.after_edits import after_edits
 from kwhatif.whatif.pending.backoff import Backoff, backoff_end_of
 from kwhatif.whatif.pending.trying import QueueQuestion, Tried, Trying
 from kwhatif.whatif.pending.wakeups import WakeUp
-from kwhatif.whatif.queue import in_queue_order
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.placing.queue import in_queue_order
 
 #: What the condition PodScheduled says -> where the scheduler then keeps the pod.
 _STATES: dict[str, QueueState] = {"Unschedulable": "Unschedulable", "SchedulerError": "BackingOff"}

@@ -31,7 +31,7 @@ from kwhatif.report.queue import WakingRow
 from kwhatif.state.change import Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.placer import Placement, Placer, Wanted
+from kwhatif.whatif.placing.placer import Placement, Placer, Wanted
 
 #: Everything that backs off is free again by then.
 _LATER = 3600 * SECOND

@@ -11,12 +11,12 @@ from kwhatif.batch import ScheduleResult
 from kwhatif.framework.attempt import Attempt
 from kwhatif.report.decision import Decision
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.decide import decision_of
+from kwhatif.whatif.deciding.decide import decision_of
+from kwhatif.whatif.deciding.short import in_full
+from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.pending.wakeups import WakeUp, wake_ups
-from kwhatif.whatif.placer import Describe, Placer
+from kwhatif.whatif.placing.placer import Describe, Placer
 from kwhatif.whatif.rows import owner_of
-from kwhatif.whatif.session import Session
-from kwhatif.whatif.short import in_full
 
 
 class QueueQuestion(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from kwhatif.plugins.scheduling_gates import SchedulingGates
 from kwhatif.preemption.candidate import Preemption
 from kwhatif.queue import wakeup
 from kwhatif.state.pod_info import PodInfo
-from kwhatif.whatif.decide import objections_of
+from kwhatif.whatif.deciding.decide import objections_of
 from kwhatif.whatif.pending.causes import changes
 from kwhatif.whatif.pending.claim_causes import claim_causes, missing_resource_claims
 from kwhatif.whatif.pending.ideal_node import ideal_node, requested

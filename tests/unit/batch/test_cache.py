@@ -25,7 +25,7 @@ from kwhatif.simulation.pods import with_condition
 from kwhatif.state.change import Bind, Change, Delete, Upsert
 from kwhatif.state.pod_info import PodInfo
 from kwhatif.state.state import State
-from kwhatif.whatif.placer import Placer
+from kwhatif.whatif.placing.placer import Placer
 from tests.builders import (
     HOSTNAME,
     ZONE,

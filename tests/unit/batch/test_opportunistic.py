@@ -12,7 +12,7 @@ from kwhatif.model.caveat.scheduling import Batching
 from kwhatif.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from kwhatif.state.change import Bind, Evict
 from kwhatif.state.state import State
-from kwhatif.whatif.placer import Placer
+from kwhatif.whatif.placing.placer import Placer
 from tests.builders import HOSTNAME, NodeBuilder, PodBuilder, affinity_term, node, pod, selector, snapshot
 from tests.profiles import replaced
 

@@ -24,8 +24,8 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
 from kwhatif.model.storage import CSINode
 from kwhatif.model.workload import Deployment, ReplicaSet
-from kwhatif.whatif.played import named_nodes
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.story.played import named_nodes
 from tests.edit_cases import OBJECTS, load
 from tests.valid_state import validate
 

@@ -20,8 +20,8 @@ from kwhatif.model.resource import (
 )
 from kwhatif.report.decision import Decision
 from kwhatif.state.state import State
-from kwhatif.whatif.placer import Placer
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.placing.placer import Placer
 from tests.asking import each_alone
 from tests.builders import PodBuilder, cluster, node, on_name, pod, term
 from tests.storage import claim, storage_class

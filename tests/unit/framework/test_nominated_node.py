@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.report.decision import Decision
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 from tests.asking import each_alone
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, on_name, pod
 

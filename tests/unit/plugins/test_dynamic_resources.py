@@ -29,7 +29,7 @@ from kwhatif.plugins.dynamic_resources import DynamicResources, DynamicResources
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.render.caveats import sentence
 from kwhatif.state.state import State
-from kwhatif.whatif.caveats import caveats_of
+from kwhatif.whatif.deciding.caveats import caveats_of
 from tests.builders import NodeBuilder, PodBuilder, node, pod, reserve, snapshot
 from tests.devices import (
     GPU,

@@ -12,7 +12,7 @@ from kwhatif.framework.status import SUCCESS, error, unschedulable
 from kwhatif.preemption.candidate import Candidate, Preemption
 from kwhatif.preemption.evaluator import Evaluator
 from kwhatif.preemption.policy import Policy
-from kwhatif.whatif.preemption_rows import preemption_row
+from kwhatif.whatif.deciding.preemption_rows import preemption_row
 from tests.builders import budget, node, pod, selector, snapshot
 from tests.unit.preemption.fakes import FakeExtender, broken, cycle_of, essence
 

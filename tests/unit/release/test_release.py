@@ -49,7 +49,7 @@ from kwhatif.release import MINORS, NEWEST, Release, find_release, nearest_minor
 from kwhatif.release.changes import changes
 from kwhatif.sources.scheduler.release import gates_of
 from kwhatif.state.state import State
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 from tests.builders import PodBuilder, affinity_term, node, pod, requirement, snapshot
 from tests.devices import alternative, asking, claim, device, device_class, first_of, request, slice_
 

@@ -12,7 +12,7 @@ from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.workload import Deployment
 from kwhatif.report.inputs import SourceRow
 from kwhatif.sources.manifests.unmodelled import in_cluster
-from kwhatif.whatif.applied import Applied
+from kwhatif.whatif.applying.applied import Applied
 
 META = ObjectMeta(name="web", namespace="shop")
 WEB = Deployment(metadata=META)

@@ -15,7 +15,7 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.on_dask import play_on_dask
 from kwhatif.sweep.processes import play_here
 from kwhatif.sweep.scenario import Outages, Outcome, Player, Scenario, together
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 from tests.dumps import DEMO
 
 distributed = pytest.importorskip("distributed")

@@ -22,7 +22,7 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep import processes
 from kwhatif.sweep.processes import default_jobs, play_here, play_in_processes
 from kwhatif.sweep.scenario import Drains, Outages, Outcome, Player, Scenario, blocks, together
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 from tests.dumps import DEMO
 
 HOSTNAME = "kubernetes.io/hostname"

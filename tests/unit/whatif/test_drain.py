@@ -17,8 +17,8 @@ from kwhatif.model.volume import LocalVolume
 from kwhatif.model.workload import DaemonSet, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
 from kwhatif.report.story import BlockedRow, Story
 from kwhatif.simulation.parameters import Parameters
-from kwhatif.whatif.drain import drain, merged
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.maintenance.drain import drain, merged
 from tests.builders import PodBuilder, cluster, node, pod, selector
 
 READY = PodCondition(type="Ready", status="True")

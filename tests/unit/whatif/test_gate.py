@@ -22,8 +22,8 @@ from kwhatif.report.workload import WorkloadRow
 from kwhatif.sources.manifests.applied import as_applied, as_row
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.whatif.gate import gate
-from kwhatif.whatif.question import Question
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.judging.question import Question
+from kwhatif.whatif.loaded.session import Session
 from tests.builders import PodBuilder, budget, cluster, namespace, node, pod, selector
 
 HIGH = PriorityClass(metadata=ObjectMeta(name="high"), value=100)

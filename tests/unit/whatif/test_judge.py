@@ -23,9 +23,9 @@ from kwhatif.report import Report
 from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.sources.manifests.applied import read_applied
-from kwhatif.whatif.judge import judge
-from kwhatif.whatif.question import Question
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.judging.judge import judge
+from kwhatif.whatif.judging.question import Question
+from kwhatif.whatif.loaded.session import Session
 from tests.builders import NodeBuilder, PodBuilder, cluster, namespace, node, pod
 from tests.unit.whatif.test_gate import bare, workload
 

@@ -16,11 +16,11 @@ from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
 from kwhatif.model.workload import Service
 from kwhatif.report import Report
 from kwhatif.report.inputs import SourceRow
-from kwhatif.whatif.applied import Applied
-from kwhatif.whatif.completeness import lacking_for_story
-from kwhatif.whatif.judge import judge
-from kwhatif.whatif.question import Question
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.applying.applied import Applied
+from kwhatif.whatif.judging.judge import judge
+from kwhatif.whatif.judging.question import Question
+from kwhatif.whatif.loaded.completeness import lacking_for_story
+from kwhatif.whatif.loaded.session import Session
 from tests.builders import budget, cluster, namespace, node, pod, selector
 
 RESTRICTED = "pod-security.kubernetes.io/enforce"

@@ -10,7 +10,7 @@ from kwhatif.model.meta import AnnotatedMeta
 from kwhatif.model.storage import PersistentVolumeClaim, PersistentVolumeClaimSpec, StorageClass
 from kwhatif.render.why import why
 from kwhatif.report.decision import Decision
-from kwhatif.whatif.decide import decide
+from kwhatif.whatif.deciding.decide import decide
 from tests.builders import NodeBuilder, PodBuilder, affinity_term, node, pod, requirement, selector, snapshot, term
 
 GPU = "nvidia.com/gpu"

@@ -6,7 +6,7 @@ import pytest
 
 from kwhatif.framework.profile import DEFAULT_SCHEDULER
 from kwhatif.model.pod import PodResourceClaim
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 from tests.builders import PodBuilder, cluster, node, pod
 
 CASES = {

@@ -10,7 +10,7 @@ import pytest
 import kwhatif
 from kwhatif.errors import InputError
 from kwhatif.report.story import Story
-from kwhatif.whatif import order as whatif_order
+from kwhatif.whatif.maintenance import order as whatif_order
 from tests.property.test_simulation import CLASSES, node
 
 

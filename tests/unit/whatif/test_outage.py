@@ -14,9 +14,9 @@ from kwhatif.model.node import NodeCondition
 from kwhatif.model.pod import PodSpec, PodTemplateSpec
 from kwhatif.model.workload import StatefulSet, StatefulSetSpec
 from kwhatif.report.story import BlockedRow, Story
-from kwhatif.whatif.outage import Lost, outage
-from kwhatif.whatif.played import SettledCluster
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.maintenance.outage import Lost, outage
+from kwhatif.whatif.story.played import SettledCluster
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod, selector
 from tests.unit.whatif.test_drain import QUICK, READY, bare, web
 

@@ -17,8 +17,8 @@ from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.scheduling_events import SchedulingEvents
 from kwhatif.queue.wakeup import Flush
 from kwhatif.report.queue import AfterEditsRow, QueuedPodRow
-from kwhatif.whatif.fail_on import fails
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.deciding.fail_on import fails
+from kwhatif.whatif.loaded.session import Session
 from tests import devices
 from tests.builders import NodeBuilder, PodBuilder, affinity_term, cluster, node, pod, selector
 from tests.storage import claim, storage_class, volume

@@ -13,7 +13,7 @@ from kwhatif.model.policy import PriorityClass
 from kwhatif.model.workload import StatefulSet
 from kwhatif.report import Report
 from kwhatif.sources.manifests.read import read_manifest_set
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod
 from tests.unit.whatif.test_gate import bare, decision, row, run, workload
 

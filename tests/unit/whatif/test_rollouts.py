@@ -24,11 +24,11 @@ from kwhatif.policy.build import default_rulebook
 from kwhatif.policy.judge import judge as judge_by
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.workload import RolloutRow, WorkloadRow
-from kwhatif.whatif.applied import Applied
-from kwhatif.whatif.fail_on import fails
-from kwhatif.whatif.judge import judge
-from kwhatif.whatif.question import Answer, Question
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.applying.applied import Applied
+from kwhatif.whatif.deciding.fail_on import fails
+from kwhatif.whatif.judging.judge import judge
+from kwhatif.whatif.judging.question import Answer, Question
+from kwhatif.whatif.loaded.session import Session
 from tests.builders import NodeBuilder, PodBuilder, cluster, node, pod
 
 READY = PodCondition(type="Ready", status="True")
@@ -387,7 +387,7 @@ def test_budgets_are_counted_after_the_burst() -> None:
 
 
 def test_more_evictions_than_are_simulated_are_judged_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwhatif.whatif.judge._MOST_EVICTING", 1)
+    monkeypatch.setattr("kwhatif.whatif.judging.judge._MOST_EVICTING", 1)
     classes = [PriorityClass(metadata=ObjectMeta(name="high"), value=100)]
     low = [pod("low-0").on("n0").cpu("2"), pod("low-1").on("n1").cpu("2")]
     found = answer([*nodes(2), *classes, *low], deployment(2, "2", priority_class="high"), reacts=True)

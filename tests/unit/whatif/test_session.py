@@ -13,8 +13,8 @@ from kwhatif.errors import PluginFailed
 from kwhatif.framework.guard import GuardedPlugin
 from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
 from kwhatif.framework.status import SKIP
-from kwhatif.whatif.placer import Placer
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.placing.placer import Placer
 from tests.asking import each_alone
 from tests.builders import PodBuilder, budget, cluster, node, pod, selector
 

@@ -19,10 +19,10 @@ from kwhatif.model.workload import Deployment, ReplicaSet, RollingUpdate, Update
 from kwhatif.render.markdown import to_markdown
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.simulation import limits
-from kwhatif.whatif import played
-from kwhatif.whatif.fail_on import fails
-from kwhatif.whatif.session import Session
-from kwhatif.whatif.workload_rows import sentence
+from kwhatif.whatif.deciding.fail_on import fails
+from kwhatif.whatif.deciding.workload_rows import sentence
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.story import played
 from kwhatif.workloads import many
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.many import FEW, MOST, capped, most_pods, wanted

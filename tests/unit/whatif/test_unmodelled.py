@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.model.caveat.scheduling import HugeAmounts
-from kwhatif.whatif.unmodelled import huge_amounts
+from kwhatif.whatif.loaded.unmodelled import huge_amounts
 from tests.builders import PodBuilder, node, pod, snapshot
 
 

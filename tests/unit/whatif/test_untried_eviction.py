@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.catalog import default_profile
-from kwhatif.whatif.decide import decide
+from kwhatif.whatif.deciding.decide import decide
 from tests.builders import PodBuilder, node, pod, snapshot
 
 

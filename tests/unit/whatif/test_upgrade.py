@@ -12,7 +12,7 @@ from kwhatif.errors import InputError
 from kwhatif.framework.reference import use_reference
 from kwhatif.report import Report
 from kwhatif.report.upgrade import LandingRow, UpgradedRow
-from kwhatif.whatif.fail_on import fails
+from kwhatif.whatif.deciding.fail_on import fails
 
 BALANCED = "NodeResourcesBalancedAllocation (1.36)"
 

@@ -14,8 +14,8 @@ import pytest
 import kwhatif
 from kwhatif.model.cluster import Cluster
 from kwhatif.sources.decoding.resources import BY_KIND
-from kwhatif.whatif.inventory import Inventory
-from kwhatif.whatif.session import Session
+from kwhatif.whatif.loaded.inventory import Inventory
+from kwhatif.whatif.loaded.session import Session
 from tests import dumps
 from tests.dumps import Files
 

@@ -1,0 +1,99 @@
+"""The pods that come into a cluster that is filled: more of a workload, and those of the cluster that wait already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast
+
+from msgspec.structs import replace
+
+from kwhatif.admission.defaults import default_object
+from kwhatif.admission.new_workload import check_workload
+from kwhatif.framework.profile import DEFAULT_SCHEDULER
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.scheduling import PendingAsleep
+from kwhatif.model.cluster import key_of
+from kwhatif.model.custom import CustomResource
+from kwhatif.model.pod import Pod
+from kwhatif.model.workload import PodSource
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from kwhatif.whatif.applying.applied import Applied
+from kwhatif.whatif.applying.candidates import Candidate, Planner
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.placing.queue import in_queue_order
+from kwhatif.whatif.placing.sleeping import asleep
+from kwhatif.workloads.expand import named
+from kwhatif.workloads.more import copies, more_pods
+from kwhatif.workloads.owners import pods_of
+from kwhatif.workloads.restart import unstarted
+
+
+def pods_without_end(applied: Applied, planner: Planner) -> Iterator[Candidate]:
+    """More pods of the workload, each made and admitted when it is asked for."""
+    obj, cluster = applied.object, planner.cluster
+    if isinstance(obj, CustomResource):
+        groups = planner.expand(applied).added.groups
+        pod = next((group.pod for group in groups), None)
+        more = iter(()) if pod is None else copies(pod, cluster)
+    else:
+        workload = named(cast("PodSource", obj), cluster)
+        if isinstance(workload, Pod):
+            workload = unstarted(workload) if applied.anew else workload
+        elif not applied.anew:
+            wrong = check_workload(workload, cluster)
+            if wrong is not None:
+                yield Candidate(stand_in(applied), refusal=wrong.message)
+                return
+            cluster.add(default_object(workload))
+        more = more_pods(workload, cluster)
+    new = replace(applied, anew=False)
+    for group in more:
+        yield from planner.admit(new, [group])
+
+
+def stand_in(applied: Applied) -> Pod:
+    """The name of an object of which there is no pod."""
+    meta = applied.object.metadata
+    return Pod(metadata=replace(Pod().metadata, name=meta.name or meta.generate_name, namespace=meta.namespace))
+
+
+class Waiting(NamedTuple):
+    """The cluster's pending pods that are tried, the first to come last; a caveat names those that sleep."""
+
+    pods: list[PodInfo]
+    caveat: Caveat | None
+
+
+def waiting(session: Session, state: State, applied: Sequence[Applied], counted: Sequence[Applied]) -> Waiting:
+    """Those that sleep are left out.
+
+    None does where pods wait of a workload that is asked for by name, as `judge` has it.
+
+    Args:
+        session: the cluster as it was.
+        state: the cluster with what is `applied`.
+        applied: everything that was given.
+        counted: the workloads of it that are counted.
+    """
+    events = state.cluster.scheduling_events
+    ours = [
+        info
+        for info in state.pending.values()
+        if (info.pod.spec.scheduler_name or DEFAULT_SCHEDULER) in session.profiles
+    ]
+    by_name = any(each.anew and _has_pending(each, state) for each in counted)
+    sleeping = [] if by_name else list(asleep(ours, session.profiles, session.snapshot, state.cluster, applied))
+    keys = {info.key for info in sleeping}
+    tried = in_queue_order([info for info in ours if info.key not in keys], events)[::-1]
+    if not sleeping:
+        return Waiting(tried, None)
+    return Waiting(tried, PendingAsleep(pods=tuple(info.key for info in in_queue_order(sleeping, events))))
+
+
+def _has_pending(applied: Applied, state: State) -> bool:
+    """Whether pods of the workload wait already."""
+    obj = cast("PodSource", applied.object)
+    if not state.pending or isinstance(obj, Pod):
+        return isinstance(obj, Pod) and key_of(obj) in state.pending
+    return any(key_of(pod) in state.pending for pod in pods_of(obj, state.cluster))

@@ -1,0 +1,1 @@
+"""From what the scheduler finds to rows and verdicts of a report."""

@@ -1,0 +1,1 @@
+"""`judge`: what becomes of the pods if all of this is applied."""

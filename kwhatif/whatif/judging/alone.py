@@ -1,0 +1,67 @@
+"""Each pod as if it were the only one: every time the same snapshot, and nobody before it in the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.caveat.workloads import OneOfEqualPods, TooManyPods
+from kwhatif.report.decision import Decision
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from kwhatif.whatif.applying.applied import Applied
+from kwhatif.whatif.applying.candidates import Candidate, Planner
+from kwhatif.whatif.deciding.caveats import caveats_of
+from kwhatif.whatif.deciding.decide import decide, denied, ignored, refusal
+
+
+class Alone:
+    """Judges pods so; what that leaves out is added to `caveats`."""
+
+    def __init__(
+        self,
+        profiles: Mapping[str, Profile],
+        snapshot: State,
+        caveats: dict[Caveat, None],
+        described: int | None = None,
+    ) -> None:
+        """`described`: see `decision_of`."""
+        self._profiles = profiles
+        self._snapshot = snapshot
+        self._caveats = caveats
+        self._described = described
+
+    def judge(self, applied: Applied, planner: Planner) -> Iterator[Decision]:
+        """The decisions about the object's pods; of equal ones the first is judged.
+
+        Raises:
+            TemplatePathError: a custom resource has no pod template where it should have one.
+        """
+        update = planner.expand(applied)
+        if update.denied is not None:
+            yield refusal(applied, update.denied.message, self._snapshot.cluster)
+            return
+        workload, left_out = applied.source.object, update.added.left_out
+        for group in update.added.groups:
+            yield replace(self.decide(planner.admit_one(applied, group)), source=applied.source)
+            if len(group.names) > 1:
+                count = len(group.names) + (left_out if len(update.added.groups) == 1 else 0)
+                self._caveats[OneOfEqualPods(workload=workload, count=count)] = None
+        if left_out:
+            judged = len(update.added.pods)
+            self._caveats[TooManyPods(workload=workload, count=judged + left_out, judged=judged)] = None
+
+    def decide(self, candidate: Candidate) -> Decision:
+        """The decision about a pod as if it were the next in the queue."""
+        if candidate.refusal:
+            return denied(candidate, self._snapshot.cluster)
+        pod = PodInfo(candidate.pod)
+        profile = self._profiles.get(pod.pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        if profile is None:
+            return ignored(pod.pod)
+        decision, result = decide(profile, pod, self._snapshot, described=self._described)
+        self._caveats.update(dict.fromkeys(caveats_of(result)))
+        return replace(decision, changes=candidate.changes)

@@ -1,0 +1,170 @@
+"""`Inventory`: what a cluster holds, and what an answer about it would lack."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from kwhatif.model.caveat import Caveat, merged
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.meta import FrozenMeta
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.model.quantity import milli_value, parse_quantity, value
+from kwhatif.model.saved import SavedSnapshot
+from kwhatif.report import API_VERSION
+from kwhatif.whatif.loaded.completeness import gaps, has_read_classes
+
+_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
+
+
+class _Row(msgspec.Struct, metaclass=FrozenMeta, frozen=True, kw_only=True, rename="camel", gc=False):
+    """Base of all parts of an inventory."""
+
+
+class SavedRow(_Row, kw_only=True):
+    """What a saved snapshot says of itself."""
+
+    taken_at: str
+    server_version: str = ""
+    anonymized: bool = False
+
+
+class ShapeRow(_Row):
+    """Nodes that have the same to offer: milli-CPU, bytes, and units of everything else."""
+
+    nodes: int
+    unschedulable: int
+    allocatable: dict[str, int]
+
+
+class PriorityRow(_Row):
+    """Pods of one priority class ("" for none) that are not finished."""
+
+    priority_class: str
+    priority: int
+    running: int
+    pending: int
+
+
+class PendingRow(_Row, kw_only=True):
+    """A pod that waits for a node."""
+
+    pod: str
+    priority: int
+    nominated_node: str | None = None
+    gated: bool = False
+
+
+class Inventory(_Row, kw_only=True, tag_field="kind", tag="Inventory"):
+    """The answer of `kwhatif snapshot info`."""
+
+    api_version: str = API_VERSION
+    sources: tuple[str, ...]
+    saved: tuple[SavedRow, ...] = ()
+    #: Kind -> number of objects.
+    kinds: dict[str, int]
+    #: Kind -> why it could not be read.
+    unread: dict[str, str]
+    shapes: tuple[ShapeRow, ...]
+    priorities: tuple[PriorityRow, ...]
+    finished_pods: int
+    #: Budgets that allow no disruption now.
+    exhausted_budgets: tuple[str, ...]
+    #: In queue order.
+    pending: tuple[PendingRow, ...]
+    #: What a trustworthy answer would need besides.
+    missing: tuple[str, ...] = ()
+    #: What every report about this cluster says first.
+    caveats: tuple[str, ...] = ()
+    #: The same as data: those of `missing`, then those of `caveats`.
+    missing_details: tuple[Caveat, ...] = ()
+    caveat_details: tuple[Caveat, ...] = ()
+
+
+def inventory(cluster: Cluster, sources: Sequence[str], caveats: Sequence[Caveat]) -> Inventory:
+    """Describe a cluster; `render.caveats` puts what is missing into words."""
+    pods = cluster.all(Pod).values()
+    live = [pod for pod in pods if not is_terminal(pod)]
+    budgets = cluster.all(PodDisruptionBudget)
+    return Inventory(
+        sources=tuple(sources),
+        saved=tuple(
+            SavedRow(taken_at=saved.taken_at, server_version=saved.server_version, anonymized=saved.anonymized)
+            for saved in cluster.all(SavedSnapshot).values()
+        ),
+        kinds=_kinds(cluster),
+        unread=dict(cluster.unread),
+        shapes=_shapes(cluster.all(Node).values()),
+        priorities=_priorities(live),
+        finished_pods=len(pods) - len(live),
+        exhausted_budgets=tuple(
+            key for key, pdb in budgets.items() if pdb.status and not pdb.status.disruptions_allowed
+        ),
+        pending=_pending(live),
+        missing_details=tuple(gaps(cluster)),
+        caveat_details=merged(caveats),
+    )
+
+
+def _kinds(cluster: Cluster) -> dict[str, int]:
+    """How many objects of each kind were read."""
+    counts = {kind.__name__: count for kind, count in cluster.counts().items() if kind is not SavedSnapshot}
+    if not has_read_classes(cluster):
+        del counts["PriorityClass"]
+    return counts
+
+
+def _shapes(nodes: Any) -> tuple[ShapeRow, ...]:
+    """By number of nodes, the most first."""
+    totals: Counter[tuple[tuple[str, int], ...]] = Counter()
+    cordoned: Counter[tuple[tuple[str, int], ...]] = Counter()
+    for node in nodes:
+        amounts = {name: _amount(name, text) for name, text in (node.status.allocatable or {}).items()}
+        rest = sorted(amounts.keys() - {*_FIRST})
+        shape = tuple((name, amounts[name]) for name in (*_FIRST, *rest) if amounts.get(name))
+        totals[shape] += 1
+        cordoned[shape] += node.spec.unschedulable
+    return tuple(
+        ShapeRow(nodes=count, unschedulable=cordoned[shape], allocatable=dict(shape))
+        for shape, count in sorted(totals.items(), key=lambda item: (-item[1], item[0]))
+    )
+
+
+def _amount(resource: str, text: Any) -> int:
+    nanos = parse_quantity(text)
+    return milli_value(nanos) if resource == CPU else value(nanos)
+
+
+def _priorities(pods: Sequence[Pod]) -> tuple[PriorityRow, ...]:
+    """By priority, the highest first."""
+    running: Counter[tuple[int, str]] = Counter()
+    pending: Counter[tuple[int, str]] = Counter()
+    for pod in pods:
+        key = (-(pod.spec.priority or 0), pod.spec.priority_class_name)
+        (running if pod.spec.node_name else pending)[key] += 1
+    return tuple(
+        PriorityRow(
+            priority_class=name, priority=-negated, running=running[negated, name], pending=pending[negated, name]
+        )
+        for negated, name in sorted(running.keys() | pending.keys())
+    )
+
+
+def _pending(pods: Sequence[Pod]) -> tuple[PendingRow, ...]:
+    waiting = [pod for pod in pods if not pod.spec.node_name]
+    waiting.sort(key=lambda pod: (-(pod.spec.priority or 0), pod.metadata.creation_timestamp or ""))
+    return tuple(
+        PendingRow(
+            pod=f"{pod.metadata.namespace}/{pod.metadata.name}",
+            priority=pod.spec.priority or 0,
+            nominated_node=pod.status.nominated_node_name or None,
+            gated=bool(pod.spec.scheduling_gates),
+        )
+        for pod in waiting
+    )

@@ -1,0 +1,153 @@
+"""A session: one cluster loaded, a snapshot made of it, and profiles to ask it with. Ask as often as you like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+
+from msgspec.structs import replace
+
+from kwhatif.admission.pod_level import without_disabled
+from kwhatif.catalog import default_profile
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.matching.pod_resources import pod_resources
+from kwhatif.model.caveat import Caveat, merged
+from kwhatif.model.caveat.reading import StaleSnapshot, UndatedSnapshot
+from kwhatif.model.cluster import Cluster
+from kwhatif.model.originals import SessionOriginals
+from kwhatif.model.policy import PodDisruptionBudget
+from kwhatif.release import Release
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.inputs import EditRow, SchedulerInfo, SnapshotInfo
+from kwhatif.state.change import Upsert
+from kwhatif.state.state import State
+from kwhatif.whatif.loaded.completeness import lacking_for
+from kwhatif.whatif.loaded.nominations import keep_queued
+from kwhatif.whatif.loaded.unmodelled import huge_amounts, unmodelled_for
+
+#: What was read longer ago than this many seconds is old.
+HOUR = 3600
+
+
+def _default_profiles(release: Release) -> Mapping[str, Profile]:
+    return {DEFAULT_SCHEDULER: release.default_profile()}
+
+
+def _counted_otherwise(state: State) -> Iterator[Upsert]:
+    """The pods that do not count as they did, now that the cluster is of another release."""
+    gates, resizes = state.cluster.gates, state.cluster.resizes
+    for info in list(state.pods.values()):
+        pod = without_disabled(info.pod, gates)
+        nominated = pod.status.nominated_node_name and not pod.spec.node_name  # for `keep_queued` to look at again
+        if pod is not info.pod or nominated or pod_resources(pod, resizes) != info.resources:
+            yield Upsert(pod)
+
+
+class Session:
+    """Everything that answering needs. Questions do not change it."""
+
+    def __init__(  # noqa: PLR0913 - all that is known about how the cluster was read
+        self,
+        cluster: Cluster,
+        *,
+        profiles: Mapping[str, Profile] | None = None,
+        scheduler: SchedulerInfo | None = None,
+        profiles_of: Callable[[Release], Mapping[str, Profile]] | None = None,
+        sources: Sequence[str] = (),
+        caveats: Sequence[Caveat] = (),
+        age: int | None = None,
+        taken_at: str | None = None,
+        namespace: str = "default",
+        originals: SessionOriginals | None = None,
+    ) -> None:
+        self.snapshot = State(cluster)
+        #: Scheduler name -> profile.
+        self.profiles = dict(profiles) if profiles else {DEFAULT_SCHEDULER: default_profile()}
+        keep_queued(self.snapshot, self.profiles)
+        #: What the configuration comes to with another release.
+        self._profiles_of = profiles_of or _default_profiles
+        #: Which release is asked, and how that is known.
+        self.scheduler = replace(scheduler or SchedulerInfo(), profile=next(iter(self.profiles)))
+        #: Where manifests belong that name no namespace.
+        self.namespace = namespace
+        #: Where extenders are called: what pods and nodes were read from.
+        self.originals = originals
+        #: What is to be said about how the cluster was read.
+        self.caveats = tuple(caveats)
+        #: How long ago the cluster was read, in seconds, when this session was made; None: not known.
+        self.age = age
+        self._taken_at = taken_at
+        self._sources = tuple(sources)
+        #: The edits that were made, and the session as it was without them.
+        self.changes: tuple[EditRow, ...] = ()
+        self.unedited: Session | None = None
+
+    @property
+    def cluster(self) -> Cluster:
+        """The objects of the snapshot."""
+        return self.snapshot.cluster
+
+    def after_edits(self, snapshot: State, changes: Sequence[EditRow], caveats: Iterable[Caveat]) -> Session:
+        """The session after edits: another snapshot, and all that is to be said about it."""
+        other = copy(self)
+        other.snapshot = snapshot
+        keep_queued(snapshot, self.profiles)
+        other.changes = (*self.changes, *changes)
+        other.caveats = tuple(caveats)
+        other.unedited = self.unedited or self
+        return other
+
+    def for_release(self, release: Release) -> Session:
+        """The same cluster and the same configuration, with the scheduler of another release.
+
+        Raises:
+            InputError: that release refuses the configuration.
+        """
+        other = copy(self)
+        other.profiles = dict(self._profiles_of(release))
+        other.snapshot = self.snapshot.fork()
+        release.follow(other.snapshot.cluster)
+        other.snapshot.apply(*_counted_otherwise(other.snapshot))
+        keep_queued(other.snapshot, other.profiles)
+        other.scheduler = replace(self.scheduler, version=release.version, version_source="asked")
+        other.unedited = None
+        return other
+
+    @property
+    def taken_at(self) -> str | None:
+        """When the dump was taken; None of a live cluster, and where a dump does not show it."""
+        return self._taken_at
+
+    def stale(self, limit: int | None = None) -> Iterator[Caveat]:
+        """That the cluster was read longer ago than `limit`, in seconds (None: an hour), or nobody knows when."""
+        if self.age is None or self._taken_at is None:
+            if self.age is None and limit is not None:
+                yield UndatedSnapshot()
+        elif self.age > (HOUR if limit is None else limit):
+            yield StaleSnapshot(taken_at=self._taken_at, age=self.age)
+
+    def left_out(self, cluster: Cluster, decisions: Sequence[Decision]) -> Iterator[Caveat]:
+        """What the decisions depend on and this session does not know; `cluster` has what manifests bring."""
+        yield from lacking_for(self.cluster, decisions)
+        yield from unmodelled_for(cluster, decisions)
+        yield from huge_amounts(self.snapshot.nodes)
+
+    def report(self, command: str, decisions: Sequence[Decision], caveats: Iterable[Caveat]) -> Report:
+        """The decisions as a report about this session's cluster; `render.caveats.worded` completes it."""
+        return Report(
+            command=command,
+            scheduler=self.scheduler,
+            snapshot=SnapshotInfo(
+                sources=self._sources,
+                nodes=len(self.snapshot.nodes),
+                pods=len(self.snapshot.pods),
+                pod_disruption_budgets=(
+                    None if "PodDisruptionBudget" in self.cluster.unread else len(self.cluster.all(PodDisruptionBudget))
+                ),
+                taken_at=self._taken_at,
+            ),
+            changes=self.changes,
+            caveat_details=merged(caveats),
+            decisions=tuple(decisions),
+        )

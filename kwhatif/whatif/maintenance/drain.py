@@ -1,0 +1,214 @@
+"""`drain`: can these nodes be drained, in which waves, what blocks, and where do the pods land?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import groupby
+from math import ceil
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.drain import Drain
+from kwhatif.controllers.drain_filters import DrainOptions, joined
+from kwhatif.errors import InputError
+from kwhatif.model.meta import controller_of
+from kwhatif.model.pod import Pod
+from kwhatif.model.workload import ReplicaSet
+from kwhatif.report import Report
+from kwhatif.report.story import BlockedRow, CommandRow, Story, VerdictRow, WaveRow
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.whatif.applying.edited import Given, edit_session
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.maintenance.blocked import blocked_pods
+from kwhatif.whatif.maintenance.order import least_harmful_order
+from kwhatif.whatif.maintenance.remedies import Remedy, remedies
+from kwhatif.whatif.story.played import Played, SettledCluster, pending_words
+from kwhatif.whatif.story.rows import story_of
+
+#: For so many kinds of blocked pods at most a remedy is looked for: each takes a simulation or a few.
+_MOST_PROVEN = 8
+#: So many pods are named in an error about more.
+_MOST_NAMED = 3
+
+
+def drain(
+    session: Session, nodes: tuple[str, ...], options: DrainOptions, parameters: Parameters, *, order: bool = False
+) -> Report:
+    """Drain the nodes, one after another, and play it forward until nothing happens any more.
+
+    Args:
+        session: the cluster; it stays as it is.
+        nodes: their names.
+        options: the flags of the command.
+        parameters: how long things take.
+        order: whether the nodes are drained in an order that does little harm, not in theirs.
+    """
+    base = SettledCluster(session, parameters)
+    if order:
+        nodes = least_harmful_order(base, nodes, replace(options, parallel=1))
+    played = Drained(base, nodes, options)
+    blocked = tuple(with_remedies(played))
+    return replace(session.report("drain", (), played.caveats()), story=played.story(blocked))
+
+
+class Drained(Played):
+    """One simulation of a drain, played to its end."""
+
+    def __init__(self, base: SettledCluster, nodes: tuple[str, ...], options: DrainOptions) -> None:
+        super().__init__(base)
+        self.options = options
+        self.drain = Drain(nodes, options)
+        self.engine.evict(self.drain)
+        self.engine.settle()
+        self.blocked = tuple(blocked_pods(self.drain, self.engine, base.session.cluster))
+
+    def story(self, blocked: tuple[BlockedRow, ...]) -> Story:
+        """The story, with what only a drain has."""
+        story = story_of(self.engine, (self.command,))
+        return replace(story, waves=self._waves(), blocked=blocked, verdict=self.verdict())
+
+    def _waves(self) -> tuple[WaveRow, ...]:
+        return tuple(
+            WaveRow(at=round(at - self.base.start, 3), pods=tuple(pod for _, pod in granted))
+            for at, granted in groupby(self.drain.log.granted, key=lambda each: each[0])
+        )
+
+    def verdict(self) -> VerdictRow:
+        """What it comes to."""
+        row = self.verdict_row("drain", self.drain.nodes, self._why(), moved=len(self.drain.log.granted))
+        return replace(row, waves=len(self._waves()), gone=self.gone)
+
+    @property
+    def command(self) -> CommandRow:
+        """The command, and what it prints."""
+        end = self.engine.evictors.ended.get(self.drain.name, self.engine.clock.now)
+        errors = [error for failed in self.drain.failures.values() for error in failed]
+        return CommandRow(
+            command=f"drain {' '.join(self.drain.nodes)}",
+            ok=self.drain.ok if self.drain.done else None,
+            seconds=round(end - self.base.start, 3),
+            why=joined(errors) if errors else "",
+            output=tuple(self.drain.log.output),
+        )
+
+    def _why(self) -> str:
+        """What is worst."""
+        drain = self.drain
+        if not (drain.done and drain.ok):
+            refused = [error for errors in drain.failures.values() for error in errors if not drain.log.given_up]
+            return "; ".join(merged(refused)) or _first(self.blocked) or "it comes to no end"
+        if self.is_endless:
+            return "it never settles"
+        pending, _, critical = self.harm()
+        return pending_words(pending, critical) or self._refusal()
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """Of the evicted pods those in whose place none is made: bare ones, and where the API server refuses it."""
+        keys = [key for _, key in self.drain.log.granted]
+        pods = self.base.engine.world.state.cluster.all(Pod)
+        bare = [key for key in keys if key in pods and controller_of(pods[key].metadata) is None]
+        lost = [key for name in self._refused for key in self._of(name)[: self._lacking(name)]]
+        return (*bare, *lost)
+
+    def _of(self, workload: str) -> list[str]:
+        """The evicted pods of the workload, the last one first."""
+        owners = {gone.pod: gone.owner for gone in self.engine.world.history.gone.values()}
+        return [key for _, key in reversed(self.drain.log.granted) if owners.get(key) == workload]
+
+    def _lacking(self, workload: str) -> int:
+        """How many pods fewer than before it has."""
+        before, after = (engine.tally.workloads.get(workload) for engine in (self.base.engine, self.engine))
+        return 0 if before is None or after is None else max(before.pods - after.pods, 0)
+
+    @cached_property
+    def _refused(self) -> Mapping[str, str]:
+        """By workload what the API server said last when it refused a pod of it."""
+        world = self.engine.world
+        found: dict[str, str] = {}
+        for event in world.history.events[len(self.base.engine.world.history.events) :]:
+            if event.verb == "was refused" and event.object.startswith("Pod "):
+                kind, _, key = event.actor.partition(" ")
+                replica_set = world.state.cluster.get(ReplicaSet, key) if kind == "ReplicaSet" else None
+                above = None if replica_set is None else controller_of(replica_set.metadata)
+                name = event.actor if above is None else f"{above.kind} {key.partition('/')[0]}/{above.name}"
+                found[name] = event.detail
+        return found
+
+    def _refusal(self) -> str:
+        """Whose pods the API server refuses, and why; "" where that leaves nobody with fewer."""
+        name = next((name for name in self._refused if self._lacking(name)), "")
+        return f"{name} has {self._lacking(name)} fewer, as new ones are refused: {self._refused[name]}" if name else ""
+
+
+def merged(errors: Iterable[str]) -> Iterator[str]:
+    """Errors that are the same but for the pods at their end as one, which names the first few."""
+    groups: dict[str, list[str]] = {}
+    for error in errors:
+        message, _, pods = error.rpartition(": ")
+        groups.setdefault(message, []).extend(pods.split(", "))
+    for message, named in groups.items():
+        more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+        yield f"{message}: {', '.join(named[:_MOST_NAMED])}{more}".removeprefix(": ")
+
+
+def _first(blocked: tuple[BlockedRow, ...]) -> str:
+    if not blocked:
+        return ""
+    first = blocked[0]
+    more = f", and {len(blocked) - 1} more" if len(blocked) > 1 else ""
+    return f"{first.pod} {_SAID.get(first.class_, 'does not go')} ({first.why}){more}"
+
+
+_SAID = {
+    "demands-all": "may never go",
+    "many-budgets": "may never go",
+    "sync-failed": "may never go",
+    "late": "is too late",
+    "never-ends": "never ends",
+}
+
+
+# --- remedies ----------------------------------------------------------------------------------------
+
+
+def with_remedies(played: Drained) -> Iterator[BlockedRow]:
+    """The blocked pods, each with the first remedy with which the drain gets rid of it."""
+    found: dict[tuple[str, str], str] = {}
+    for row in played.blocked:
+        kind = row.class_, row.why
+        if kind not in found:
+            found[kind] = "" if len(found) >= _MOST_PROVEN else _remedy(row, played)
+        yield replace(row, remedy=found[kind])
+
+
+def _remedy(row: BlockedRow, played: Drained) -> str:
+    if row.class_ == "late" and played.options.timeout > 0:
+        patient = Drained(played.base, played.drain.nodes, replace(played.options, timeout=0.0))
+        needed = patient.command.seconds
+        return "" if any(other.pod == row.pod for other in patient.blocked) else f"--timeout={ceil(needed + 1)}s"
+    for remedy in remedies(row, played.options, played.engine, played.drain.nodes):
+        if _helps(remedy, row, played):
+            return remedy.text
+    return ""
+
+
+def _helps(remedy: Remedy, row: BlockedRow, played: Drained) -> bool:
+    """Ask again with it: is the pod gone then?"""
+    base, options = played.base, remedy.with_flag(played.options)
+    if not remedy.is_flag:
+        try:
+            edited = edit_session(base.session, (Given(remedy.text, remedy.edit),))
+        except InputError:
+            return False
+        base = SettledCluster(edited, base.parameters)
+    again = Drained(base, played.drain.nodes, options)
+    return not any(other.pod == row.pod and _is_same(other, row, remedy) for other in again.blocked)
+
+
+def _is_same(now: BlockedRow, before: BlockedRow, remedy: Remedy) -> bool:
+    """Whether it is still in the way; that it is too late then, or that another flag is missing, is another matter."""
+    if now.class_ == "late":
+        return before.class_ == "late"
+    return not remedy.is_flag or now.why == before.why

@@ -1,0 +1,159 @@
+"""`outage`: what is lost when these nodes fail, what comes back where and when, and what does not?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import Remove
+from kwhatif.controllers.finished_pods import pods_assigned_to
+from kwhatif.controllers.node_taints import is_evicting
+from kwhatif.controllers.pod_gc import OUT_OF_SERVICE
+from kwhatif.model.cluster import key_of
+from kwhatif.model.meta import controller_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.report import Report
+from kwhatif.report.story import BlockedRow, Story, VerdictRow
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.world import World
+from kwhatif.whatif.applying.edited import Given
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.maintenance.remedies import Remedy
+from kwhatif.whatif.story.played import Played, SettledCluster, pending_words
+from kwhatif.whatif.story.rows import story_of
+from kwhatif.whatif.story.simulate import Playing
+
+#: Owners whose pods belong to their node.
+_OF_NODES = ("DaemonSet", "Node")
+
+
+def outage(session: Session, nodes: tuple[str, ...], parameters: Parameters, *, deleted: bool = False) -> Report:
+    """Let the nodes fail, all at once, and play it forward until nothing happens any more.
+
+    Args:
+        session: the cluster; it stays as it is.
+        nodes: their names.
+        parameters: how long things take.
+        deleted: whether the Node objects go; else their kubelets fall silent.
+    """
+    played = Lost(SettledCluster(session, parameters), nodes, deleted=deleted)
+    return replace(session.report("outage", (), played.caveats()), story=played.story())
+
+
+class Lost(Played):
+    """One simulation of an outage, played to its end."""
+
+    def __init__(self, base: SettledCluster, nodes: tuple[str, ...], *, deleted: bool) -> None:
+        super().__init__(base)
+        self.nodes = nodes
+        state = self.engine.world.state
+        pods = state.cluster.all(Pod)
+        #: The pods that are lost.
+        self.pods = [pod for name in nodes for key in pods_assigned_to(name, state) if _counts(pod := pods[key])]
+        if deleted:
+            self.engine.perform(self._delete)
+        else:
+            for name in nodes:
+                self.engine.silence(name)
+        self.engine.settle()
+
+    def _delete(self, world: World) -> None:
+        for name in self.nodes:
+            world.write(Remove(Node, name), "user", None)
+
+    def story(self) -> Story:
+        """The story, with what only an outage has."""
+        blocked = tuple(self._left_behind())
+        return replace(story_of(self.engine), blocked=self._with_remedies(blocked), verdict=self._verdict(blocked))
+
+    def verdict(self) -> VerdictRow:
+        """What it comes to."""
+        return self._verdict(tuple(self._left_behind()))
+
+    def _verdict(self, blocked: tuple[BlockedRow, ...]) -> VerdictRow:
+        return self.verdict_row("outage", self.nodes, self._why(blocked), moved=len(self.pods))
+
+    def _why(self, blocked: tuple[BlockedRow, ...]) -> str:
+        """What is worst."""
+        if self.is_endless:
+            return "it never settles"
+        pending, _, critical = self.harm()
+        if pending:
+            return pending_words(pending, critical)
+        if blocked:
+            more = f", nor do {len(blocked) - 1} more" if len(blocked) > 1 else ""
+            return f"{blocked[0].pod} does not come back ({blocked[0].why}){more}"
+        return self._short()
+
+    def _short(self) -> str:
+        """The first workload that has fewer pods ready than before; "" for none."""
+        tally = self.engine.tally
+        before = {name: each.ready for name, each in tally.before.items()}
+        short = [name for name, each in tally.workloads.items() if each.ready < before.get(name, 0)]
+        name = min((name for name in short if not name.startswith("DaemonSet ")), default="")
+        return f"{name} has {tally.workloads[name].ready} of {before[name]} pods ready" if name else ""
+
+    def _left_behind(self) -> Iterator[BlockedRow]:
+        """Lost pods that nothing has come for in their place, and why."""
+        world, pods = self.engine.world, self.engine.world.state.cluster.all(Pod)
+        for lost in self.pods:
+            key, owner = key_of(lost), controller_of(lost.metadata)
+            pod = pods.get(key)
+            is_there = pod is not None and pod.metadata.uid == lost.metadata.uid and not is_terminal(pod)
+            if owner is None:
+                yield BlockedRow(pod=key, class_="no-successor", why="it has no controller: nobody makes it again")
+            elif pod is not None and is_there and pod.metadata.deletion_timestamp is None:
+                yield BlockedRow(pod=key, class_="stays", why=_why_it_stays(pod, world))
+            elif is_there and owner.kind == "StatefulSet":
+                is_silent = lost.spec.node_name in world.state.cluster.all(Node)
+                until = "its silent node says that it has ended" if is_silent else "it is gone"
+                why = f"it is being deleted, and until {until}, no other one is made"
+                yield BlockedRow(pod=key, class_="waits-for-node", why=why)
+
+    def _with_remedies(self, rows: Sequence[BlockedRow]) -> tuple[BlockedRow, ...]:
+        """Pods that wait for silent nodes, with the taint that says that these are down, if they run again with it."""
+        waiting = {row.pod for row in rows if row.class_ == "waits-for-node"}
+        nodes = self.engine.world.state.cluster.all(Node)  # those that were deleted cannot be tainted
+        lost = (pod for pod in self.pods if pod.spec.node_name in nodes)
+        remedies = {key_of(pod): _out_of_service(pod) for pod in lost if key_of(pod) in waiting}
+        if not remedies:
+            return tuple(rows)
+        engine = self.engine.fork()
+        playing = Playing(engine, self.base.session.namespace)
+        for remedy in dict.fromkeys(remedies.values()):
+            playing.perform(Given(remedy.text, remedy.edit))
+        engine.settle()
+        pods = engine.world.state.cluster.all(Pod)
+        news = {key: pods[key] for pod in self.pods if _is_new(pod, pods.get(key := key_of(pod))) and key in waiting}
+
+        def answered(row: BlockedRow) -> BlockedRow:
+            if row.pod not in news or row.pod not in remedies:
+                return row
+            if news[row.pod].spec.node_name:
+                return replace(row, remedy=remedies[row.pod].text)
+            return replace(row, why=f"{row.why}; and that one would find no node")
+
+        return tuple(map(answered, rows))
+
+
+def _out_of_service(pod: Pod) -> Remedy:
+    return Remedy(f"taint {pod.spec.node_name} {OUT_OF_SERVICE}=nodeshutdown:NoExecute")
+
+
+def _is_new(lost: Pod, now: Pod | None) -> bool:
+    return now is not None and now.metadata.uid != lost.metadata.uid
+
+
+def _counts(pod: Pod) -> bool:
+    """Whether somebody misses it: pods that belong to their node, or have ended, nobody does."""
+    owner = controller_of(pod.metadata)
+    return (owner is None or owner.kind not in _OF_NODES) and not is_terminal(pod)
+
+
+def _why_it_stays(pod: Pod, world: World) -> str:
+    node = world.state.cluster.get(Node, pod.spec.node_name)
+    if node is not None and not is_evicting(node):
+        return "too much of its zone is lost: nothing is evicted there"
+    return "it tolerates that its node is lost, for ever or beyond the horizon"

@@ -1,0 +1,1 @@
+"""What a descheduler evicts, and where the replacements land."""

@@ -1,0 +1,238 @@
+"""`simulate`: what follows if this is done. Steps one after another, each once the one before has settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.controllers.contract import Create, DeletePod, Remove, Update, Write
+from kwhatif.controllers.drain import Drain
+from kwhatif.controllers.drain_filters import joined
+from kwhatif.controllers.eviction import EvictionApi, Granted
+from kwhatif.edits import edit as edits
+from kwhatif.edits.drain_flags import drain_options
+from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Settle, Wait, Wrong
+from kwhatif.edits.resolve import NotResolved, resolve
+from kwhatif.edits.selection import Lookup
+from kwhatif.errors import InputError, Problem
+from kwhatif.model.caveat import Caveat
+from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.node import Node
+from kwhatif.model.pod import Pod
+from kwhatif.report import Report
+from kwhatif.report.story import CommandRow, Story
+from kwhatif.simulation.chance import Chance
+from kwhatif.simulation.engine import Engine
+from kwhatif.simulation.parameters import Parameters
+from kwhatif.simulation.world import World
+from kwhatif.state.change import Change, Delete, Upsert
+from kwhatif.whatif.applying.edited import Given
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.story.caveats import caveats_of_story
+from kwhatif.whatif.story.played import begin
+from kwhatif.whatif.story.rows import story_of
+from kwhatif.whatif.story.runs import Runs, compared
+
+USER = "user"
+
+
+def simulate(
+    session: Session, steps: Sequence[Given], parameters: Parameters, namespace: str = "", runs: Runs | None = None
+) -> Report:
+    """Play it forward until nothing happens any more; the session stays as it is.
+
+    Args:
+        session: the cluster.
+        steps: what is done, one after another.
+        parameters: how long things take.
+        namespace: of names without one.
+        runs: how often to play it with other choices, too.
+
+    Raises:
+        InputError: a step names what is not there when its turn comes, or is refused.
+    """
+    playing, story, assumed = _play(session, steps, parameters, namespace, Chance())
+    if runs is not None:
+        others = (_play(session, steps, parameters, namespace, Chance(seed))[1] for seed in runs.seeds)
+        story = replace(story, runs=compared(runs, others))
+    caveats = (*session.caveats, *session.stale(), *assumed, *caveats_of_story(playing.engine, session.cluster))
+    report = session.report("simulate", (), caveats)
+    return replace(report, story=story)
+
+
+def played(session: Session, steps: Sequence[Given], parameters: Parameters) -> tuple[Story, tuple[Caveat, ...]]:
+    """The story of these steps, and the caveats about it; what the API server refuses is not an error, but left out.
+
+    Raises:
+        InputError: a step names what is not there when its turn comes.
+    """
+    playing, story, assumed = _play(session, steps, parameters, "", Chance(), lenient=True)
+    return story, (*assumed, *caveats_of_story(playing.engine, session.cluster))
+
+
+def _play(
+    session: Session,
+    steps: Sequence[Given],
+    parameters: Parameters,
+    namespace: str,
+    chance: Chance,
+    *,
+    lenient: bool = False,
+) -> tuple[Playing, Story, tuple[Caveat, ...]]:
+    engine, assumed = begin(session, parameters, chance)
+    playing = Playing(engine, namespace or session.namespace)
+    playing.lenient = lenient
+    for step, after in zip_longest(steps, steps[1:]):
+        playing.perform(step)
+        if not _goes_on_at_once(step.edit, None if after is None else after.edit):
+            playing.engine.settle()
+    return playing, story_of(playing.engine, tuple(playing.commands)), assumed
+
+
+def _goes_on_at_once(step: Edit, after: Edit | None) -> bool:
+    """Whether the next step comes without waiting for this one to settle."""
+    if isinstance(step, Wait):
+        return after is not None
+    return isinstance(after, Wait) or (isinstance(step, edits.Drain) and not step.wait)
+
+
+class Playing:
+    """One simulation, step after step."""
+
+    def __init__(self, engine: Engine, namespace: str) -> None:
+        self.engine = engine
+        #: Whether it goes on where the API server refuses an object.
+        self.lenient = False
+        self._drains: list[tuple[str, Drain, float]] = []
+        self._namespace = namespace
+
+    def perform(self, step: Given) -> None:
+        """Let it be done, and everybody react at once.
+
+        Raises:
+            InputError: it names what is not there, or is refused.
+        """
+        engine, edit = self.engine, step.edit
+        match edit:
+            case Wait():
+                engine.wait(edit.seconds)
+            case Settle():
+                engine.settle()
+            case Fail():
+                for name in self._nodes(step, edit.nodes):
+                    engine.silence(name)
+            case Recover():
+                for name in self._nodes(step, edit.nodes):
+                    engine.recover(name)
+            case edits.Drain():
+                self._drain(step, edit)
+            case edits.Evict():
+                self._evict(step, edit)
+            case _:
+                self._write(step)
+
+    def _evict(self, step: Given, edit: edits.Evict) -> None:
+        """One request a pod, all at once; what is refused is not asked for again."""
+        lookup = Lookup(self.engine.world.state.cluster, self._namespace)
+        pods = lookup.objects(edit.pods)
+        if lookup.mistakes:
+            raise _cannot(step, lookup.mistakes)
+
+        def asked(world: World) -> None:
+            api = EvictionApi(world)
+            for pod in pods:
+                answer = api.evict(key_of(pod))
+                if isinstance(answer, Granted):
+                    for write in answer.writes:
+                        world.write(write, USER, None)
+                else:
+                    world.note(None, USER, "could not evict", pod, pod.spec.node_name, answer.message)
+
+        self.engine.perform(asked)
+
+    def _drain(self, step: Given, edit: edits.Drain) -> None:
+        try:
+            options = drain_options(edit)
+        except Wrong as wrong:
+            raise _cannot(step, [wrong]) from wrong
+        drain = Drain(tuple(self._nodes(step, edit.nodes)), options, self.engine.world.chance.order)
+        self._drains.append((f"drain {' '.join(drain.nodes)}", drain, self.engine.clock.now))
+        self.engine.evict(drain)
+
+    @property
+    def commands(self) -> Iterator[CommandRow]:
+        """What was run, and how it ended."""
+        for text, drain, start in self._drains:
+            end = self.engine.evictors.ended.get(drain.name, self.engine.clock.now)
+            ok = drain.ok if drain.done else None
+            errors = [error for failed in drain.failures.values() for error in failed]
+            yield CommandRow(
+                command=text,
+                ok=ok,
+                seconds=round(end - start, 3),
+                why=joined(errors) if errors else "",
+                output=tuple(drain.log.output),
+            )
+
+    def _nodes(self, step: Given, words: tuple[str, ...]) -> list[str]:
+        lookup = Lookup(self.engine.world.state.cluster, self._namespace)
+        nodes: list[Node] = lookup.nodes(words)
+        if lookup.mistakes:
+            raise _cannot(step, lookup.mistakes)
+        return [node.metadata.name for node in nodes]
+
+    def _write(self, step: Given) -> None:
+        """An edit as writes to the API server: what follows from them, everybody else does."""
+        world = self.engine.world
+        try:
+            resolved = resolve(step.edit, world.state, namespace=self._namespace)
+        except NotResolved as wrong:
+            raise _cannot(step, wrong.mistakes) from wrong
+        refusals: list[str] = []
+
+        def written(world: World) -> None:
+            for change in resolved.changes:
+                write = _as_write(change, step.edit, world.state.cluster)
+                denied = None if write is None else world.write(write, USER, None)
+                if denied is not None:
+                    refusals.append(denied.message)
+
+        self.engine.perform(written)
+        if refusals and not self.lenient:
+            raise InputError([Problem(step.where, refusal) for refusal in refusals])
+
+
+def _cannot(step: Given, mistakes: Sequence[Wrong]) -> InputError:
+    return InputError([Problem(step.where, wrong.message, hint=wrong.hint) for wrong in mistakes])
+
+
+def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:
+    match change:
+        case Upsert(obj=obj):
+            known = cluster.get(type(obj), key_of(obj))
+            if known is None:
+                return Create(obj)
+            return Update(as_applied(obj, known) if isinstance(edit, Apply) else obj)
+        case Delete(kind=kind, key=key):
+            if kind is not Pod:
+                return Remove(kind, key)
+            return DeletePod(key, "Deleted", grace=0 if isinstance(edit, DeleteObjects) and edit.force else None)
+    return None
+
+
+def as_applied(obj: Any, known: Any) -> Any:
+    """What `kubectl apply` makes of an object that is there: what only the API server and controllers know stays."""
+    meta, before = obj.metadata, known.metadata
+    kept: dict[str, Any] = {
+        name: getattr(before, name)
+        for name in ("uid", "creation_timestamp", "deletion_timestamp", "generation", "owner_references", "finalizers")
+        if hasattr(meta, name)
+    }
+    annotations = getattr(meta, "annotations", None)
+    if isinstance(annotations, dict):
+        kept["annotations"] = {**before.annotations, **annotations}
+    obj = replace(obj, metadata=replace(meta, **kept))
+    return replace(obj, status=known.status) if hasattr(obj, "status") else obj

@@ -1,0 +1,1 @@
+"""What another release of the scheduler decides otherwise."""

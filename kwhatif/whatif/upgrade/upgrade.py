@@ -1,0 +1,216 @@
+"""`upgrade`: what the scheduler of another release decides otherwise, about what waits and about what starts anew.
+
+Two sessions of one cluster are asked the same: all pending pods, one after another; then every workload as if all of
+its pods, and nobody else's, started anew. Of pods that differ in nothing but their names the first is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from kwhatif.batch import ScheduleResult, result_of
+from kwhatif.framework.attempt import Attempt, attempt, fits_somewhere
+from kwhatif.framework.columns import Columns
+from kwhatif.framework.cycle import Cycle, CycleError
+from kwhatif.framework.profile import DEFAULT_SCHEDULER, Profile
+from kwhatif.framework.reference import is_reference
+from kwhatif.framework.scoring import score_nodes
+from kwhatif.matching.pod_resources import PodResources
+from kwhatif.model.caveat import Caveat
+from kwhatif.release.changes import changes
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision
+from kwhatif.report.upgrade import UpgradedRow, UpgradeRow
+from kwhatif.state.change import Delete
+from kwhatif.state.pod_info import PodInfo
+from kwhatif.state.state import State
+from kwhatif.whatif.applying.candidates import Candidate, Planner
+from kwhatif.whatif.applying.started_anew import Anew, started_anew
+from kwhatif.whatif.deciding.caveats import caveats_of
+from kwhatif.whatif.deciding.decide import decision_of
+from kwhatif.whatif.judging.judge import judge
+from kwhatif.whatif.judging.question import Question
+from kwhatif.whatif.loaded.session import Session
+from kwhatif.whatif.rows import decision_about, decision_about_result
+from kwhatif.whatif.upgrade.upgraded import difference, rule_row
+from kwhatif.workloads.many import most_pods
+
+
+def ask_upgrade(
+    before: Session, after: Session, progress: Callable[[int, int], None] = lambda _done, _total: None
+) -> Report:
+    """The pending pods' decisions under the release of `after`, and all that it decides otherwise than `before`.
+
+    Args:
+        before: the cluster under the release that it runs.
+        after: the same under the other one.
+        progress: hears how many workloads are done, of how many.
+    """
+    return _Upgrade(before, after, progress).report()
+
+
+class _Tried(NamedTuple):
+    """One pod that starts anew, under one release; nothing was tried that is refused, or another scheduler's."""
+
+    short: Decision
+    attempt: Attempt | None = None
+    result: ScheduleResult | None = None
+
+
+#: Different requests of pods of which is kept what they find: each holds verdicts and scores of all nodes.
+_KEPT = 24
+
+
+class _Upgrade:
+    def __init__(self, before: Session, after: Session, progress: Callable[[int, int], None]) -> None:
+        self._progress = progress
+        self._sessions = (before, after)
+        self._versions = (before.scheduler.version, after.scheduler.version)
+        differ = tuple(changes(*map(_minor, self._versions)))
+        if not _count_otherwise(before, after):
+            differ = tuple(change for change in differ if not change.of_resizes)
+        self._differ = differ
+        self._rules = tuple(map(rule_row, differ))
+        #: Where pods fit that no change is about, both decide the same.
+        self._may_be_alike = not is_reference() and before.snapshot.nominated.keys() == after.snapshot.nominated.keys()
+        self._caveats: dict[Caveat, None] = {}
+        self._decisions: list[Decision] = []
+        self._most = most_pods(after.cluster)
+        #: By release and profile, and by what a pod requests: the `_KEPT` that were asked for last.
+        self._found: dict[tuple[str, str], dict[PodResources, Columns]] = {}
+
+    def report(self) -> Report:
+        question = Question(pending_in="", full=True)
+        was, now = (judge(session, question) for session in self._sessions)
+        self._caveats.update(dict.fromkeys((*was.caveats, *now.caveats)))
+        pending = list(self._pending(was.others, now.others))
+        workloads, judged = self._workloads()
+        _, after = self._sessions
+        self._caveats.update(dict.fromkeys(after.left_out(after.cluster, self._decisions)))
+        row = UpgradeRow(
+            before=self._versions[0],
+            after=self._versions[1],
+            pending=tuple(pending),
+            pending_judged=len(now.others),
+            workloads=tuple(workloads),
+            workloads_judged=judged,
+            rules=self._rules,
+        )
+        return replace(after.report("upgrade", now.others, self._caveats), upgrade=row)
+
+    # --- what waits ----------------------------------------------------------------------------------
+
+    def _pending(self, was: Sequence[Decision], now: Sequence[Decision]) -> Iterator[UpgradedRow]:
+        earlier = {decision.pod: decision for decision in was}
+        for decision in now:
+            before = earlier.get(decision.pod)
+            if before is not None:
+                yield from difference(f"Pod {decision.pod}", before, decision, self._rules)
+
+    # --- what starts anew ----------------------------------------------------------------------------
+
+    def _workloads(self) -> tuple[list[UpgradedRow], int]:
+        rows: list[UpgradedRow] = []
+        judged = 0
+        for session in self._sessions:
+            session.snapshot.prepare()  # for all forks
+        workloads = list(started_anew(self._sessions[1].cluster))
+        for done, anew in enumerate(workloads):
+            self._progress(done, len(workloads))
+            found = self._anew(anew)
+            judged += found is not None
+            rows.extend(found or ())
+        return rows, judged
+
+    def _anew(self, anew: Anew) -> list[UpgradedRow] | None:
+        """How the first of its pods of each kind lands otherwise; None where there is no pod to ask about."""
+        alike = self._alike(anew)
+        if alike is not None:
+            self._decisions += alike
+            return [] if alike else None
+        rows: list[UpgradedRow] = []
+        asked = False
+        for was, now in zip(*(self._tried(session, anew) for session in self._sessions), strict=False):
+            asked = True
+            self._decisions.append(now.short)
+            if rows or was.attempt is None or now.attempt is None or _fate(was) == _fate(now):
+                continue
+            rows.extend(difference(anew.name, decision_of(was.attempt), decision_of(now.attempt), self._rules))
+        return rows if asked else None
+
+    def _alike(self, anew: Anew) -> Sequence[Decision] | None:
+        """The decisions, where all its pods fit and no change is about any of them; None: both have to be asked."""
+        found: list[Decision] = []
+        for candidate, profile, state in self._pods_of(self._sessions[0], anew) if self._may_be_alike else ():
+            pod = candidate.pod
+            if candidate.refusal or profile is None or any(change.concerns(pod) for change in self._differ):
+                return None
+            if not fits_somewhere(profile, PodInfo(pod), state):
+                return None
+            found.append(decision_about(pod, "Placed"))
+        return found if self._may_be_alike else None
+
+    def _pods_of(self, session: Session, anew: Anew) -> Iterator[tuple[Candidate, Profile | None, State]]:
+        """One pod of each kind that it makes, whose profile that is, and the cluster without its pods."""
+        state = session.snapshot.fork()
+        planner = Planner(state.cluster, "end", {}, most=self._most)
+        for pod in anew.others:
+            planner.usage.release(pod)
+        update = planner.plan(anew.applied)
+        state.apply(*map(Delete.of, (*update.removed, *anew.others)))
+        for group in update.added.groups:
+            candidate = planner.admit_one(anew.applied, group)
+            yield candidate, session.profiles.get(candidate.pod.spec.scheduler_name or DEFAULT_SCHEDULER), state
+
+    def _tried(self, session: Session, anew: Anew) -> Iterator[_Tried]:
+        for candidate, profile, state in self._pods_of(session, anew):
+            pod = candidate.pod
+            if candidate.refusal:  # the API server's word, whatever the scheduler's release
+                yield _Tried(decision_about(pod, "Denied", message=candidate.refusal))
+            elif profile is None:
+                yield _Tried(decision_about(pod, "Ignored"))
+            else:
+                info = PodInfo(pod)
+                found = attempt(profile, info, state, columns=self._columns(session, profile, info))
+                self._caveats.update(dict.fromkeys(caveats_of(found)))
+                result = result_of(found)
+                yield _Tried(decision_about_result(result), found, result)
+
+    def _columns(self, session: Session, profile: Profile, pod: PodInfo) -> Columns:
+        """What pods of these requests find on the whole cluster; nodes that pods have left are asked anew."""
+        known = self._found.setdefault((session.scheduler.version, profile.scheduler_name), {})
+        columns = known.pop(pod.resources, None)
+        if columns is None:
+            columns = Columns()
+            cycle = Cycle(profile, pod, session.snapshot, columns)
+            # Of a pod that fails, the attempt itself will say so.
+            with suppress(CycleError):
+                if cycle.pre_filter() and not profile.extenders:
+                    cycle.filter_nodes()
+                    score_nodes(cycle)
+        known[pod.resources] = columns
+        while len(known) > _KEPT:
+            del known[next(iter(known))]
+        return columns.fork()
+
+
+def _fate(tried: _Tried) -> object:
+    result = tried.result
+    if result is None:
+        return None
+    victims = tuple(victim.pod.key for victim in result.victims)
+    return result.outcome, result.ties, victims, result.gated and result.gated.plugin
+
+
+def _count_otherwise(before: Session, after: Session) -> bool:
+    """Whether any pod requests something else under the one release than under the other."""
+    pods = after.snapshot.pods
+    return any(info.resources != pods[key].resources for key, info in before.snapshot.pods.items() if key in pods)
+
+
+def _minor(version: str) -> int:
+    return int(version.split(".")[1])
