@@ -33,7 +33,7 @@ class Nodes:
         self._by_name: dict[str, NodeInfo] | None = None
         self._of_shape: Mapping[int, NodeInfo] | None = None
         self._names_and_shapes: tuple[Sequence[str], Sequence[int]] | None = None
-        #: Whether `infos`, and the tree with the places, are this one's alone.
+        #: Whether `infos` with `_by_name`, and the tree with the places, are this one's alone.
         self._owns_infos = self._owns_tree = True
 
     def _info(self, node: Node) -> NodeInfo:
@@ -49,7 +49,7 @@ class Nodes:
         self._mark, other._mark = object(), object()
         self._owns_infos = self._owns_tree = other._owns_infos = other._owns_tree = False
         other._tree, other.shapes, other.images = self._tree, self.shapes, self.images.fork()
-        other.infos, other.places, other._by_name = self.infos, self.places, None
+        other.infos, other.places, other._by_name = self.infos, self.places, self._by_name
         other._of_shape, other._names_and_shapes = self._of_shape, self._names_and_shapes
         return other
 
@@ -104,7 +104,7 @@ class Nodes:
         node.owner = self._mark
         node.generation = next_generation()
         if not self._owns_infos:
-            self.infos, self._owns_infos = self.infos.copy(), True
+            self.infos, self._owns_infos, self._by_name = self.infos.copy(), True, None
         self.infos[self.places[node.name]] = node
         if self._by_name is not None:
             self._by_name[node.name] = node
@@ -120,7 +120,7 @@ class Nodes:
         self._tree.add(node)
         add_images(self.images, node)
         self.places[info.name] = len(self.infos)
-        self.infos, self._owns_infos = [*self.infos, info], True
+        self.infos, self._owns_infos, self._by_name = [*self.infos, info], True, None
         touched.reordered = True
         return info
 
