@@ -35,14 +35,12 @@ from kwhatif.cli.upgrade import upgrade
 from kwhatif.cli.usage import ClosedPipeError, Command, Root, UsageError
 from kwhatif.errors import ExitCode, InputError, KwhatifError, PluginFailed
 from kwhatif.garbage import end_with_the_answer
-from kwhatif.render.safe import safe
+from kwhatif.render.safe import safe, shortened
 
 #: How many problems are listed before the rest is only counted.
 MAX_PROBLEMS = 20
 #: So much of a text that is taken for a path is quoted.
 _MAX_QUOTED = 60
-#: So many characters of one failure are printed.
-_MAX_PRINTED = 10_000
 #: As it is before plugins of one's own get something else in its place.
 _end = os._exit
 
@@ -180,9 +178,4 @@ def _list(failures: Iterable[object]) -> None:
     """Failures on standard error; whatever they quote from the input is made inert."""
     with suppress(OSError):  # standard error is closed, and the exit code is all that is left
         for failure in failures:
-            print(f"error: {safe(_shortened(str(failure)))}", file=sys.stderr)  # noqa: T201
-
-
-def _shortened(text: str) -> str:
-    """The text without its middle, where it quotes a megabyte of the input: place and hint stand at its ends."""
-    return text if len(text) <= _MAX_PRINTED else f"{text[: _MAX_PRINTED // 2]} … {text[-_MAX_PRINTED // 2 :]}"
+            print(f"error: {safe(shortened(str(failure)))}", file=sys.stderr)  # noqa: T201

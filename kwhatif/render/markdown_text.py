@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from kwhatif.render.safe import safe
+from kwhatif.render.safe import safe, shortened
 from kwhatif.report.decision import Outcome
 
 #: A comment may hold 65,536 characters; what is left out is counted.
@@ -41,7 +41,7 @@ def prose(text: str, most: int = _MAX_TEXT) -> str:
 
 def code(text: str) -> str:
     """The text as a code span."""
-    text = safe(text)
+    text = safe(shortened(text))
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
     space = " " if longest else ""

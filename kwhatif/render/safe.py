@@ -9,6 +9,15 @@ import unicodedata
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 
 
+#: Characters of one text that are shown: no name, and no message of the scheduler, comes near it.
+_MOST_SHOWN = 10_000
+
+
+def shortened(text: str) -> str:
+    """The text without its middle, where it holds a megabyte of the input: what matters stands at its ends."""
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN // 2]} … {text[-_MOST_SHOWN // 2 :]}"
+
+
 def safe(text: str) -> str:
     r"""The text with every character that could act replaced by its visible escape, such as `\x1b`."""
     if text.isascii() and text.isprintable():

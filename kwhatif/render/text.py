@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kwhatif.render.safe import safe
+from kwhatif.render.safe import safe, shortened
 
 GOOD = "green"
 BAD = "bold red"
@@ -23,12 +23,12 @@ STRONG = "bold"
 
 def text(content: object, style: str = "") -> Text:
     """Content from anywhere as inert text."""
-    return Text(safe(str(content)), style=style)
+    return Text(safe(shortened(str(content))), style=style)
 
 
 def lines(content: Sequence[str], style: str = "") -> Text:
     """Several lines in one cell."""
-    return Text("\n".join(safe(line) for line in content), style=style)
+    return Text("\n".join(safe(shortened(line)) for line in content), style=style)
 
 
 class _Fitted(Table):
@@ -165,7 +165,7 @@ def table(*columns: str, right: Sequence[str] = (), droppable: Sequence[str] = (
 
 def whole(line: str, style: str = "", cells: int = 0) -> Text:
     """A line to copy, that far from the left: as long as it is, never broken."""
-    return Text(" " * cells + safe(line), style=style, no_wrap=True, overflow="ignore")
+    return Text(" " * cells + safe(shortened(line)), style=style, no_wrap=True, overflow="ignore")
 
 
 def indented(content: Text, cells: int = 2) -> RenderableType:
