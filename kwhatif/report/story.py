@@ -61,6 +61,13 @@ class PendingRow(Row):
     count: int = 1
 
 
+class RefusedRow(Row):
+    """A workload that lacks pods in the end, as the API server refuses them; `message` is what it says."""
+
+    workload: str
+    message: str
+
+
 class GoneRow(Row):
     """A pod that is gone, or terminating for good."""
 
@@ -216,6 +223,7 @@ class Story(Row):
     events: tuple[EventRow, ...] = ()
     workloads: tuple[StoryWorkloadRow, ...] = ()
     pending: tuple[PendingRow, ...] = ()
+    refused: tuple[RefusedRow, ...] = ()
     gone: tuple[GoneRow, ...] = ()
     budgets: tuple[StoryBudgetRow, ...] = ()
     nodes: tuple[StoryNodeRow, ...] = ()

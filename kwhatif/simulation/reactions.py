@@ -26,6 +26,15 @@ class _Timer(NamedTuple):
     because: int | None
 
 
+class Refusal(NamedTuple):
+    """The API server does not take what a controller would create."""
+
+    #: The controller with the key of its object, as in events.
+    actor: str
+    obj: KubernetesObject
+    message: str
+
+
 class LivelockError(Exception):
     """Controllers react to each other without end, and no time passes."""
 
@@ -48,6 +57,8 @@ class Reactions:
         self._vain: dict[tuple[int, str], int] = {}
         #: Of keys whose last write was refused: the generation of the state then. Before it changes, trying is in vain.
         self._refused: dict[tuple[int, str], int] = {}
+        #: Of keys whose last object was refused, which they still want to create.
+        self.refusals: dict[tuple[int, str], Refusal] = {}
         world.watchers.append(self._observe)
 
     def fork(self, world: World) -> Reactions:
@@ -56,6 +67,7 @@ class Reactions:
         other._world = world
         other._due, other._timers = [due.copy() for due in self._due], self._timers.fork()
         other._again, other._vain, other._refused = self._again.copy(), self._vain.copy(), self._refused.copy()
+        other.refusals = self.refusals.copy()
         world.watchers.append(other._observe)
         return other
 
@@ -171,16 +183,23 @@ class Reactions:
         controller = self._controllers[number]
         if outcome.writes:
             self._vain.pop((number, key), None)
+        elif outcome.again is None:  # it has all that it wants
+            self.refusals.pop((number, key), None)
         self._wake_again(number, key, outcome.again, because)
         actor = f"{controller.name} {key}".rstrip()
         for write in outcome.writes:
             denied = self._world.write(write, actor, because)
-            if denied is not None and isinstance(write, Create):
-                refused = getattr(controller, "refused", None)
-                if refused is not None:
-                    self._carry_out(number, key, refused(key, write, denied, self._world), because)
-                self._refused[number, key] = self._world.state.generation
-                return
+            if not isinstance(write, Create):
+                continue
+            if denied is None:
+                self.refusals.pop((number, key), None)
+                continue
+            refused = getattr(controller, "refused", None)
+            if refused is not None:
+                self._carry_out(number, key, refused(key, write, denied, self._world), because)
+            self._refused[number, key] = self._world.state.generation
+            self.refusals[number, key] = Refusal(actor, write.obj, denied.message)
+            return
 
 
 def _is_counted(obj: KubernetesObject) -> bool:

@@ -14,7 +14,6 @@ from kwhatif.controllers.drain_filters import DrainOptions, joined
 from kwhatif.errors import InputError
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod
-from kwhatif.model.workload import ReplicaSet
 from kwhatif.report import Report
 from kwhatif.report.story import BlockedRow, CommandRow, Story, VerdictRow, WaveRow
 from kwhatif.simulation.parameters import Parameters
@@ -24,6 +23,7 @@ from kwhatif.whatif.maintenance.blocked import blocked_pods
 from kwhatif.whatif.maintenance.order import least_harmful_order
 from kwhatif.whatif.maintenance.remedies import Remedy, remedies
 from kwhatif.whatif.story.played import Played, SettledCluster, pending_words
+from kwhatif.whatif.story.refused import refused
 from kwhatif.whatif.story.rows import story_of
 
 #: For so many kinds of blocked pods at most a remedy is looked for: each takes a simulation or a few.
@@ -124,17 +124,7 @@ class Drained(Played):
 
     @cached_property
     def _refused(self) -> Mapping[str, str]:
-        """By workload what the API server said last when it refused a pod of it."""
-        world = self.engine.world
-        found: dict[str, str] = {}
-        for event in world.history.events[len(self.base.engine.world.history.events) :]:
-            if event.verb == "was refused" and event.object.startswith("Pod "):
-                kind, _, key = event.actor.partition(" ")
-                replica_set = world.state.cluster.get(ReplicaSet, key) if kind == "ReplicaSet" else None
-                above = None if replica_set is None else controller_of(replica_set.metadata)
-                name = event.actor if above is None else f"{above.kind} {key.partition('/')[0]}/{above.name}"
-                found[name] = event.detail
-        return found
+        return refused(self.engine)
 
     def _refusal(self) -> str:
         """Whose pods the API server refuses, and why; "" where that leaves nobody with fewer."""
