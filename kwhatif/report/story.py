@@ -66,6 +66,8 @@ class RefusedRow(Row):
 
     workload: str
     message: str
+    #: Whether it was so at the start.
+    initial: bool = False
 
 
 class GoneRow(Row):

@@ -101,6 +101,7 @@ class Engine:
         self._moment()
         self.scheduler.begin()
         self.settle()
+        self.reactions.note_start()
 
     def perform(self, *commands: Callable[[World], None]) -> None:
         """Somebody does something now, and everybody reacts: controllers after each command, all others at the end."""

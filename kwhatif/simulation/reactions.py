@@ -33,6 +33,8 @@ class Refusal(NamedTuple):
     actor: str
     obj: KubernetesObject
     message: str
+    #: Whether it was so before anybody did anything.
+    initial: bool = False
 
 
 class LivelockError(Exception):
@@ -84,6 +86,10 @@ class Reactions:
                 objects = chain(survey_of(cluster).restless, self._world.pods_without_controller())
             for obj in [each for each in objects if not _is_counted(each)]:
                 self._observe(None, obj, None)
+
+    def note_start(self) -> None:
+        """What is refused now was refused before anybody did anything."""
+        self.refusals = {place: refusal._replace(initial=True) for place, refusal in self.refusals.items()}
 
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
         """Every controller that it concerns looks at the object, as if it were new."""
@@ -198,7 +204,10 @@ class Reactions:
             if refused is not None:
                 self._carry_out(number, key, refused(key, write, denied, self._world), because)
             self._refused[number, key] = self._world.state.generation
-            self.refusals[number, key] = Refusal(actor, write.obj, denied.message)
+            known = self.refusals.get((number, key))
+            self.refusals[number, key] = Refusal(
+                actor, write.obj, denied.message, initial=known is not None and known.initial
+            )
             return
 
 

@@ -124,7 +124,8 @@ class Drained(Played):
 
     @cached_property
     def _refused(self) -> Mapping[str, str]:
-        return refused(self.engine)
+        """By workload, what the API server says of its new pods."""
+        return {row.workload: row.message for row in refused(self.engine)}
 
     def _refusal(self) -> str:
         """Whose pods the API server refuses, and why; "" where that leaves nobody with fewer."""

@@ -16,7 +16,6 @@ from kwhatif.report.story import (
     EventRow,
     GoneRow,
     PendingRow,
-    RefusedRow,
     Story,
     StoryBudgetRow,
     StoryNodeRow,
@@ -44,7 +43,7 @@ def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
     """Everything that has happened, and what it came to."""
     not_made = tuple(_not_made(engine))
     pending = (*_pending(engine), *not_made)
-    refusals = tuple(RefusedRow(workload=name, message=message) for name, message in refused(engine).items())
+    refusals = refused(engine)
     owners = _owners(engine)
     return Story(
         settled=settled(engine, pending, refusals),

@@ -54,8 +54,14 @@ def test_pods_that_are_refused_are_no_good_end(kind: str) -> None:
 
 def test_some_pods_may_be_refused_and_others_not() -> None:
     said, _ = played([*NODES, quota(2)], workload("Deployment"))
-    assert (said.settled, [row.workload for row in said.refused]) == ("rollout-stuck", ["Deployment default/web"])
+    assert said.settled == "rollout-stuck"
+    assert [(row.workload, row.initial) for row in said.refused] == [("Deployment default/web", False)]
     assert said.workloads[0].ready_after == 2
+
+
+def test_who_was_refused_before_is_said_to_be() -> None:
+    said, _ = played([*NODES, quota(2), workload("Deployment")], then=["cordon a"])
+    assert [(row.workload, row.initial) for row in said.refused] == [("Deployment default/web", True)]
 
 
 @pytest.mark.parametrize("step", ["delete resourcequota/few", "scale deploy/web=2"])
