@@ -172,9 +172,10 @@ class World:
 
     def _arm(self, controller: Any, key: str, outcome: Outcome) -> None:
         self.timers.pop((controller.name, key), None)
-        if outcome.again is not None:
-            assert outcome.again > self.now
-            self.timers[controller.name, key] = outcome.again
+        times = [time for time in (outcome.again, outcome.deadline) if time is not None]
+        if times:
+            assert min(times) > self.now
+            self.timers[controller.name, key] = min(times)
 
     def _make(self, controller: Any, key: str, write: Write) -> Denied | None:
         if isinstance(write, Create) and self.deny(write.obj):

@@ -12,7 +12,15 @@ from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.detail import Detail
 from kwhatif.render.drain import waves_and_blocked
 from kwhatif.render.runs import runs_of
-from kwhatif.render.story_rows import FEW, gone_rows, is_different, nodes_in_words, pending_rows, refused_rows
+from kwhatif.render.story_rows import (
+    FEW,
+    failed_rows,
+    gone_rows,
+    is_different,
+    nodes_in_words,
+    pending_rows,
+    refused_rows,
+)
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
 from kwhatif.render.timeline import seconds, timeline, tree
 from kwhatif.report.story import PendingRow, Story, StoryNodeRow
@@ -33,9 +41,10 @@ def first_line(story: Story, doubt: str = "") -> tuple[str, str, str]:
 
 def _sign(story: Story, doubt: str) -> tuple[str, str]:
     """Whether it ends well, in one character and its style; a warning does not change the exit code."""
-    if any(command.ok is False for command in story.commands) or story.settled not in ("settled", "terminating"):
+    has_failed = story.failed or any(command.ok is False for command in story.commands)
+    if has_failed or story.settled not in ("settled", "terminating"):
         return "✘", BAD
-    is_well = story.settled == "settled" and not any(row.overrun for row in story.budgets)
+    is_well = story.settled == "settled" and not story.failed and not any(row.overrun for row in story.budgets)
     return ("✔", GOOD) if is_well and not doubt else ("!", WARN)
 
 
@@ -93,9 +102,11 @@ def _summary(story: Story) -> str:
     gone = sum(row.initial for row in story.gone)
     changed = sum(map(is_different, story.workloads))
     broken = sum(row.overrun > 0 for row in story.budgets)
-    if not (gone or changed or story.nodes or broken):
+    if not (gone or changed or story.nodes or broken or story.failed):
         return "nothing is different"
-    parts = [f"{plural(changed, 'workload')} different"] if changed else []
+    parts = [f"{plural(len(story.failed), 'Job')} failed"] if story.failed else []
+    if changed:
+        parts.append(f"{plural(changed, 'workload')} different")
     if story.nodes:
         parts.append(f"{plural(len(story.nodes), 'node')} different")
     if gone:
@@ -114,7 +125,8 @@ def story_tables(story: Story, detail: Detail, doubt: str = "") -> Iterator[Rend
     yield from _workloads(story)
     yield from counted("GONE", gone_rows(story))
     yield from counted("PENDING", pending_rows(story))
-    yield from _refused(story)
+    yield from _reasons("REFUSED", refused_rows(story))
+    yield from _reasons("FAILED", failed_rows(story))
     yield from story_budgets(story)
     yield from (_nodes(story) if story.verdict is None else ())
     is_whole = story.verdict is None or detail.wide
@@ -152,10 +164,10 @@ def counted(title: str, rows: Sequence[tuple[str, int, str]]) -> Iterator[Render
         yield made
 
 
-def _refused(story: Story) -> Iterator[RenderableType]:
-    if story.refused:
-        made = table("REFUSED", "WHY")
-        for workload, why in refused_rows(story):
+def _reasons(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[RenderableType]:
+    if rows:
+        made = table(title, "WHY")
+        for workload, why in rows:
             made.add_row(text(workload, WARN), text(why))
         yield made
 

@@ -57,6 +57,11 @@ def pending_rows(story: Story) -> list[tuple[str, int, str]]:
     return [(who, count, why) for (who, why), count in groups.items()]
 
 
+def failed_rows(story: Story) -> list[tuple[str, str]]:
+    """Which Jobs have failed, and why."""
+    return [(row.workload, row.message) for row in story.failed]
+
+
 def refused_rows(story: Story) -> list[tuple[str, str]]:
     """Whose new pods the API server refuses, and why."""
     return [(row.workload, why_refused(row.message)) for row in story.refused]

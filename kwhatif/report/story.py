@@ -70,6 +70,13 @@ class RefusedRow(Row):
     initial: bool = False
 
 
+class FailedRow(Row):
+    """A Job that has failed because of what was done; `message` is the Job controller's."""
+
+    workload: str
+    message: str
+
+
 class GoneRow(Row):
     """A pod that is gone, or terminating for good."""
 
@@ -226,6 +233,7 @@ class Story(Row):
     workloads: tuple[StoryWorkloadRow, ...] = ()
     pending: tuple[PendingRow, ...] = ()
     refused: tuple[RefusedRow, ...] = ()
+    failed: tuple[FailedRow, ...] = ()
     gone: tuple[GoneRow, ...] = ()
     budgets: tuple[StoryBudgetRow, ...] = ()
     nodes: tuple[StoryNodeRow, ...] = ()

@@ -22,7 +22,8 @@ from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.blocked import blocked_pods
 from kwhatif.whatif.maintenance.order import least_harmful_order
 from kwhatif.whatif.maintenance.remedies import Remedy, remedies
-from kwhatif.whatif.story.played import Played, SettledCluster, pending_words
+from kwhatif.whatif.story.failed import failed
+from kwhatif.whatif.story.played import Played, SettledCluster, failed_words, pending_words
 from kwhatif.whatif.story.refused import refused
 from kwhatif.whatif.story.rows import story_of
 
@@ -101,15 +102,16 @@ class Drained(Played):
         if self.is_endless:
             return "it never settles"
         pending, _, critical = self.harm()
-        return pending_words(pending, critical) or self._refusal()
+        return pending_words(pending, critical) or self._refusal() or failed_words(self.engine)
 
     @property
     def gone(self) -> tuple[str, ...]:
-        """Of the evicted pods those in whose place none is made: bare ones, and where the API server refuses it."""
+        """Of the evicted pods those in whose place none is made: bare ones, of failed Jobs, and where it is refused."""
         keys = [key for _, key in self.drain.log.granted]
         pods = self.base.engine.world.state.cluster.all(Pod)
         bare = [key for key in keys if key in pods and controller_of(pods[key].metadata) is None]
-        lost = [key for name in self._refused for key in self._of(name)[: self._lacking(name)]]
+        short = (*self._refused, *(row.workload for row in failed(self.engine)))
+        lost = [key for name in short for key in self._of(name)[: self._lacking(name)]]
         return (*bare, *lost)
 
     def _of(self, workload: str) -> list[str]:

@@ -27,6 +27,7 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.tally import Standing
 from kwhatif.whatif.deciding.workload_rows import room_for_pods
 from kwhatif.whatif.story.end import loop_row, settled
+from kwhatif.whatif.story.failed import failed
 from kwhatif.whatif.story.refused import refused
 from kwhatif.workloads.many import wanted
 from kwhatif.workloads.removal import active
@@ -54,6 +55,7 @@ def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
         workloads=tuple(_workloads(engine, not_made)),
         pending=pending,
         refused=refusals,
+        failed=failed(engine),
         gone=tuple(_gone(gone) for gone in engine.world.history.gone.values()),
         budgets=tuple(
             StoryBudgetRow(
