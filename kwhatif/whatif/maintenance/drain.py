@@ -13,7 +13,7 @@ from kwhatif.controllers.drain import Drain
 from kwhatif.controllers.drain_filters import DrainOptions, joined
 from kwhatif.errors import InputError
 from kwhatif.model.meta import controller_of
-from kwhatif.model.pod import Pod
+from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.report import Report
 from kwhatif.report.story import BlockedRow, CommandRow, Story, VerdictRow, WaveRow
 from kwhatif.simulation.parameters import Parameters
@@ -77,7 +77,7 @@ class Drained(Played):
 
     def verdict(self) -> VerdictRow:
         """What it comes to."""
-        row = self.verdict_row("drain", self.drain.nodes, self._why(), moved=len(self.drain.log.granted))
+        row = self.verdict_row("drain", self.drain.nodes, self._why(), moved=len(self._evicted))
         return replace(row, waves=len(self._waves()), gone=self.gone)
 
     @property
@@ -107,9 +107,8 @@ class Drained(Played):
     @property
     def gone(self) -> tuple[str, ...]:
         """Of the evicted pods those in whose place none is made: bare ones, of failed Jobs, and where it is refused."""
-        keys = [key for _, key in self.drain.log.granted]
         pods = self.base.engine.world.state.cluster.all(Pod)
-        bare = [key for key in keys if key in pods and controller_of(pods[key].metadata) is None]
+        bare = [key for key in self._evicted if key in pods and controller_of(pods[key].metadata) is None]
         short = (*self._refused, *(row.workload for row in failed(self.engine)))
         lost = [key for name in short for key in self._of(name)[: self._lacking(name)]]
         return (*bare, *lost)
@@ -117,7 +116,13 @@ class Drained(Played):
     def _of(self, workload: str) -> list[str]:
         """The evicted pods of the workload, the last one first."""
         owners = {gone.pod: gone.owner for gone in self.engine.world.history.gone.values()}
-        return [key for _, key in reversed(self.drain.log.granted) if owners.get(key) == workload]
+        return [key for key in reversed(self._evicted) if owners.get(key) == workload]
+
+    @cached_property
+    def _evicted(self) -> list[str]:
+        """The pods that were evicted, in order, but for those that had ended before: nobody misses these."""
+        pods = self.base.engine.world.state.cluster.all(Pod)
+        return [key for _, key in self.drain.log.granted if key not in pods or not is_terminal(pods[key])]
 
     def _lacking(self, workload: str) -> int:
         """How many pods fewer than before it has."""
