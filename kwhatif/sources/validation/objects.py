@@ -30,6 +30,7 @@ _TIMES = {
     "deletionTimestamp",
     "disruptedPods",
     "finishedAt",
+    "lastHeartbeatTime",
     "lastTransitionTime",
     "startTime",
     "timeAdded",

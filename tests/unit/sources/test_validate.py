@@ -269,6 +269,16 @@ ANYWHERE = [
         thing("PodDisruptionBudget", "policy/v1", spec={"maxUnavailable": -1}),
         ["spec.maxUnavailable: -1 is negative"],
     ),
+    (
+        "a node's last sign of life",
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": "n"},
+            "status": {"conditions": [{"type": "Ready", "lastHeartbeatTime": "noon"}]},
+        },
+        [f"status.conditions[0].lastHeartbeatTime: 'noon' {NO_TIME}"],
+    ),
     ("a missing name", {"apiVersion": "v1", "kind": "Node"}, ["metadata.name: is not set"]),
 ]
 
