@@ -181,9 +181,10 @@ class World:
     def _carry_out(self, controller: Any, key: str, outcome: Outcome) -> None:
         place = controller.name, key
         self.timers.pop(place, None)
-        if outcome.again is not None:
-            assert outcome.again > self.now, f"{place} wants to be synced again at once"
-            self.timers[place] = outcome.again
+        times = [time for time in (outcome.again, outcome.deadline) if time is not None]
+        if times:
+            assert min(times) > self.now, f"{place} wants to be synced again at once"
+            self.timers[place] = min(times)
         for write in outcome.writes:
             self._wrote[place] = controller
             denied = self._make(write)

@@ -86,6 +86,8 @@ class Outcome(msgspec.Struct, frozen=True):
     writes: tuple[Write, ...] = ()
     #: Simulated time, in seconds, at which the key is to be synced again, whatever happens until then.
     again: float | None = None
+    #: The same of a time that nobody waits for: it only counts where something else happens later.
+    deadline: float | None = None
 
 
 NOTHING = Outcome()

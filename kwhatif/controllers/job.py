@@ -27,7 +27,7 @@ from kwhatif.workloads.removal import is_active
 _BATCH = 1.0
 _OWN = ("", "kubernetes.io/job-controller")
 #: Memory: when to sync; the pods that have ended, by UID; the UIDs of those that have been counted.
-_DUE, _ENDED, _COUNTED = "due", "ended", "counted"
+_DUE, _DEADLINE, _ENDED, _COUNTED = "due", "deadline", "ended", "counted"
 
 
 class Jobs(BackingOff):
@@ -89,19 +89,21 @@ class Jobs(BackingOff):
         if job is None or job.metadata.deletion_timestamp is not None or job.spec.managed_by not in _OWN:
             return NOTHING
         memory = view.memory(self.name, key)
-        due = memory.get(_DUE)
-        if due is None or is_finished(job):
+        due, deadline = memory.get(_DUE), memory.get(_DEADLINE)
+        times = [time for time in (due, deadline) if time is not None]
+        if not times or is_finished(job):
             return NOTHING
-        if due > view.now:
-            return Outcome(again=due)
+        if min(times) > view.now:
+            return Outcome(again=due, deadline=deadline)
         self._start(key, memory, view)
         done = JobSync(job, self._ended(job, memory, view), view).outcome(memory[_COUNTED])
         memory[_COUNTED] = done.counted
         memory[_ENDED] = {uid: each for uid, each in memory.get(_ENDED, {}).items() if uid not in done.counted}
-        memory.pop(_DUE)
-        if done.again is not None:
-            memory[_DUE] = done.again
-        return self.synced(key, Outcome(done.writes, done.again), view)
+        for name, time in ((_DUE, done.again), (_DEADLINE, done.deadline)):
+            memory.pop(name, None)
+            if time is not None:
+                memory[name] = time
+        return self.synced(key, Outcome(done.writes, done.again, done.deadline), view)
 
     def _ended(self, job: Job, memory: dict[str, Any], view: View) -> Sequence[Ended]:
         """All pods of the Job, with what is known of their ends."""

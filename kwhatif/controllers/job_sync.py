@@ -29,6 +29,8 @@ class Done(NamedTuple):
     writes: tuple[Write, ...]
     #: When the next one is due, whatever happens until then.
     again: float | None
+    #: When the Job is active for too long.
+    deadline: float | None
     #: UIDs of the pods that are there and have been counted.
     counted: frozenset[str]
 
@@ -60,7 +62,8 @@ class JobSync:
         self._by_index: dict[int, Failures] = dict(self._memory.get(_INDEXES, {}))
         self._backoff: Backoff = self._memory.get(_BACKOFF, Backoff())
         self._writes: list[Write] = []
-        self._again: list[float] = []
+        self._again: float | None = None
+        self._deadline: float | None = None
 
     def outcome(self, counted: frozenset[str]) -> Done:
         """What it does."""
@@ -75,14 +78,14 @@ class JobSync:
         else:
             managed = self._managed()
             self._writes += managed.writes
-            self._again += [] if managed.again is None else [managed.again]
+            self._again = managed.again
             done += [each for each in self._all if _uid(each.pod) in managed.dropped]
             if managed.is_complete:
                 ends = JobCondition(type=_SUCCESS, status="True", reason="CompletionsReached")
         self._write_status(ends)
         uids = {_uid(pod) for pod in self._pods}
-        again = min(self._again, default=None)
-        return Done(tuple(self._writes), again, (counted | {_uid(each.pod) for each in done}) & uids)
+        counted = (counted | {_uid(each.pod) for each in done}) & uids
+        return Done(tuple(self._writes), self._again, self._deadline, counted)
 
     def _managed(self) -> Managed:
         progress = Progress(self._succeeded, self._done_indexes, self._failed_indexes, self._backoff, self._by_index)
@@ -167,7 +170,7 @@ class JobSync:
             return False
         deadline = (self._view.at(started) if started else self._view.now) + spec.active_deadline_seconds
         if deadline > self._view.now:
-            self._again.append(deadline)
+            self._deadline = deadline
         return deadline <= self._view.now
 
     def _deleted(self, ends: JobCondition, counted: frozenset[str]) -> list[Ended]:

@@ -8,7 +8,7 @@ or later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -80,6 +80,29 @@ class NodeLifecycle:
         due = [due for due in silent.values() if due > view.now] + ([] if again is None else [again])
         changed = [Update(node) for name, node in nodes.items() if node is not before[name]]
         return Outcome((*changed, *pods), min(due, default=None))
+
+
+def silent_before(view: View) -> Iterator[str]:
+    """The nodes that are lost at the start: their kubelets say nothing, until they are back.
+
+    Their pods that are not ready since the last sign of life were ready before: it is kept for `returned`.
+    """
+    pods = view.state.cluster.all(Pod)
+    for name in view.state.cluster.derived(NodeHealth, Node).unwell:
+        node = view.state.cluster.all(Node)[name]
+        if ready_status(node) != "Unknown":
+            continue
+        since = next((each.last_heartbeat_time for each in node.status.conditions if each.type == "Ready"), None)
+        there = (key for key in pods_assigned_to(name, view.state) if _was_ready(pods[key], since, view))
+        view.memory(NodeLifecycle.name, name)["ready"] = tuple(there)
+        yield name
+
+
+def _was_ready(pod: Pod, since: str | None, view: View) -> bool:
+    ready = pod_condition(pod, "Ready")
+    if ready is None or ready.status == "True" or ready.last_transition_time is None or since is None:
+        return ready is not None
+    return view.at(ready.last_transition_time) >= view.at(since)
 
 
 def returned(name: str, view: View) -> tuple[Write, ...]:

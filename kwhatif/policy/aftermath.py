@@ -41,6 +41,10 @@ def _pending(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
         said = f"{owner} is" if owner.startswith("Pod ") else number
         message = f"{said} pending once all has settled; nobody of priority {rule.pending.min_priority} or more may be"
         yield Consequence(PENDING, rule.pending.level, message, owner, pods)
+    for refused in story.refused:  # of unknown priority: that may be what is wrong with them
+        if not refused.initial:
+            message = f"pods of {refused.workload} are refused once all has settled: {refused.message}"
+            yield Consequence(PENDING, rule.pending.level, message, refused.workload)
 
 
 def _loop(rule: AftermathRule, story: Story) -> Iterator[Consequence]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.render.amounts import plural, some
-from kwhatif.render.story import first_line, gone_rows, pending_rows
+from kwhatif.render.story import first_line
+from kwhatif.render.story_rows import gone_rows, pending_rows
 from kwhatif.report.story import Story
 
 
@@ -19,7 +20,8 @@ def aftermath_lines(story: Story) -> tuple[str, str, str]:
 def _people(story: Story) -> str:
     gone = [f"{who} ({count}, {why})" if count > 1 else f"{who} ({why})" for who, count, why in gone_rows(story)]
     waiting = [f"{who} ({count})" if count > 1 else who for who, count, _ in pending_rows(story)]
-    return f"Gone: {some(gone) or 'nobody'}; pending in the end: {some(waiting) or 'nobody'}"
+    refused = f"; refused: {some([row.workload for row in story.refused])}" if story.refused else ""
+    return f"Gone: {some(gone) or 'nobody'}; pending in the end: {some(waiting) or 'nobody'}{refused}"
 
 
 def _budgets(story: Story) -> Iterator[str]:

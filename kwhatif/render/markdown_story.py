@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kwhatif.render.markdown_text import cell, prose, rows_of
 from kwhatif.render.runs import fact_rows, runs_title
-from kwhatif.render.story import first_line, gone_rows, is_different, nodes_in_words, pending_rows
+from kwhatif.render.story import first_line
+from kwhatif.render.story_rows import failed_rows, gone_rows, is_different, nodes_in_words, pending_rows, refused_rows
 from kwhatif.report.story import Story
 
 _MARKS = {"✔": "✅", "!": "⚠️", "✘": "❌"}
@@ -40,6 +41,10 @@ def story_details(story: Story) -> Iterator[str]:
             yield from rows_of(
                 (title, "Pods", "Why"), ((cell(who), str(count), prose(why)) for who, count, why in rows)
             )
+    for title, reasons in (("Refused", refused_rows(story)), ("Failed", failed_rows(story))):
+        if reasons:
+            yield ""
+            yield from rows_of((title, "Why"), ((cell(who), prose(why)) for who, why in reasons))
     if story.cycle is not None:
         yield from ("", "What would end it:", "")
         yield from (f"- {prose(remedy)}" for remedy in story.cycle.remedies)

@@ -11,7 +11,8 @@ from kwhatif.render.amounts import but, some
 from kwhatif.render.detail import Detail
 from kwhatif.render.drain import waves_and_blocked
 from kwhatif.render.qualifiers import story_qualifier
-from kwhatif.render.story import counted, gone_rows, pending_rows, story_budgets, verdict_line
+from kwhatif.render.story import counted, story_budgets, verdict_line
+from kwhatif.render.story_rows import gone_rows, pending_rows
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
 from kwhatif.report import Report
 

@@ -12,26 +12,18 @@ from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.detail import Detail
 from kwhatif.render.drain import waves_and_blocked
 from kwhatif.render.runs import runs_of
+from kwhatif.render.story_rows import (
+    FEW,
+    failed_rows,
+    gone_rows,
+    is_different,
+    nodes_in_words,
+    pending_rows,
+    refused_rows,
+)
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
 from kwhatif.render.timeline import seconds, timeline, tree
-from kwhatif.report.story import PendingRow, Story, StoryNodeRow, StoryWorkloadRow
-
-#: How a pod went, in words.
-HOW = {
-    "Preempted": "preempted",
-    "Evicted": "evicted",
-    "TaintEviction": "evicted by a taint",
-    "PodGC": "collected with its node",
-    "Deleted": "deleted",
-    "ScaledDown": "scaled down",
-    "RolledOut": "replaced in a rollout",
-    "Completed": "completed",
-    "Garbage": "collected with its owner",
-}
-
-
-#: So many nodes are named where there may be very many.
-_FEW = 4
+from kwhatif.report.story import PendingRow, Story, StoryNodeRow
 
 
 def verdict_line(story: Story, doubt: str = "") -> Text:
@@ -49,9 +41,10 @@ def first_line(story: Story, doubt: str = "") -> tuple[str, str, str]:
 
 def _sign(story: Story, doubt: str) -> tuple[str, str]:
     """Whether it ends well, in one character and its style; a warning does not change the exit code."""
-    if any(command.ok is False for command in story.commands) or story.settled not in ("settled", "terminating"):
+    has_failed = story.failed or any(command.ok is False for command in story.commands)
+    if has_failed or story.settled not in ("settled", "terminating"):
         return "✘", BAD
-    is_well = story.settled == "settled" and not any(row.overrun for row in story.budgets)
+    is_well = story.settled == "settled" and not story.failed and not any(row.overrun for row in story.budgets)
     return ("✔", GOOD) if is_well and not doubt else ("!", WARN)
 
 
@@ -76,6 +69,9 @@ def _end(story: Story) -> str:
             return f"settled after {seconds(story.seconds)}, but pods stay terminating for good: {_summary(story)}"
         case "stalled":
             return f"a drain comes to no end: {_summary(story)}"
+        case "rollout-stuck" if story.refused:
+            who = some([row.workload for row in story.refused])
+            return f"settled after {seconds(story.seconds)}, but pods are refused: {who}"
         case "rollout-stuck":
             pending = f", {pods} pending" if story.pending else ""
             return f"a rollout stands still after {seconds(story.seconds)}{pending}: {_summary(story)}"
@@ -106,9 +102,11 @@ def _summary(story: Story) -> str:
     gone = sum(row.initial for row in story.gone)
     changed = sum(map(is_different, story.workloads))
     broken = sum(row.overrun > 0 for row in story.budgets)
-    if not (gone or changed or story.nodes or broken):
+    if not (gone or changed or story.nodes or broken or story.failed):
         return "nothing is different"
-    parts = [f"{plural(changed, 'workload')} different"] if changed else []
+    parts = [f"{plural(len(story.failed), 'Job')} failed"] if story.failed else []
+    if changed:
+        parts.append(f"{plural(changed, 'workload')} different")
     if story.nodes:
         parts.append(f"{plural(len(story.nodes), 'node')} different")
     if gone:
@@ -116,11 +114,6 @@ def _summary(story: Story) -> str:
     if broken:
         parts.append(f"{plural(broken, 'budget')} broken")
     return ", ".join(parts)
-
-
-def is_different(row: StoryWorkloadRow) -> bool:
-    """Whether its pods are elsewhere in the end, or fewer were ready in between."""
-    return row.before != row.after or row.ready_lowest < row.ready_before
 
 
 def story_tables(story: Story, detail: Detail, doubt: str = "") -> Iterator[RenderableType]:
@@ -132,6 +125,8 @@ def story_tables(story: Story, detail: Detail, doubt: str = "") -> Iterator[Rend
     yield from _workloads(story)
     yield from counted("GONE", gone_rows(story))
     yield from counted("PENDING", pending_rows(story))
+    yield from _reasons("REFUSED", refused_rows(story))
+    yield from _reasons("FAILED", failed_rows(story))
     yield from story_budgets(story)
     yield from (_nodes(story) if story.verdict is None else ())
     is_whole = story.verdict is None or detail.wide
@@ -160,40 +155,20 @@ def _workloads(story: Story) -> Iterator[RenderableType]:
     yield made
 
 
-def nodes_in_words(counts: dict[str, int]) -> str:
-    """`a, b (2)`."""
-    return some([f"{node} ({count})" if count > 1 else node for node, count in counts.items()], _FEW) or "-"
-
-
-def gone_rows(story: Story) -> list[tuple[str, int, str]]:
-    """Who is gone: the workload, how many of its pods, and from where and why."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for row in story.gone:
-        why = f"{HOW[row.how]} for {row.by}" if row.by and row.how == "Preempted" else HOW[row.how]
-        groups.setdefault((row.owner or f"Pod {row.pod}", why), []).append(row.node or "")
-    return [(who, len(nodes), f"{why}{_on(nodes)}") for (who, why), nodes in groups.items()]
-
-
-def _on(nodes: Sequence[str]) -> str:
-    named = list(dict.fromkeys(filter(None, nodes)))
-    return f" on {some(named, _FEW)}" if named else ""
-
-
-def pending_rows(story: Story) -> list[tuple[str, int, str]]:
-    """Who waits for a node: the workload, how many of its pods, and the scheduler's message."""
-    groups: dict[tuple[str, str], int] = {}
-    for row in story.pending:
-        place = row.owner or f"Pod {row.pod}", row.message or "not tried"
-        groups[place] = groups.get(place, 0) + row.count
-    return [(who, count, why) for (who, why), count in groups.items()]
-
-
 def counted(title: str, rows: Sequence[tuple[str, int, str]]) -> Iterator[RenderableType]:
     """Rows such as those of `gone_rows`, if there are any."""
     if rows:
         made = table(title, "PODS", "WHY", right=("PODS",))
         for row in rows:
             made.add_row(*map(text, row))
+        yield made
+
+
+def _reasons(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[RenderableType]:
+    if rows:
+        made = table(title, "WHY")
+        for workload, why in rows:
+            made.add_row(text(workload, WARN), text(why))
         yield made
 
 
@@ -219,7 +194,7 @@ def _nodes(story: Story) -> Iterator[RenderableType]:
         for row in story.nodes:
             groups.setdefault(_states(row), []).append(row.node)
         for (before, after), names in groups.items():
-            made.add_row(text(some(names, _FEW)), text(before), text(after))
+            made.add_row(text(some(names, FEW)), text(before), text(after))
         yield made
 
 

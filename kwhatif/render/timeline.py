@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
@@ -13,6 +14,8 @@ from kwhatif.report.story import EventRow, Story
 
 _MOST_LINES = 60
 _REFUSED = "was refused"
+#: What a refusal begins with: the resource, and a name that is often made up.
+_FORBIDDEN = re.compile(r'^[\w.-]+ "[^"\s]*" is forbidden: ')
 #: Verbs that are not English before the name of a pod.
 _PHRASES = {
     "unschedulable": "found no node for {}",
@@ -57,7 +60,7 @@ def _grouped(story: Story) -> Iterator[tuple[float, str, str]]:
 
 def _place(event: EventRow) -> tuple[object, ...]:
     if event.verb == _REFUSED:
-        return event.actor, event.verb, _kind(event), _reason(event)
+        return event.actor, event.verb, _kind(event), why_refused(event.detail)
     if _kind(event) == "Node":
         return event.at, _actor(event), event.verb, event.detail
     message = event.detail if event.verb == "unschedulable" else ""
@@ -75,17 +78,16 @@ def _kind(event: EventRow) -> str:
     return event.object.partition(" ")[0]
 
 
-def _reason(event: EventRow) -> str:
-    """Why it was refused, without the made-up name of the object."""
-    name = event.object.rpartition("/")[2]
-    before, found, reason = event.detail.partition(f'"{name}" is forbidden: ')
-    return reason if found and " " not in before.strip() else event.detail
+def why_refused(message: str) -> str:
+    """The refusal without the name of the object, which is made up where many are refused."""
+    return _FORBIDDEN.sub("", message)
 
 
 def _line(alike: Sequence[EventRow], said: dict[str, str]) -> str:
     first = alike[0]
     if first.verb == _REFUSED and len(alike) > 1:
-        return f"{_REFUSED} a {_kind(first)} {len(alike):,} times, until {seconds(alike[-1].at)}: {_reason(first)}"
+        times = f"{len(alike):,} times, until {seconds(alike[-1].at)}"
+        return f"{_REFUSED} a {_kind(first)} {times}: {why_refused(first.detail)}"
     phrase = _PHRASES.get(first.verb, f"{first.verb} {{}}").replace("{}", _objects(alike), 1)
     nodes = list(dict.fromkeys(event.node for event in alike if event.node))
     where = f" {'to' if first.verb in ('bound', 'nominated') else 'on'} {some(nodes)}" if nodes else ""

@@ -61,6 +61,22 @@ class PendingRow(Row):
     count: int = 1
 
 
+class RefusedRow(Row):
+    """A workload that lacks pods in the end, as the API server refuses them; `message` is what it says."""
+
+    workload: str
+    message: str
+    #: Whether it was so at the start.
+    initial: bool = False
+
+
+class FailedRow(Row):
+    """A Job that has failed because of what was done; `message` is the Job controller's."""
+
+    workload: str
+    message: str
+
+
 class GoneRow(Row):
     """A pod that is gone, or terminating for good."""
 
@@ -216,6 +232,8 @@ class Story(Row):
     events: tuple[EventRow, ...] = ()
     workloads: tuple[StoryWorkloadRow, ...] = ()
     pending: tuple[PendingRow, ...] = ()
+    refused: tuple[RefusedRow, ...] = ()
+    failed: tuple[FailedRow, ...] = ()
     gone: tuple[GoneRow, ...] = ()
     budgets: tuple[StoryBudgetRow, ...] = ()
     nodes: tuple[StoryNodeRow, ...] = ()

@@ -71,6 +71,8 @@ class Engine:
         #: Found a round that comes back for ever.
         self.cycle: Cycle | None = None
         self.is_over_horizon = False
+        #: How many events there were before anybody did anything.
+        self.first_event = 0
 
     def fork(self) -> Engine:
         """An independent simulation with the same past; it costs next to nothing, whatever the size of the cluster.
@@ -101,6 +103,8 @@ class Engine:
         self._moment()
         self.scheduler.begin()
         self.settle()
+        self.reactions.note_start()
+        self.first_event = len(self.world.history.events)
 
     def perform(self, *commands: Callable[[World], None]) -> None:
         """Somebody does something now, and everybody reacts: controllers after each command, all others at the end."""
@@ -163,7 +167,8 @@ class Engine:
         """When the next thing is due that may change anything."""
         others = _first(self.kubelets.next(), self.reactions.next(), self.scheduler.next_flush())
         # Where nothing else will happen, trying again is worth while only after a change, or to come to a timeout.
-        return _first(others, self.evictors.next(alone=others is None))
+        due = _first(others, self.evictors.next(alone=others is None))
+        return None if due is None else _first(due, self.reactions.next_deadline())
 
     def _next_of_all(self) -> float | None:
         scheduler, reactions = self.scheduler, self.reactions

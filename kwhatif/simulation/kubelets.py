@@ -10,6 +10,7 @@ from copy import copy
 from enum import IntEnum
 from typing import NamedTuple
 
+from kwhatif.controllers.node_lifecycle import silent_before
 from kwhatif.model.cluster import KubernetesObject, key_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_ready, is_terminal
@@ -51,6 +52,8 @@ class Kubelets:
         #: What did not happen since the kubelet is silent, by node.
         self._missed: dict[str, list[_Due]] = {}
         world.watchers.append(self._observe)
+        for node in silent_before(world):
+            self.silence(node)
         for pod in survey_of(world.state.cluster).restless:
             if pod.spec.node_name:
                 self._take_over(pod)

@@ -26,6 +26,17 @@ class _Timer(NamedTuple):
     because: int | None
 
 
+class Refusal(NamedTuple):
+    """The API server does not take what a controller would create."""
+
+    #: The controller with the key of its object, as in events.
+    actor: str
+    obj: KubernetesObject
+    message: str
+    #: Whether it was so before anybody did anything.
+    initial: bool = False
+
+
 class LivelockError(Exception):
     """Controllers react to each other without end, and no time passes."""
 
@@ -44,10 +55,14 @@ class Reactions:
         self._timers: Agenda[_Timer] = Agenda()
         #: When which key wants to be synced again.
         self._again: dict[tuple[int, str], float] = {}
+        #: The same of times that nobody waits for.
+        self._deadlines: dict[tuple[int, str], float] = {}
         #: How many timers of a key have come to nothing since something has.
         self._vain: dict[tuple[int, str], int] = {}
         #: Of keys whose last write was refused: the generation of the state then. Before it changes, trying is in vain.
         self._refused: dict[tuple[int, str], int] = {}
+        #: Of keys whose last object was refused, which they still want to create.
+        self.refusals: dict[tuple[int, str], Refusal] = {}
         world.watchers.append(self._observe)
 
     def fork(self, world: World) -> Reactions:
@@ -55,7 +70,9 @@ class Reactions:
         other = copy(self)
         other._world = world
         other._due, other._timers = [due.copy() for due in self._due], self._timers.fork()
+        other._deadlines = self._deadlines.copy()
         other._again, other._vain, other._refused = self._again.copy(), self._vain.copy(), self._refused.copy()
+        other.refusals = self.refusals.copy()
         world.watchers.append(other._observe)
         return other
 
@@ -72,6 +89,10 @@ class Reactions:
                 objects = chain(survey_of(cluster).restless, self._world.pods_without_controller())
             for obj in [each for each in objects if not _is_counted(each)]:
                 self._observe(None, obj, None)
+
+    def note_start(self) -> None:
+        """What is refused now was refused before anybody did anything."""
+        self.refusals = {place: refusal._replace(initial=True) for place, refusal in self.refusals.items()}
 
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
         """Every controller that it concerns looks at the object, as if it were new."""
@@ -101,9 +122,13 @@ class Reactions:
         ]
         return min(times, default=None)
 
+    def next_deadline(self) -> float | None:
+        """When the next time comes that nobody waits for."""
+        return min(self._deadlines.values(), default=None)
+
     def next_of_all(self) -> float | None:
-        """When the next timer is due."""
-        return min(self._again.values(), default=None)
+        """When the next timer is due, and be it one that nobody waits for."""
+        return min((*self._again.values(), *self._deadlines.values()), default=None)
 
     def is_due_since(self, time: float) -> bool:
         """Whether a timer still runs that ran at that time already."""
@@ -115,20 +140,25 @@ class Reactions:
         due = self._timers.take(self._world.now)
         for timer in due:
             place = timer.controller, timer.key
+            if self._deadlines.get(place) == timer.time:
+                del self._deadlines[place]
+                self._due[timer.controller].setdefault(timer.key, timer.because)
             if self._again.get(place) == timer.time:
                 del self._again[place]
                 self._vain[place] = self._vain.get(place, 0) + 1
                 self._due[timer.controller].setdefault(timer.key, timer.because)
         return bool(due)
 
-    def _wake_again(self, number: int, key: str, time: float | None, because: int | None) -> None:
+    def _wake_again(
+        self, times: dict[tuple[int, str], float], number: int, key: str, time: float | None, because: int | None
+    ) -> None:
         place = number, key
         if time is None:
-            self._again.pop(place, None)
+            times.pop(place, None)
             return
         time = max(time, self._world.now)
-        if self._again.get(place) != time:
-            self._again[place] = time
+        if times.get(place) != time:
+            times[place] = time
             timer = _Timer(number, key, time, because)
             self._timers.put(time, f"{number:02} {_in_order(key)}", timer, self._world.now)
 
@@ -171,16 +201,27 @@ class Reactions:
         controller = self._controllers[number]
         if outcome.writes:
             self._vain.pop((number, key), None)
-        self._wake_again(number, key, outcome.again, because)
+        elif outcome.again is None:  # it has all that it wants
+            self.refusals.pop((number, key), None)
+        self._wake_again(self._again, number, key, outcome.again, because)
+        self._wake_again(self._deadlines, number, key, outcome.deadline, because)
         actor = f"{controller.name} {key}".rstrip()
         for write in outcome.writes:
             denied = self._world.write(write, actor, because)
-            if denied is not None and isinstance(write, Create):
-                refused = getattr(controller, "refused", None)
-                if refused is not None:
-                    self._carry_out(number, key, refused(key, write, denied, self._world), because)
-                self._refused[number, key] = self._world.state.generation
-                return
+            if not isinstance(write, Create):
+                continue
+            if denied is None:
+                self.refusals.pop((number, key), None)
+                continue
+            refused = getattr(controller, "refused", None)
+            if refused is not None:
+                self._carry_out(number, key, refused(key, write, denied, self._world), because)
+            self._refused[number, key] = self._world.state.generation
+            known = self.refusals.get((number, key))
+            self.refusals[number, key] = Refusal(
+                actor, write.obj, denied.message, initial=known is not None and known.initial
+            )
+            return
 
 
 def _is_counted(obj: KubernetesObject) -> bool:

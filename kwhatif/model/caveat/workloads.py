@@ -10,7 +10,15 @@ from kwhatif.model.caveat.base import BaseCaveat
 #: becomes of volumes whose claims go; Jobs that CronJobs start; nodes that are added for pending pods; what goes with
 #: its namespace; budgets whose controllers are of custom kinds, or not in the input.
 Unmodelled = Literal[
-    "adoption", "job-ttl", "volume-reclaim", "cron-jobs", "node-autoscaler", "namespaces", "budgets", "not-started"
+    "adoption",
+    "job-ttl",
+    "volume-reclaim",
+    "cron-jobs",
+    "node-autoscaler",
+    "namespaces",
+    "budgets",
+    "not-started",
+    "not-ready",
 ]
 
 

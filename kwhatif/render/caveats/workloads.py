@@ -43,6 +43,7 @@ _LEFT_OUT: Mapping[Unmodelled, str] = {
         "has a node, and does not run yet; why is not known: here it starts after --start, and counts as ready from"
         " then on, also for budgets"
     ),
+    "not-ready": "goes, and was not ready; why is not known: here the pod that is made in its place gets ready",
 }
 
 

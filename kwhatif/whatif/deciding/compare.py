@@ -148,6 +148,8 @@ def _ends(report: Report) -> Iterator[tuple[str, str]]:
         for row in story.workloads:
             nodes = [f"{node} ({count})" for node, count in sorted(row.after.items()) if count]
             yield row.workload, ", ".join([*nodes, *([f"{row.pending} pending"] if row.pending else [])])
+        yield from ((row.workload, f"refused: {row.message}") for row in story.refused)
+        yield from ((row.workload, f"failed: {row.message}") for row in story.failed)
         for budget in story.budgets:
             yield f"PodDisruptionBudget {budget.budget}", f"{budget.lowest} allowed at the least"
         for command in story.commands:

@@ -48,7 +48,8 @@ def _ends(words: Collection[str]) -> Callable[[Report], bool]:
 
 
 def _has_failed(report: Report) -> bool:
-    return report.story is not None and any(command.ok is False for command in report.story.commands)
+    story = report.story
+    return story is not None and (bool(story.failed) or any(command.ok is False for command in story.commands))
 
 
 def _leaves_pending(report: Report) -> bool:

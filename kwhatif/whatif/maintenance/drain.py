@@ -13,8 +13,7 @@ from kwhatif.controllers.drain import Drain
 from kwhatif.controllers.drain_filters import DrainOptions, joined
 from kwhatif.errors import InputError
 from kwhatif.model.meta import controller_of
-from kwhatif.model.pod import Pod
-from kwhatif.model.workload import ReplicaSet
+from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.report import Report
 from kwhatif.report.story import BlockedRow, CommandRow, Story, VerdictRow, WaveRow
 from kwhatif.simulation.parameters import Parameters
@@ -23,7 +22,9 @@ from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.blocked import blocked_pods
 from kwhatif.whatif.maintenance.order import least_harmful_order
 from kwhatif.whatif.maintenance.remedies import Remedy, remedies
-from kwhatif.whatif.story.played import Played, SettledCluster, pending_words
+from kwhatif.whatif.story.failed import failed
+from kwhatif.whatif.story.played import Played, SettledCluster, failed_words, pending_words
+from kwhatif.whatif.story.refused import refused
 from kwhatif.whatif.story.rows import story_of
 
 #: For so many kinds of blocked pods at most a remedy is looked for: each takes a simulation or a few.
@@ -76,7 +77,7 @@ class Drained(Played):
 
     def verdict(self) -> VerdictRow:
         """What it comes to."""
-        row = self.verdict_row("drain", self.drain.nodes, self._why(), moved=len(self.drain.log.granted))
+        row = self.verdict_row("drain", self.drain.nodes, self._why(), moved=len(self._evicted))
         return replace(row, waves=len(self._waves()), gone=self.gone)
 
     @property
@@ -101,21 +102,27 @@ class Drained(Played):
         if self.is_endless:
             return "it never settles"
         pending, _, critical = self.harm()
-        return pending_words(pending, critical) or self._refusal()
+        return pending_words(pending, critical) or self._refusal() or failed_words(self.engine)
 
     @property
     def gone(self) -> tuple[str, ...]:
-        """Of the evicted pods those in whose place none is made: bare ones, and where the API server refuses it."""
-        keys = [key for _, key in self.drain.log.granted]
+        """Of the evicted pods those in whose place none is made: bare ones, of failed Jobs, and where it is refused."""
         pods = self.base.engine.world.state.cluster.all(Pod)
-        bare = [key for key in keys if key in pods and controller_of(pods[key].metadata) is None]
-        lost = [key for name in self._refused for key in self._of(name)[: self._lacking(name)]]
+        bare = [key for key in self._evicted if key in pods and controller_of(pods[key].metadata) is None]
+        short = (*self._refused, *(row.workload for row in failed(self.engine)))
+        lost = [key for name in short for key in self._of(name)[: self._lacking(name)]]
         return (*bare, *lost)
 
     def _of(self, workload: str) -> list[str]:
         """The evicted pods of the workload, the last one first."""
         owners = {gone.pod: gone.owner for gone in self.engine.world.history.gone.values()}
-        return [key for _, key in reversed(self.drain.log.granted) if owners.get(key) == workload]
+        return [key for key in reversed(self._evicted) if owners.get(key) == workload]
+
+    @cached_property
+    def _evicted(self) -> list[str]:
+        """The pods that were evicted, in order, but for those that had ended before: nobody misses these."""
+        pods = self.base.engine.world.state.cluster.all(Pod)
+        return [key for _, key in self.drain.log.granted if key not in pods or not is_terminal(pods[key])]
 
     def _lacking(self, workload: str) -> int:
         """How many pods fewer than before it has."""
@@ -124,17 +131,8 @@ class Drained(Played):
 
     @cached_property
     def _refused(self) -> Mapping[str, str]:
-        """By workload what the API server said last when it refused a pod of it."""
-        world = self.engine.world
-        found: dict[str, str] = {}
-        for event in world.history.events[len(self.base.engine.world.history.events) :]:
-            if event.verb == "was refused" and event.object.startswith("Pod "):
-                kind, _, key = event.actor.partition(" ")
-                replica_set = world.state.cluster.get(ReplicaSet, key) if kind == "ReplicaSet" else None
-                above = None if replica_set is None else controller_of(replica_set.metadata)
-                name = event.actor if above is None else f"{above.kind} {key.partition('/')[0]}/{above.name}"
-                found[name] = event.detail
-        return found
+        """By workload, what the API server says of its new pods."""
+        return {row.workload: row.message for row in refused(self.engine)}
 
     def _refusal(self) -> str:
         """Whose pods the API server refuses, and why; "" where that leaves nobody with fewer."""

@@ -21,7 +21,7 @@ from kwhatif.simulation.world import World
 from kwhatif.whatif.applying.edited import Given
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.remedies import Remedy
-from kwhatif.whatif.story.played import Played, SettledCluster, pending_words
+from kwhatif.whatif.story.played import Played, SettledCluster, failed_words, pending_words
 from kwhatif.whatif.story.rows import story_of
 from kwhatif.whatif.story.simulate import Playing
 
@@ -85,7 +85,7 @@ class Lost(Played):
         if blocked:
             more = f", nor do {len(blocked) - 1} more" if len(blocked) > 1 else ""
             return f"{blocked[0].pod} does not come back ({blocked[0].why}){more}"
-        return self._short()
+        return failed_words(self.engine) or self._short()
 
     def _short(self) -> str:
         """The first workload that has fewer pods ready than before; "" for none."""

@@ -85,5 +85,7 @@ def _left(engine: Engine, before: Cluster | None) -> Iterator[str]:
         taints = [taint for taint in no_execute_taints(node.node) if taint.key in DEFAULTED]
         for info in node.pods if taints else ():
             tolerations = info.pod.spec.tolerations
-            if not all(any(tolerates(each, taint) for each in tolerations) for taint in taints):
+            if not info.terminating and not all(
+                any(tolerates(each, taint) for each in tolerations) for taint in taints
+            ):
                 yield key_of(info.pod)

@@ -5,36 +5,42 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from kwhatif.model.cluster import key_of
-from kwhatif.model.pod import Pod, is_terminal
+from kwhatif.model.meta import controller_of
+from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.workload import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kwhatif.report.story import (
     CycleRow,
     LoopCause,
     PendingRow,
+    RefusedRow,
     Settled,
 )
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.loops import Cycle
 
 _REVISION = "controller-revision-hash"
+#: Kinds whose pods have to be ready; those of Jobs only have to end.
+_SERVING = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet")
 #: What makes a pod, or takes one away.
 _CHURN = ("created", "preempted", "evicted", "evicted by taint", "deleted", "collected")
 
 
-def settled(engine: Engine, pending: Collection[PendingRow]) -> Settled:
+def settled(engine: Engine, pending: Collection[PendingRow], refused: Collection[RefusedRow]) -> Settled:
     """The worst that can be said."""
     if engine.is_over_horizon:
         return "horizon"
     if engine.cycle is not None:
         return "cycling"
-    if _is_stuck(engine):
+    if refused or _is_stuck(engine):
         return "rollout-stuck"
     if engine.evictors.names:
         return "stalled"
     pods = engine.world.state.cluster.all(Pod).values()
     if any(pod.metadata.deletion_timestamp is not None for pod in pods):
         return "terminating"
-    return "pending" if pending else "settled"
+    if pending:
+        return "pending"
+    return "rollout-stuck" if _is_unavailable(engine) else "settled"
 
 
 def _is_stuck(engine: Engine) -> bool:
@@ -55,6 +61,23 @@ def _is_stuck(engine: Engine) -> bool:
             if len({pod.metadata.labels.get(_REVISION) for pod in pods}) > 1:
                 return True
     return False
+
+
+def _is_unavailable(engine: Engine) -> bool:
+    """Whether a pod that a workload has made in this simulation runs, and never gets ready."""
+    world = engine.world
+    pods = world.state.cluster.all(Pod)
+    made = (event.object.removeprefix("Pod ") for event in world.history.events if event.verb == "created")
+    return any(
+        _waits_to_be_ready(pod) and pod.spec.node_name not in world.silent
+        for pod in map(pods.get, dict.fromkeys(made))
+        if pod is not None
+    )
+
+
+def _waits_to_be_ready(pod: Pod) -> bool:
+    owner = controller_of(pod.metadata)
+    return owner is not None and owner.kind in _SERVING and not is_ready(pod) and not is_terminal(pod)
 
 
 def loop_row(engine: Engine, cycle: Cycle, owners: Mapping[str, str]) -> CycleRow:

@@ -25,7 +25,7 @@ from kwhatif.model.workload import POD_CONTROLLERS, DaemonSet, Namespace, Statef
 from kwhatif.simulation.clock import SECOND
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.world import World
-from kwhatif.workloads.survey import survey_of
+from kwhatif.whatif.story.assumed_ready import not_ready, not_started
 
 #: Labels and taints that cluster-autoscaler and Karpenter put on nodes, or how these begin.
 _AUTOSCALED = ("karpenter.sh/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
@@ -53,7 +53,8 @@ def gaps_of(engine: Engine, before: Cluster) -> Iterator[Caveat]:
             "node-autoscaler": _node_autoscalers(cluster) if world.state.pending else [],
             "namespaces": _terminating(cluster),
             "budgets": _uncounted(cluster, before),
-            "not-started": _not_started(world, before),
+            "not-started": not_started(world, before),
+            "not-ready": not_ready(world, before),
         }
     )
 
@@ -213,17 +214,6 @@ def _terminating(cluster: Cluster) -> list[str]:
     going = {key for key, each in cluster.all(Namespace).items() if each.metadata.deletion_timestamp is not None}
     full = {pod.metadata.namespace for pod in cluster.all(Pod).values()} if going else set()
     return [f"Namespace {name}" for name in sorted(going & full)]
-
-
-def _not_started(world: World, before: Cluster) -> list[str]:
-    """Pods that were to start at the beginning, and have: where pods go, others may have waited for them."""
-    pods = world.state.cluster.all(Pod)
-    return [
-        f"Pod {key}"
-        for pod in (survey_of(before).restless if world.history.gone else ())
-        if pod.status.phase == "Pending" and pod.spec.node_name and pod.metadata.deletion_timestamp is None
-        if (now := pods.get(key := key_of(pod))) is not None and now.status.phase == "Running"
-    ]
 
 
 def _uncounted(cluster: Cluster, before: Cluster) -> list[str]:

@@ -23,6 +23,7 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.state.change import Upsert
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.story.caveats import caveats_of_story
+from kwhatif.whatif.story.failed import failed
 from kwhatif.workloads.many import EVICTING
 from kwhatif.workloads.missing_sets import missing_replica_sets
 
@@ -196,6 +197,13 @@ def named_nodes(session: Session, words: Sequence[str], selector: Selector | Non
     if lookup.mistakes:
         raise InputError([Problem("NODE", wrong.message, hint=wrong.hint) for wrong in lookup.mistakes])
     return tuple(node.metadata.name for node in nodes)
+
+
+def failed_words(engine: Engine) -> str:
+    """Which Job has failed, and why; "" for none."""
+    rows = failed(engine)
+    more = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
+    return f"{rows[0].workload} fails ({rows[0].message}){more}" if rows else ""
 
 
 def pending_words(pending: Sequence[str], critical: int = 0) -> str:

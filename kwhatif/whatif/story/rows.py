@@ -27,6 +27,8 @@ from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.tally import Standing
 from kwhatif.whatif.deciding.workload_rows import room_for_pods
 from kwhatif.whatif.story.end import loop_row, settled
+from kwhatif.whatif.story.failed import failed
+from kwhatif.whatif.story.refused import refused
 from kwhatif.workloads.many import wanted
 from kwhatif.workloads.removal import active
 
@@ -42,15 +44,18 @@ def story_of(engine: Engine, commands: tuple[CommandRow, ...] = ()) -> Story:
     """Everything that has happened, and what it came to."""
     not_made = tuple(_not_made(engine))
     pending = (*_pending(engine), *not_made)
+    refusals = refused(engine)
     owners = _owners(engine)
     return Story(
-        settled=settled(engine, pending),
+        settled=settled(engine, pending, refusals),
         seconds=round(max((event.at for event in engine.world.history.events), default=0.0), 3),
         assumptions=(),
         parameters=_parameters(engine.parameters),
         events=tuple(_event(event, owners.get(event.object)) for event in engine.world.history.events),
         workloads=tuple(_workloads(engine, not_made)),
         pending=pending,
+        refused=refusals,
+        failed=failed(engine),
         gone=tuple(_gone(gone) for gone in engine.world.history.gone.values()),
         budgets=tuple(
             StoryBudgetRow(

@@ -54,6 +54,8 @@ def _facts(story: Story) -> Iterator[tuple[What, str]]:
     for command in story.commands:
         if command.ok is False:
             yield "failed", command.command
+    for failed in story.failed:
+        yield "failed", failed.workload
     for pending in story.pending:
         yield "pending", pending.owner or f"Pod {pending.pod}"
     for gone in story.gone:

@@ -8,7 +8,7 @@ import pytest
 
 from kwhatif.policy.judge import judge
 from kwhatif.report.policy import FindingRow, PolicyRow
-from kwhatif.report.story import CycleRow, PendingRow, Story, StoryBudgetRow
+from kwhatif.report.story import CycleRow, PendingRow, RefusedRow, Story, StoryBudgetRow
 from tests.unit.policy.test_rules import LABELS, TODAY, placed, policy, workload
 
 
@@ -47,6 +47,14 @@ def test_pods_that_are_pending_in_the_end(row: PendingRow, least: int, expected:
     found = findings(story("pending", pending=(row,)), pending={"minPriority": least})
     assert [finding.rule for finding in found] == expected
     assert all(finding.pods == (row.pod,) for finding in found)
+
+
+@pytest.mark.parametrize(("initial", "expected"), [(False, ["aftermath/pending"]), (True, [])])
+def test_pods_that_are_refused_in_the_end(initial: bool, expected: list[str]) -> None:
+    row = RefusedRow(workload="Job x/y", message="exceeded quota", initial=initial)
+    found = findings(story("rollout-stuck", refused=(row,)), pending={"minPriority": 1000})
+    assert [finding.rule for finding in found] == expected
+    assert all("Job x/y are refused" in finding.message for finding in found)
 
 
 def test_without_a_rule_pods_may_be_pending() -> None:

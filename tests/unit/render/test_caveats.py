@@ -346,6 +346,9 @@ SENTENCES: dict[Caveat, str] = {
         "Pod a/b: has a node, and does not run yet; why is not known: here it starts after --start, and counts as ready"
         " from then on, also for budgets"
     ),
+    LeftOutOfStory(what="not-ready", objects=("Pod a/b",)): (
+        "Pod a/b: goes, and was not ready; why is not known: here the pod that is made in its place gets ready"
+    ),
     UnknownController(workload="Rollout a/b"): (
         "Rollout a/b: its controller is not known, so all its pods count as replaced"
     ),

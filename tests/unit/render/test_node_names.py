@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.render.node_names import NodeNames, nodes_in
-from kwhatif.render.story import gone_rows
+from kwhatif.render.story_rows import gone_rows
 from kwhatif.report import Report
 from kwhatif.report.inputs import SchedulerInfo, SnapshotInfo
 from kwhatif.report.story import BlockedRow, CommandRow, GoneRow, ScenarioRow, Story, StoryWorkloadRow, VerdictRow

@@ -226,6 +226,8 @@ def test_pods_that_are_over_are_gone_at_once(phase: str, disable_eviction: bool)
     )
     (command,) = story.commands
     assert (command.ok, command.seconds) == (True, 0.0)
+    assert story.verdict is not None
+    assert (story.verdict.moved, story.verdict.gone) == (0, ())  # nobody misses them
     verb = "deleted" if disable_eviction else "evicted"
     said = [line for line in command.output if "cordoned" not in line and "evicting" not in line]
     assert said == [f"pod/a {verb}", f"pod/b {verb}", "node/n1 drained", f"pod/c {verb}", "node/n2 drained"]

@@ -187,6 +187,20 @@ def test_a_pod_that_has_a_node_and_does_not_run(phase: str, then: tuple[str, ...
     assert ("not-started" in said([node("a"), waiting, pod("other")], then=then)) == caveat
 
 
+@pytest.mark.parametrize(
+    ("ready", "then", "caveat"),
+    [
+        ("False", ("delete pod/shop/slow",), True),
+        ("True", ("delete pod/shop/slow",), False),
+        ("False", ("delete pod/shop/other",), False),
+    ],
+)
+def test_a_pod_that_was_not_ready_and_goes(ready: str, then: tuple[str, ...], caveat: bool) -> None:
+    waiting = pod("slow", **owner("ReplicaSet", "db"))
+    waiting["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}
+    assert ("not-ready" in said([node("a"), waiting, pod("other")], then=then)) == caveat
+
+
 def test_a_drain_and_an_outage_say_it_too() -> None:
     session = kwhatif.load([node("a"), node("b"), obj("Namespace", "shop"), pod("x", **owner("ReplicaSet", "gone"))])
     for report in (kwhatif.drain(session, "a"), kwhatif.outage(session, "a", deleted=True)):

@@ -1,0 +1,114 @@
+"""How a simulation ends where nobody is pending: pods that the API server refuses, and pods that never get ready."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import kwhatif
+from kwhatif.report.story import Story
+from kwhatif.whatif.deciding.fail_on import CONDITIONS
+from tests.property.test_simulation import CLASSES, deployment, node
+
+NODES = [*CLASSES, node("a", 8)]
+NEVER_READY = {"kwhatif.dev/ready": "false"}
+
+
+def quota(pods: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few", "namespace": "default"},
+        "spec": {"hard": {"pods": str(pods)}},
+        "status": {"hard": {"pods": str(pods)}, "used": {"pods": "0"}},
+    }
+
+
+def workload(kind: str, *, priority: str = "low", annotations: dict[str, str] | None = None) -> dict[str, Any]:
+    made = deployment("web", 3, 1, priority, 0)
+    made["kind"] = kind
+    made["spec"]["template"]["metadata"]["annotations"] = annotations or {}
+    made["spec"]["template"]["spec"]["restartPolicy"] = "Always"
+    if kind == "StatefulSet":
+        made["spec"]["serviceName"] = "web"
+    if kind == "DaemonSet":
+        del made["spec"]["replicas"]
+    return made
+
+
+def played(cluster: list[dict[str, Any]], *manifests: dict[str, Any], **options: Any) -> tuple[Story, kwhatif.Report]:
+    report = kwhatif.simulate(kwhatif.load(cluster), *manifests, **options)
+    assert report.story is not None
+    return report.story, report
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"])
+def test_pods_that_are_refused_are_no_good_end(kind: str) -> None:
+    said, report = played(NODES, workload(kind, priority="nobody-made-it"))
+    assert said.settled == "rollout-stuck"
+    assert [row.workload for row in said.refused] == [f"{kind} default/web"]
+    assert said.refused[0].message.endswith("no PriorityClass with name nobody-made-it was found")
+    assert CONDITIONS["stalled"](report)
+
+
+def test_some_pods_may_be_refused_and_others_not() -> None:
+    said, _ = played([*NODES, quota(2)], workload("Deployment"))
+    assert said.settled == "rollout-stuck"
+    assert [(row.workload, row.initial) for row in said.refused] == [("Deployment default/web", False)]
+    assert said.workloads[0].ready_after == 2
+
+
+def test_who_was_refused_before_is_said_to_be() -> None:
+    said, _ = played([*NODES, quota(2), workload("Deployment")], then=["cordon a"])
+    assert [(row.workload, row.initial) for row in said.refused] == [("Deployment default/web", True)]
+
+
+@pytest.mark.parametrize("step", ["delete resourcequota/few", "scale deploy/web=2"])
+def test_it_is_over_once_they_are_taken_or_nobody_wants_them_any_more(step: str) -> None:
+    said, _ = played([*NODES, quota(2)], workload("Deployment"), then=[step])
+    assert any(event.verb == "was refused" for event in said.events)
+    assert (said.settled, said.refused) == ("settled", ())
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])
+def test_pods_that_never_get_ready_are_no_good_end(kind: str) -> None:
+    said, report = played(NODES, workload(kind, annotations=NEVER_READY))
+    assert (said.settled, said.pending, said.refused) == ("rollout-stuck", (), ())
+    assert CONDITIONS["stalled"](report)
+
+
+def test_what_was_not_ready_before_says_nothing_of_the_change() -> None:
+    ready = workload("Deployment")
+    cluster = [*NODES, *stored(ready, ready="False")]
+    said, _ = played(cluster, then=["cordon a"])
+    assert said.settled == "settled"
+
+
+def stored(made: dict[str, Any], ready: str) -> list[dict[str, Any]]:
+    """A Deployment with one pod, as the API server has them."""
+    made["spec"]["replicas"] = 1
+    labels = {"app": "web", "pod-template-hash": "1"}
+    meta = {"name": "web-1", "namespace": "default", "uid": "rs", "labels": labels}
+    owner = {"apiVersion": "apps/v1", "controller": True}
+    template = {"metadata": {"labels": labels}, "spec": made["spec"]["template"]["spec"]}
+    replica_set = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {**meta, "ownerReferences": [{**owner, "kind": "Deployment", "name": "web", "uid": "d"}]},
+        "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": template},
+    }
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            **meta,
+            "name": "web-1-x",
+            "uid": "p",
+            "ownerReferences": [{**owner, "kind": "ReplicaSet", "name": "web-1", "uid": "rs"}],
+        },
+        "spec": {**template["spec"], "nodeName": "a", "priority": 1},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]},
+    }
+    made["metadata"]["uid"] = "d"
+    return [made, replica_set, pod]
