@@ -64,7 +64,7 @@ def _place(event: EventRow) -> tuple[object, ...]:
     if _kind(event) == "Node":
         return event.at, _actor(event), event.verb, event.detail
     message = event.detail if event.verb == "unschedulable" else ""
-    return event.at, _actor(event), event.verb, event.workload or event.object, message
+    return event.at, _actor(event), event.verb, _kind(event), event.workload or event.object, message
 
 
 def _actor(event: EventRow) -> str:

@@ -50,6 +50,7 @@ def test_files_come_first(tmp_path: Path) -> None:
         ("- set: {object: node/general-a1}", "values is not a map of paths"),
         ("- [", "edits.yaml"),
         ("- apply: [{apiVersion: v1, kind: Nod}]", "Nod"),
+        ("- apply: '{}'", 'edits.yaml, edit 1 \'{"apply":"{}"}\': its manifest is text'),
     ],
 )
 def test_files_that_are_wrong(text: str, message: str, tmp_path: Path) -> None:

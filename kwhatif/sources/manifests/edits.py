@@ -14,7 +14,7 @@ from kwhatif.gates import BASE
 from kwhatif.model.kinds import Resource
 from kwhatif.sources.decoding.examine import data_of
 from kwhatif.sources.manifests.edit_fields import check_fragment, field_assignment
-from kwhatif.sources.manifests.given import named_input
+from kwhatif.sources.manifests.given import NotAPath, named_input
 from kwhatif.sources.manifests.read import read_manifest_set
 from kwhatif.sources.text.documents import documents
 from kwhatif.sources.text.files import find_inputs, read_inputs
@@ -80,6 +80,8 @@ def _read(entries: Sequence[tuple[str, Any]], outside: EditReader) -> Read:
             found.append(Given(where, parse_edit(said, outside)))
         except Wrong as wrong:
             problems.append(Problem(where, wrong.message, hint=wrong.hint))
+        except NotAPath:
+            problems.append(Problem(where, "its manifest is text, not the name of a file", hint="give a file"))
         except InputError as wrong:
             problems.extend(placed(wrong.problems, where) if isinstance(said, Mapping) else wrong.problems)
     return Read(tuple(found), tuple(problems))

@@ -22,7 +22,8 @@ from kwhatif.simulation.world import World
 from kwhatif.whatif.applying.candidates import Candidate
 from kwhatif.whatif.deciding.decide import denied
 from kwhatif.whatif.placing.queue import HOLDS_UP, Planned, waiting_for
-from kwhatif.whatif.story.simulate import USER, as_applied
+from kwhatif.whatif.story.simulate import USER
+from kwhatif.whatif.story.writes import as_applied
 from kwhatif.workloads.expand import named
 from kwhatif.workloads.job import run_of
 from kwhatif.workloads.many import capped

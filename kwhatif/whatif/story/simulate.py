@@ -4,37 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.controllers.contract import Create, DeletePod, Remove, Update, Write
 from kwhatif.controllers.drain import Drain
 from kwhatif.controllers.drain_filters import joined
 from kwhatif.controllers.eviction import EvictionApi, Granted
 from kwhatif.edits import edit as edits
 from kwhatif.edits.drain_flags import drain_options
-from kwhatif.edits.edit import Apply, DeleteObjects, Edit, Fail, Recover, Settle, Wait, Wrong
+from kwhatif.edits.edit import Edit, Fail, Recover, Settle, Wait, Wrong
 from kwhatif.edits.resolve import NotResolved, resolve
 from kwhatif.edits.selection import Lookup
 from kwhatif.errors import InputError, Problem
 from kwhatif.model.caveat import Caveat
-from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.model.cluster import key_of
 from kwhatif.model.node import Node
-from kwhatif.model.pod import Pod
 from kwhatif.report import Report
 from kwhatif.report.story import CommandRow, Story
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
-from kwhatif.state.change import Change, Delete, Upsert
 from kwhatif.whatif.applying.edited import Given
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.story.caveats import caveats_of_story
 from kwhatif.whatif.story.played import begin
 from kwhatif.whatif.story.rows import story_of
 from kwhatif.whatif.story.runs import Runs, compared
+from kwhatif.whatif.story.writes import writes_of
 
 USER = "user"
 
@@ -194,9 +191,8 @@ class Playing:
         refusals: list[str] = []
 
         def written(world: World) -> None:
-            for change in resolved.changes:
-                write = _as_write(change, step.edit, world.state.cluster)
-                denied = None if write is None else world.write(write, USER, None)
+            for write in writes_of(step.edit, resolved, world):
+                denied = world.write(write, USER, None)
                 if denied is not None:
                     refusals.append(denied.message)
 
@@ -207,32 +203,3 @@ class Playing:
 
 def _cannot(step: Given, mistakes: Sequence[Wrong]) -> InputError:
     return InputError([Problem(step.where, wrong.message, hint=wrong.hint) for wrong in mistakes])
-
-
-def _as_write(change: Change, edit: Edit, cluster: Cluster) -> Write | None:
-    match change:
-        case Upsert(obj=obj):
-            known = cluster.get(type(obj), key_of(obj))
-            if known is None:
-                return Create(obj)
-            return Update(as_applied(obj, known) if isinstance(edit, Apply) else obj)
-        case Delete(kind=kind, key=key):
-            if kind is not Pod:
-                return Remove(kind, key)
-            return DeletePod(key, "Deleted", grace=0 if isinstance(edit, DeleteObjects) and edit.force else None)
-    return None
-
-
-def as_applied(obj: Any, known: Any) -> Any:
-    """What `kubectl apply` makes of an object that is there: what only the API server and controllers know stays."""
-    meta, before = obj.metadata, known.metadata
-    kept: dict[str, Any] = {
-        name: getattr(before, name)
-        for name in ("uid", "creation_timestamp", "deletion_timestamp", "generation", "owner_references", "finalizers")
-        if hasattr(meta, name)
-    }
-    annotations = getattr(meta, "annotations", None)
-    if isinstance(annotations, dict):
-        kept["annotations"] = {**before.annotations, **annotations}
-    obj = replace(obj, metadata=replace(meta, **kept))
-    return replace(obj, status=known.status) if hasattr(obj, "status") else obj

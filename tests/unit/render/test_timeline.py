@@ -57,6 +57,16 @@ def test_what_happens_to_many_pods_of_a_workload_is_one_line() -> None:
     assert shown(story(*events)) == ["0 s kubelet reported 500 pods of Deployment shop/web ready"]
 
 
+def test_a_workload_is_not_one_of_its_pods() -> None:
+    pods = [
+        event(number, "user", "deleted", f"Pod shop/web-{number}", workload="Deployment shop/web") for number in (1, 2)
+    ]
+    assert shown(story(event(0, "user", "deleted", "Deployment shop/web"), *pods)) == [
+        "0 s user deleted Deployment shop/web",
+        "0 s user deleted 2 pods of Deployment shop/web",
+    ]
+
+
 def test_what_happens_to_many_nodes_is_one_line() -> None:
     events = [
         event(number, f"NodeLifecycle n{number}", "tainted", f"Node n{number}", detail="+a:NoExecute")

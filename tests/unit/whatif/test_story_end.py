@@ -78,6 +78,20 @@ def test_pods_that_never_get_ready_are_no_good_end(kind: str) -> None:
     assert CONDITIONS["stalled"](report)
 
 
+def test_a_namespace_goes_with_all_that_is_in_it() -> None:
+    namespaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in ("default", "shop")]
+    other = workload("Deployment")
+    other["metadata"] = {"name": "web", "namespace": "shop"}
+    said, _ = played([*NODES, *namespaces, workload("StatefulSet"), quota(9), other], then=["delete ns/default"])
+    assert said.settled == "settled"
+    assert [(row.workload, sum(row.after.values())) for row in said.workloads] == [
+        ("Deployment shop/web", 3),
+        ("StatefulSet default/web", 0),
+    ]
+    gone = {event.object for event in said.events if event.verb == "deleted"}
+    assert {"Namespace default", "StatefulSet default/web", "ResourceQuota default/few", "Pod default/web-0"} <= gone
+
+
 def test_what_was_not_ready_before_says_nothing_of_the_change() -> None:
     ready = workload("Deployment")
     cluster = [*NODES, *stored(ready, ready="False")]
