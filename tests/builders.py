@@ -7,6 +7,7 @@ A field without a method of its own is set with `.spec(field=…)` or `.status(f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any, Self
 
 from kwhatif.framework.plugin import NodeFilter
@@ -103,6 +104,10 @@ class PodBuilder(_Builder):
         self._containers: list[dict[str, Any]] = [{"name": "main"}]
         self._init_containers: list[dict[str, Any]] = []
         self._affinity: dict[str, dict[str, Any]] = {}
+
+    def named(self, name: str) -> Self:
+        """A copy under another name."""
+        return deepcopy(self).meta(name=name)
 
     # --- containers: methods without a container's name speak of the last one that was added -----------
 

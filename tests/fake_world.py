@@ -1,10 +1,11 @@
-"""A little world for tests of controllers: it makes their writes at once, and does nothing by itself.
+"""A little world for tests of controllers: it carries out their writes at once, and does nothing by itself.
 
 Nothing is scheduled, and no kubelet runs: a test says what becomes of pods.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,16 +13,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.admission.denied import Denied
-from kwhatif.controllers.contract import Create, DeletePod, Outcome, Remove, Update, Write
-from kwhatif.model.cluster import Cluster, key_of
+from kwhatif.controllers.contract import Create, DeletePod, How, Outcome, Remove, Update, Write
+from kwhatif.model.cluster import key_of
 from kwhatif.model.meta import controller_of, parse_time
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.model.pod_status import PodCondition
 from kwhatif.state.change import Delete, Upsert
-from kwhatif.state.state import State
 from kwhatif.workloads.generated import uid_of
 from kwhatif.workloads.removal import active
+from tests.builders import snapshot
 
+#: When the world starts.
 START = "2026-03-01T00:00:00Z"
 
 
@@ -32,22 +34,24 @@ class World:
         self, controllers: Sequence[Any], *objects: Any, deny: Callable[[Any], bool] = lambda _: False
     ) -> None:
         self.controllers = controllers
-        self.state = State(Cluster(objects))
+        self.state = snapshot(*objects)
         self.now = 0.0
+        self.silent: dict[str, float] = {}
         self.deny = deny
-        #: All writes, in order, as (controller, key, write).
-        self.writes: list[tuple[str, str, Write]] = []
+        #: All writes, in order.
+        self.writes: list[Write] = []
+        #: The pods that they delete: seconds, how, key.
+        self.deleted: list[tuple[float, How, str]] = []
         #: When which key wants to be synced again.
         self.timers: dict[tuple[str, str], float] = {}
         self._memory: dict[tuple[str, str], dict[str, Any]] = {}
-        self._due: dict[tuple[int, str], None] = {}
+        #: By the controller's name, the keys to sync.
+        self._due: defaultdict[str, set[str]] = defaultdict(set)
+        #: Who has written something since nobody had anything to do.
+        self._wrote: dict[tuple[str, str], Any] = {}
         self._incarnations = 0
 
     # --- the view ------------------------------------------------------------------------------------
-
-    @property
-    def silent(self) -> dict[str, float]:
-        return {}
 
     def pods_of(self, owner: Any) -> list[Pod]:
         return self.owned(owner, Pod)
@@ -80,17 +84,20 @@ class World:
 
     # --- what happens --------------------------------------------------------------------------------
 
-    def put(self, obj: Any) -> None:
-        """The object is there, or is another one, from now on."""
-        before = self.state.cluster.get(type(obj), key_of(obj))
-        self.state.apply(Upsert(obj))
-        self._changed(before, obj)
+    def put(self, *objects: Any) -> World:
+        """The objects are there, or are other ones, from now on."""
+        for obj in objects:
+            before = self.state.cluster.get(type(obj), key_of(obj))
+            self.state.apply(Upsert(obj))
+            self._changed(before, obj)
+        return self
 
-    def remove(self, kind: type, key: str) -> None:
+    def remove(self, kind: type, key: str) -> World:
         before = self.state.cluster.get(kind, key)
         if before is not None:
             self.state.apply(Delete(kind, key))
             self._changed(before, None)
+        return self
 
     def pod(self, key: str) -> Pod:
         found = self.state.cluster.get(Pod, key)
@@ -116,15 +123,16 @@ class World:
         pod = self.pod(key)
         self.put(replace(pod, status=replace(pod.status, phase=phase, conditions=(), **status)))
 
-    def gone(self, *keys: str) -> None:
+    def gone(self, *keys: str) -> World:
         """G: the pods are gone."""
         for key in keys:
             self.remove(Pod, key)
+        return self
 
     def evict(self, *keys: str) -> None:
         """D: somebody deletes the pods."""
         for key in keys:
-            self._delete(key)
+            self._delete(DeletePod(key, "Deleted"))
 
     def pods(self) -> dict[str, Pod]:
         return dict(self.state.cluster.all(Pod))
@@ -134,60 +142,75 @@ class World:
     def settle(self) -> World:
         """Everybody reacts until nobody has anything to do at this moment."""
         for _ in range(1000):
-            due, self._due = self._due, {}
-            if not due:
+            if not any(self._due.values()):
+                self._check_rest()
                 return self
-            for number, key in sorted(due):
-                self._sync(self.controllers[number], key)
+            for controller in self.controllers:
+                for key in sorted(self._due[controller.name]):
+                    self._due[controller.name].remove(key)
+                    self._carry_out(controller, key, controller.sync(key, self))
         raise AssertionError("never settles")
+
+    def ask(self, key: str) -> World:
+        """The first controller looks at the key, and everybody reacts."""
+        self._due[self.controllers[0].name].add(key)
+        return self.settle()
+
+    def write(self, *writes: Write) -> World:
+        """Somebody else writes these, and everybody reacts."""
+        for write in writes:
+            self._make(write)
+        return self.settle()
 
     def wait(self, seconds: float) -> World:
         """Time goes by; everybody whose time comes reacts."""
-        until = self.now + seconds
-        while True:
-            due = [(when, name) for name, when in self.timers.items() if when <= until]
-            if not due:
-                break
-            when, (name, key) = min(due)
-            del self.timers[name, key]
-            self.now = max(self.now, when)
-            number = next(number for number, each in enumerate(self.controllers) if each.name == name)
-            self._due[number, key] = None
+        return self.until(self.now + seconds)
+
+    def until(self, end: float) -> World:
+        """The same, until this moment."""
+        self.settle()
+        while self.timers and min(self.timers.values()) <= end:
+            self.now = max(self.now, min(self.timers.values()))
+            for (name, key), when in self.timers.items():
+                if when <= self.now:
+                    self._due[name].add(key)
             self.settle()
-        self.now = until
+        self.now = end
         return self
 
-    def _sync(self, controller: Any, key: str) -> None:
-        for _ in range(1000):
-            outcome = controller.sync(key, self)
-            self._arm(controller, key, outcome)
-            for write in outcome.writes:
-                denied = self._make(controller, key, write)
-                if denied is not None:
-                    self._arm(controller, key, controller.refused(key, write, denied, self))
-                    return
-            if not outcome.writes:
-                return
-        raise AssertionError(f"{controller.name} {key} always writes something")
-
-    def _arm(self, controller: Any, key: str, outcome: Outcome) -> None:
-        self.timers.pop((controller.name, key), None)
+    def _carry_out(self, controller: Any, key: str, outcome: Outcome) -> None:
+        place = controller.name, key
+        self.timers.pop(place, None)
         times = [time for time in (outcome.again, outcome.deadline) if time is not None]
         if times:
-            assert min(times) > self.now
-            self.timers[controller.name, key] = min(times)
+            assert min(times) > self.now, f"{place} wants to be synced again at once"
+            self.timers[place] = min(times)
+        for write in outcome.writes:
+            self._wrote[place] = controller
+            denied = self._make(write)
+            if denied is not None:
+                del self._wrote[place]
+                self._carry_out(controller, key, controller.refused(key, write, denied, self))
+                return
 
-    def _make(self, controller: Any, key: str, write: Write) -> Denied | None:
+    def _check_rest(self) -> None:
+        """Whoever wrote something has nothing to write any more, also where its own writes do not concern it."""
+        for (name, key), controller in self._wrote.items():
+            assert not controller.sync(key, self).writes, f"{name} {key} always writes something"
+        self._wrote.clear()
+
+    def _make(self, write: Write) -> Denied | None:
         if isinstance(write, Create) and self.deny(write.obj):
             return Denied("no")
-        self.writes.append((controller.name, key, write))
+        self.writes.append(write)
         match write:
             case Create():
                 self.put(self._stored(write.obj))
             case Update():
                 self.put(write.obj)
             case DeletePod():
-                self._delete(write.key, write.condition)
+                self.deleted.append((self.now, write.how, write.key))
+                self._delete(write)
             case Remove():
                 self.remove(write.kind, write.key)
         return None
@@ -200,16 +223,17 @@ class World:
         obj = replace(obj, metadata=replace(meta, uid=uid, creation_timestamp=self.stamp(self.now)))
         return replace(obj, status=replace(obj.status, phase="Pending")) if isinstance(obj, Pod) else obj
 
-    def _delete(self, key: str, condition: PodCondition | None = None) -> None:
-        pod = self.pod(key)
-        if not pod.spec.node_name or is_terminal(pod):
-            self.remove(Pod, key)
+    def _delete(self, write: DeletePod) -> None:
+        pod = self.pod(write.key)
+        if not pod.spec.node_name or is_terminal(pod) or write.grace == 0:
+            self.remove(Pod, write.key)
         elif pod.metadata.deletion_timestamp is None:
             stamped = replace(pod.metadata, deletion_timestamp=self.stamp(self.now + 30))
-            conditions = (*pod.status.conditions, condition) if condition else pod.status.conditions
+            conditions = (*pod.status.conditions, write.condition) if write.condition else pod.status.conditions
             self.put(replace(pod, metadata=stamped, status=replace(pod.status, conditions=conditions)))
 
     def _changed(self, before: Any, after: Any) -> None:
-        for number, controller in enumerate(self.controllers):
-            for key in controller.concerns(before, after, self):
-                self._due[number, key] = None
+        kind = type(before if after is None else after)
+        for controller in self.controllers:
+            if kind in controller.watches:
+                self._due[controller.name].update(controller.concerns(before, after, self))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kwhatif.batch import BatchCache, ScheduleResult
@@ -25,7 +23,8 @@ from kwhatif.state.state import State
 from tests.builders import budget, selector
 from tests.examples import examples
 from tests.property import test_placing_numbered as numbered
-from tests.property.test_placing import PROFILE, World, as_plain, one_in, running, some_world
+from tests.property.test_placing import PROFILE, as_plain
+from tests.property.worlds import RANDOMS, World, one_in, running, worlds
 from tests.reference.placing import plain_of
 from tests.valid_state import validate
 
@@ -134,25 +133,19 @@ def play(random: Random, world: World, profile: Profile = PROFILE) -> None:
         validate(each)
 
 
-@given(st.randoms(use_true_random=False))
+@given(worlds(), RANDOMS)
 @settings(max_examples=examples(150))
-def test_it_says_what_whole_attempts_say(random: Random) -> None:
-    play(random, some_world(random))
+def test_it_says_what_whole_attempts_say(world: World, random: Random) -> None:
+    play(random, world)
 
 
-@given(st.randoms(use_true_random=False))
+@given(numbered.worlds(), RANDOMS)
 @settings(max_examples=examples(100))
-def test_numbered_pods(random: Random) -> None:
-    play(random, numbered.some_world(random))
+def test_numbered_pods(world: World, random: Random) -> None:
+    play(random, world)
 
 
-@given(st.randoms(use_true_random=False))
+@given(worlds(), RANDOMS)
 @settings(max_examples=examples(50))
-def test_the_newest_release(random: Random) -> None:
-    play(random, some_world(random), NEWEST)
-
-
-def tries(seed: int, world: Any) -> None:
-    """For a search by hand."""
-    random = Random(seed)
-    play(random, world(random))
+def test_the_newest_release(world: World, random: Random) -> None:
+    play(random, world, NEWEST)

@@ -24,7 +24,8 @@ from kwhatif.state.state import State
 from kwhatif.whatif.placing.placer import Placer
 from tests.builders import HOSTNAME, ZONE, PodBuilder, affinity_term, cluster, node, pod, requirement, selector, service
 from tests.examples import examples
-from tests.property.test_placing import PROFILE, World, compare, demanding, one_in, running, some_nodes, surroundings
+from tests.property.test_placing import PROFILE, compare
+from tests.property.worlds import RANDOMS, World, demanding, one_in, running, some_names, some_nodes, surroundings
 from tests.storage import SELECTED_NODE, WAIT, claim, csi, csi_node, reach, storage_class, volume
 
 DRIVER = "csi.example.com"
@@ -34,19 +35,21 @@ POD_NAME = "statefulset.kubernetes.io/pod-name"
 
 def numbered(random: Random, name: str, priority: int) -> list[PodBuilder]:
     """The pods of one set."""
-    state, has_claims, has_shared = random.getrandbits(32), not one_in(random, 3), one_in(random, 8)
-    pods = []
-    for number in range(random.choice([2, 3, 5, 8])):
-        same = Random(state)
-        built = pod(f"{name}-{number}").cpu(same.choice(["0", "300m", "500m", "1500m"])).priority(priority)
-        built.labels({"app": same.choice(["web", "db"]), NUMBER: str(number), POD_NAME: f"{name}-{number}"})
-        if has_claims:
-            mine = ClaimVolumeSource(claim_name=f"data-{name}-{number}")
-            built.volume("data", persistent_volume_claim=mine)
-        if has_shared:
-            built.claim("shared")
-        pods.append(picky(same, built))
-    return pods
+    first = pod(name).cpu(random.choice(["0", "300m", "500m", "1500m"])).priority(priority)
+    picky(random, first.labels(app=random.choice(["web", "db"])))
+    if one_in(random, 8):
+        first.claim("shared")
+    has_claims = not one_in(random, 3)
+    return [of_set(first, number, has_claim=has_claims) for number in range(random.choice([2, 3, 5, 8]))]
+
+
+def of_set(like: PodBuilder, number: int, *, has_claim: bool = True) -> PodBuilder:
+    """The pod of that number: its name, two labels and the claim for its data are its own."""
+    name = f"{like.info().name}-{number}"
+    built = like.named(name).labels({NUMBER: str(number), POD_NAME: name})
+    if has_claim:
+        built.volume("data", persistent_volume_claim=ClaimVolumeSource(claim_name=f"data-{name}"))
+    return built
 
 
 def picky(random: Random, built: PodBuilder) -> PodBuilder:
@@ -85,13 +88,12 @@ def storage(random: Random, pods: list[PodBuilder], nodes: list[str]) -> Iterato
                 yield csi_node(name, {DRIVER: random.choice([1, 2, 3])})
 
 
-def some_world(random: Random) -> World:
-    objects = some_nodes(random)
-    nodes = [each.metadata.name for each in objects]
-    is_full = one_in(random, 2)
-    objects += surroundings(random, nodes, 12 if is_full else 4)
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    random = draw(RANDOMS)
+    nodes, is_full = some_names(random), one_in(random, 2)
     pods = numbered(random, "a", random.choice([10, 20])) + numbered(random, "b", random.choice([0, 10, 20]))
-    objects += storage(random, pods, nodes)
+    objects = [*surroundings(random, nodes), *storage(random, pods, nodes)]
     if one_in(random, 4):
         objects.append(service("first", {"app": "web", NUMBER: "0"}))
     if one_in(random, 4):
@@ -99,20 +101,19 @@ def some_world(random: Random) -> World:
         objects.append(running(random, "picky").pod_anti_affinity(about_first).on(nodes[0]).build())
     if one_in(random, 8):
         objects.append(running(random, "squatter").claim("data-a-1").on(random.choice(nodes)).build())
+    objects += some_nodes(random, nodes, 12 if is_full else 4)
     return World(cluster(*objects), [built.info() for built in pods])
 
 
-@given(st.randoms(use_true_random=False))
+@given(worlds())
 @settings(max_examples=examples(250))
-def test_the_fast_way_equals_the_plain_one(random: Random) -> None:
-    compare(some_world(random))
+def test_the_fast_way_equals_the_plain_one(world: World) -> None:
+    compare(world)
 
 
 def stateful(number: int) -> PodBuilder:
     """One of the pods of a plain set."""
-    built = pod(f"web-{number}").cpu("100m").labels({"app": "web", NUMBER: str(number), POD_NAME: f"web-{number}"})
-    built.spec(hostname=f"web-{number}")
-    return built.volume("data", persistent_volume_claim=ClaimVolumeSource(claim_name=f"data-web-{number}"))
+    return of_set(pod("web").cpu("100m").labels(app="web"), number).spec(hostname=f"web-{number}")
 
 
 def test_a_selector_that_no_plugin_minds_may_be_invalid() -> None:

@@ -176,7 +176,7 @@ def test_failed_pods_go_later_each_time() -> None:
     assert phase() == "Failed"
     found.wait(1)
     assert phase() == "Pending"
-    assert getattr(found.writes[-2][2], "how", None) == "Completed"
+    assert getattr(found.writes[-2], "how", None) == "Completed"
 
 
 def test_succeeded_pods_go_at_once() -> None:

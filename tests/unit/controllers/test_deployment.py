@@ -160,7 +160,7 @@ def test_a_changed_number_comes_before_a_changed_template() -> None:
     found = world(web(2, strategy=rolling(1, 0)))
     found.put(web(4, "web:2", strategy=rolling(1, 0)))
     found.settle()
-    updates = [write.obj.spec.replicas for _, _, write in found.writes if isinstance(write, Update)]
+    updates = [write.obj.spec.replicas for write in found.writes if isinstance(write, Update)]
     assert updates[0] == 4
     assert sizes(found) == {"web:1": 4, "web:2": 1}
     assert running(found) == {"web:1": 4, "web:2": 1}
@@ -242,7 +242,7 @@ def test_old_replica_sets_beyond_the_limit_go() -> None:
         play(found)
     left = {image(each) for each in found.state.cluster.all(ReplicaSet).values()}
     assert left == {"web:4", "web:5", "web:6"}
-    assert sum(isinstance(write, Remove) for _, _, write in found.writes) == 3
+    assert sum(isinstance(write, Remove) for write in found.writes) == 3
 
 
 def test_an_evicted_pod_comes_back_at_its_own_revision() -> None:
@@ -296,6 +296,6 @@ def test_replica_sets_without_annotations_are_no_scaling_event() -> None:
     found.put(replace(owned, metadata=plain))
     found.put(web(4, "web:2"))
     found.settle()
-    created = [write.obj for _, _, write in found.writes if isinstance(write, Create)]
+    created = [write.obj for write in found.writes if isinstance(write, Create)]
     assert [obj.spec.replicas for obj in created if isinstance(obj, ReplicaSet)] == [2, 3]
     assert all(isinstance(obj, Pod | ReplicaSet) for obj in created)

@@ -14,8 +14,8 @@ from kwhatif.model.meta import LabelSelector, ObjectMeta, Requirement
 from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
-from tests.builders import PodBuilder, node, pod, selector, snapshot
-from tests.small_world import START, SmallWorld
+from tests.builders import PodBuilder, node, pod, selector
+from tests.fake_world import START, World
 
 WEB = selector(app="web")
 
@@ -35,11 +35,11 @@ def budget(
     )
 
 
-def world(*objects: Any) -> SmallWorld:
-    return SmallWorld(snapshot(node("n1"), *objects), Disruption())
+def world(*objects: Any) -> World:
+    return World([Disruption()], node("n1"), *objects)
 
 
-def status(at: SmallWorld, name: str = "web") -> PodDisruptionBudgetStatus:
+def status(at: World, name: str = "web") -> PodDisruptionBudgetStatus:
     found = at.state.cluster.all(PodDisruptionBudget)[f"shop/{name}"].status
     assert found is not None
     return found
@@ -47,7 +47,7 @@ def status(at: SmallWorld, name: str = "web") -> PodDisruptionBudgetStatus:
 
 def test_a_pod_that_gets_ready_counts_at_once() -> None:
     at = world(web("a"), web("b", ready=False), budget(min_available=1, status={"current_healthy": 1}))
-    at.change(web("b").build())
+    at.put(web("b").build()).settle()
     assert status(at) == PodDisruptionBudgetStatus(
         current_healthy=2, desired_healthy=1, expected_pods=2, disruptions_allowed=1
     )
@@ -55,27 +55,27 @@ def test_a_pod_that_gets_ready_counts_at_once() -> None:
 
 def test_new_and_gone_pods_count() -> None:
     at = world(web("a"), budget(min_available=1))
-    at.change(web("b").build())
+    at.put(web("b").build()).settle()
     assert status(at).expected_pods == 2
-    at.delete(web("b").build())
+    at.gone("shop/b").settle()
     assert (status(at).expected_pods, status(at).disruptions_allowed) == (1, 0)
 
 
 def test_a_budget_without_pods_has_a_status_too() -> None:
     at = world()
-    at.change(budget(min_available=1))
+    at.put(budget(min_available=1)).settle()
     assert status(at) == PodDisruptionBudgetStatus(desired_healthy=1)
 
 
 def test_a_changed_spec_has_been_seen() -> None:
     at = world(web("a"))
-    at.change(replace(budget(min_available=0), metadata=ObjectMeta(name="web", namespace="shop", generation=2)))
+    at.put(replace(budget(min_available=0), metadata=ObjectMeta(name="web", namespace="shop", generation=2))).settle()
     assert (status(at).disruptions_allowed, status(at).observed_generation) == (1, 2)
 
 
 def test_only_the_first_of_several_budgets_is_recounted() -> None:
     at = world(web("a"), budget("all", LabelSelector(), min_available=0), budget(min_available=0))
-    at.change(web("b").build())
+    at.put(web("b").build()).settle()
     assert status(at, "all").expected_pods == 2
     assert at.state.cluster.all(PodDisruptionBudget)["shop/web"].status is None
 
@@ -83,7 +83,7 @@ def test_only_the_first_of_several_budgets_is_recounted() -> None:
 def test_where_counting_fails_nothing_is_allowed_and_the_numbers_stay() -> None:
     before = {"current_healthy": 3, "desired_healthy": 2, "expected_pods": 3, "disruptions_allowed": 1}
     at = world(budget(max_unavailable=1, status=before))
-    at.change(web("a").owner("ReplicaSet", "rs").build())
+    at.put(web("a").owner("ReplicaSet", "rs").build()).settle()
     assert status(at) == PodDisruptionBudgetStatus(current_healthy=3, desired_healthy=2, expected_pods=3)
 
 
@@ -100,7 +100,7 @@ def test_after_two_minutes_it_counts_again() -> None:
     assert status(at).disruptions_allowed == 0
     at.until(120)
     assert (status(at).disruptions_allowed, status(at).disrupted_pods) == (1, {})
-    assert at.next_due is None
+    assert not at.timers
 
 
 def test_once_it_is_being_deleted_the_entry_goes() -> None:
@@ -129,8 +129,8 @@ def test_what_is_kept_up_is_what_would_be_found() -> None:
     budget_pods(at.state.cluster)
     relabelled = web("a").labels(app="other").build()
     bare = pod("x", "shop").build()
-    at.change(relabelled, web("c").build(), replace(bare, metadata=replace(bare.metadata, labels={"app": "web"})))
-    at.delete(web("b").build())
+    at.put(relabelled, web("c").build(), replace(bare, metadata=replace(bare.metadata, labels={"app": "web"}))).settle()
+    at.gone("shop/b").settle()
     assert sorted(budget_pods(at.state.cluster).pods_of("shop/web")) == ["shop/c", "shop/x"]
     assert sorted(budget_pods(at.state.cluster).pods_of("shop/all")) == ["shop/a", "shop/c", "shop/x"]
     assert sorted(budget_pods(fork.cluster).pods_of("shop/web")) == ["shop/a", "shop/b"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.controllers.contract import DeletePod, Remove
+from kwhatif.controllers.contract import DeletePod
 from kwhatif.controllers.disruption import Disruption
 from kwhatif.controllers.drain import Drain
 from kwhatif.controllers.drain_filters import DrainOptions
@@ -17,8 +17,8 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, PodAnnotations, PodMeta
 from kwhatif.model.volume import LocalVolume
 from kwhatif.model.workload import DaemonSet
-from tests.builders import PodBuilder, node, pod, selector, snapshot
-from tests.small_world import SmallWorld
+from tests.builders import PodBuilder, node, pod, selector
+from tests.fake_world import World
 from tests.unit.controllers.test_disruption import budget, web
 
 ALL = DrainOptions(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
@@ -37,10 +37,10 @@ def mirror(name: str) -> Pod:
 
 
 class Draining:
-    """A drain in a small world: kubelets stop pods after their grace period."""
+    """A drain in a little world: kubelets stop pods after their grace period."""
 
     def __init__(self, *objects: Any, nodes: tuple[str, ...] = ("n1",), options: DrainOptions = ALL) -> None:
-        self.world = SmallWorld(snapshot(node("n1"), node("n2"), *objects), Disruption())
+        self.world = World([Disruption()], node("n1"), node("n2"), *objects)
         self.drain = Drain(nodes, options)
 
     def run(self, end: float = 1000.0, stop: float = 30.0) -> Draining:
@@ -54,7 +54,7 @@ class Draining:
             self.world.until(max(self.world.now, min(times)))
             for key in [key for key, time in ends.items() if time <= self.world.now]:
                 del ends[key]
-                self.world.write(Remove(Pod, key))
+                self.world.gone(key).settle()
             if (due is not None and due <= self.world.now) or self.drain.is_waiting_for(self.world):
                 outcome = self.drain.attempt(self.world)
                 due = outcome.again
@@ -140,7 +140,7 @@ def test_nobody_goes_where_one_may_not(objects: list[Any], options: DrainOptions
         " n1",
         *errors,
     ]
-    assert done.world.gone == []
+    assert done.world.deleted == []
 
 
 FREE: dict[str, tuple[list[Any], DrainOptions]] = {
@@ -155,7 +155,7 @@ FREE: dict[str, tuple[list[Any], DrainOptions]] = {
         DrainOptions(pod_selector=compile_selector(selector(app="a"))),
     ),
     "overdue pods are left out": (
-        [mine("a"), pod("late", "shop").on("n1").terminating("2025-12-31T23:59:00Z")],
+        [mine("a"), pod("late", "shop").on("n1").terminating("2026-02-28T23:59:00Z")],
         DrainOptions(skip_wait_for_delete_timeout=59),
     ),
 }
@@ -165,7 +165,7 @@ FREE: dict[str, tuple[list[Any], DrainOptions]] = {
 def test_who_goes_nevertheless(objects: list[Any], options: DrainOptions) -> None:
     done = Draining(*objects, options=options).run()
     assert done.drain.ok
-    assert [key for _, _, key in done.world.gone if key][:1] == ["shop/a"]
+    assert [key for *_, key in done.world.deleted][:1] == ["shop/a"]
 
 
 def test_refused_pods_are_asked_for_again_every_five_seconds() -> None:
@@ -185,7 +185,7 @@ def test_refused_pods_are_asked_for_again_every_five_seconds() -> None:
         "evicting pod shop/b",
         line,
     ]
-    draining.world.change(web("c").on("n2").build())
+    draining.world.put(web("c").on("n2").build()).settle()
     again = draining.drain.attempt(draining.world)
     assert draining.drain.log.granted == [(0, "shop/a")]  # it is not 15 yet
     assert again.again == 15
@@ -232,7 +232,7 @@ def test_a_second_budget_fails_the_pod_and_the_others_go_on() -> None:
 
 def test_nodes_are_cordoned_together_and_drained_one_after_another() -> None:
     done = Draining(mine("a"), mine("b").on("n2"), nodes=("n2", "n1"))
-    done.world.change(node("n2").cordoned().build())
+    done.world.put(node("n2").cordoned().build()).settle()
     done.run(stop=2)
     assert done.world.now == 4
     assert done.output == [
@@ -259,14 +259,13 @@ def test_without_evictions_budgets_do_not_matter() -> None:
     options = replace(ALL, disable_eviction=True, grace_period=5.0)
     done = Draining(web("a").owner("ReplicaSet", "rs"), given, options=options).run(stop=5)
     assert done.output == ["node/n1 cordoned", "pod/a deleted", "node/n1 drained"]
-    assert [(how, key) for _, how, key in done.world.gone][:1] == [("Deleted", "shop/a")]
+    assert [lost[1:] for lost in done.world.deleted][:1] == [("Deleted", "shop/a")]
 
 
 def test_a_successor_of_the_name_is_not_waited_for() -> None:
     draining = Draining(mine("a").meta(uid="one"))
     draining.run(end=10)
-    draining.world.delete(mine("a").build())
-    draining.world.change(mine("a").meta(uid="two").on("n2").build())
+    draining.world.gone("shop/a").put(mine("a").meta(uid="two").on("n2").build()).settle()
     assert draining.drain.is_waiting_for(draining.world)
     draining.world.until(10.4)
     assert draining.drain.attempt(draining.world).again == 11

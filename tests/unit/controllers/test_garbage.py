@@ -56,7 +56,7 @@ def test_pods_go_with_their_owner(kind: Any) -> None:
     found = without(kind(metadata=META), pod(reference(kind.__name__)), pod(name="q"))
     assert found.pod("shop/p").metadata.deletion_timestamp
     assert not found.pod("shop/q").metadata.deletion_timestamp
-    assert [getattr(write, "how", None) for _, _, write in found.writes] == ["Garbage"]
+    assert [getattr(write, "how", None) for write in found.writes] == ["Garbage"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kwhatif.controllers.node_health import NodeHealth
@@ -10,8 +12,8 @@ from kwhatif.controllers.node_taints import registered
 from kwhatif.model.node import Node, NodeCondition
 from kwhatif.model.pod import Pod, is_ready
 from kwhatif.model.pod_status import PodCondition
-from tests.builders import NodeBuilder, node, pod, snapshot
-from tests.small_world import SmallWorld
+from tests.builders import NodeBuilder, node, pod
+from tests.fake_world import World
 
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 
@@ -24,20 +26,20 @@ def with_ready(name: str, status: str = "True", **others: str) -> NodeBuilder:
     return node(name).status(conditions=conditions)
 
 
-def world(*objects: object) -> SmallWorld:
-    return SmallWorld(snapshot(*objects), NodeLifecycle())  # type: ignore[arg-type]
+def world(*objects: Any) -> World:
+    return World([NodeLifecycle()], *objects)
 
 
-def fail(at: SmallWorld, *names: str) -> None:
+def fail(at: World, *names: str) -> None:
     at.silent.update(dict.fromkeys(names, at.now))
     at.ask("")
 
 
-def taints(at: SmallWorld, name: str) -> list[str]:
+def taints(at: World, name: str) -> list[str]:
     return [f"{taint.key}:{taint.effect}" for taint in at.state.cluster.all(Node)[name].spec.taints]
 
 
-def evicting(at: SmallWorld) -> list[str]:
+def evicting(at: World) -> list[str]:
     return [name for name in at.state.cluster.all(Node) if f"{UNREACHABLE}:NoExecute" in taints(at, name)]
 
 
@@ -63,7 +65,7 @@ CONDITIONS: dict[str, tuple[NodeBuilder, list[str]]] = {
 @pytest.mark.parametrize(("given", "expected"), CONDITIONS.values(), ids=CONDITIONS.keys())
 def test_taints_of_conditions(given: NodeBuilder, expected: list[str]) -> None:
     at = world(with_ready("other"))
-    at.change(given.build())
+    at.put(given.build()).settle()
     assert [taint for taint in taints(at, "n") if "NoSchedule" in taint] == expected
 
 
@@ -72,7 +74,7 @@ def test_a_new_node_is_not_ready_until_the_controller_has_seen_it() -> None:
     assert [taint.key for taint in new.spec.taints] == [NOT_READY]
     assert registered(new) is new
     at = world(with_ready("other"))
-    at.change(new)
+    at.put(new).settle()
     assert taints(at, "n") == []
 
 
@@ -110,7 +112,7 @@ def test_it_comes_back() -> None:
         "default/p": True,
         "default/q": False,
     }
-    assert at.next_due is None
+    assert not at.timers
 
 
 def test_a_node_that_is_back_in_time_is_never_lost() -> None:
@@ -134,7 +136,7 @@ def test_lost_nodes_of_a_zone_are_tainted_one_in_ten_seconds() -> None:
     assert evicting(at) == ["n1", "n2"]
     at.until(70)
     assert evicting(at) == ["n1", "n2", "n3"]
-    assert at.next_due is None
+    assert not at.timers
 
 
 def test_zones_do_not_wait_for_each_other() -> None:
@@ -206,7 +208,7 @@ def test_excluded_nodes_are_not_counted() -> None:
 
 def test_a_lost_node_that_is_not_ready_changes_its_taint_at_once() -> None:
     at = world(with_ready("n", "Unknown").taint(UNREACHABLE, effect="NoExecute"), with_ready("other"))
-    at.change(with_ready("n", "False").taint(UNREACHABLE, effect="NoExecute").build())
+    at.put(with_ready("n", "False").taint(UNREACHABLE, effect="NoExecute").build()).settle()
     assert sorted(taints(at, "n")) == [f"{NOT_READY}:NoExecute", f"{NOT_READY}:NoSchedule"]
 
 
@@ -214,8 +216,8 @@ def test_the_health_that_is_kept_up_is_what_would_be_found() -> None:
     at = world(*(with_ready(f"{zone}{index}").zone(zone) for zone in "ab" for index in range(3)))
     health = at.state.cluster.derived(NodeHealth, Node)
     assert (dict(health.counts), list(health.unwell)) == ({("", "a"): (0, 3), ("", "b"): (0, 3)}, [])
-    at.change(with_ready("a0", "False").zone("a").build(), with_ready("b0", "Unknown").zone("c").build())
-    at.delete(with_ready("a1").zone("a").build())
+    at.put(with_ready("a0", "False").zone("a").build(), with_ready("b0", "Unknown").zone("c").build()).settle()
+    at.remove(Node, "a1").settle()
     kept, fresh = at.state.cluster.derived(NodeHealth, Node), NodeHealth(at.state.cluster)
     assert (kept.counts, set(kept.unwell)) == (fresh.counts, set(fresh.unwell))
     assert (set(kept.unwell), health.unwell) == ({"a0", "b0"}, {})

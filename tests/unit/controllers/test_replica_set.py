@@ -83,7 +83,7 @@ def test_a_pod_at_its_end_is_replaced_and_stays(phase: str) -> None:
     (ended,) = found.pods()
     found.ends(ended, phase)
     assert len(found.settle().pods()) == 2
-    assert not any(isinstance(write, DeletePod) for _, _, write in found.writes)
+    assert not any(isinstance(write, DeletePod) for write in found.writes)
 
 
 def test_names_are_never_given_twice() -> None:
@@ -165,7 +165,7 @@ def test_the_pods_of_all_replica_sets_of_a_deployment_count_as_neighbours() -> N
     found.settle().all_run(node="n1")
     found.put(replica_set(1, owner_references=(owner,)))
     found.settle()
-    assert [write.key for _, _, write in found.writes if isinstance(write, DeletePod)] == [first]
+    assert [write.key for write in found.writes if isinstance(write, DeletePod)] == [first]
 
 
 def test_events_that_change_nothing_are_not_synced() -> None:

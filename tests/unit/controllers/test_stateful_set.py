@@ -123,7 +123,7 @@ def test_a_pod_at_its_end_is_deleted_and_made_anew(phase: str) -> None:
     found.ends("shop/db-1", phase)
     found.settle()
     assert found.pod("shop/db-1").status.phase == "Pending"
-    assert [write.how for _, _, write in found.writes if hasattr(write, "how")] == ["Completed"]
+    assert [write.how for write in found.writes if hasattr(write, "how")] == ["Completed"]
 
 
 def test_a_pod_that_is_not_ready_holds_up_higher_ones() -> None:
@@ -274,7 +274,7 @@ def test_claims_come_before_pods_and_stay() -> None:
     found = World(CONTROLLERS)
     found.put(db(1, volume_claim_templates=CLAIMS))
     found.settle()
-    assert [type(write.obj) for _, _, write in found.writes if isinstance(write, Create)] == [
+    assert [type(write.obj) for write in found.writes if isinstance(write, Create)] == [
         PersistentVolumeClaim,
         Pod,
     ]
@@ -343,7 +343,7 @@ def test_claims_of_others_are_left_alone() -> None:
     found.put(db(1, volume_claim_templates=CLAIMS, persistent_volume_claim_retention_policy=policy))
     found.settle().all_run()
     assert claims(found.settle()) == {"data-db-0": ["Backup"]}
-    assert not any(isinstance(write, Update) for _, _, write in found.writes)
+    assert not any(isinstance(write, Update) for write in found.writes)
 
 
 def test_what_is_refused_is_tried_again() -> None:

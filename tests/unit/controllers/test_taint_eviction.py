@@ -10,8 +10,8 @@ from kwhatif.controllers.taint_eviction import TaintEviction
 from kwhatif.model.affinity import Toleration
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod
-from tests.builders import NodeBuilder, PodBuilder, node, pod, snapshot
-from tests.small_world import SmallWorld
+from tests.builders import NodeBuilder, PodBuilder, node, pod
+from tests.fake_world import World
 
 KEY = "default/pod"
 
@@ -31,8 +31,8 @@ def tainted(*keys: str) -> NodeBuilder:
     return made
 
 
-def world(given: PodBuilder, on: NodeBuilder | None = None) -> SmallWorld:
-    return SmallWorld(snapshot(on or node("n1"), given), TaintEviction())
+def world(given: PodBuilder, on: NodeBuilder | None = None) -> World:
+    return World([TaintEviction()], on or node("n1"), given)
 
 
 CASES: dict[str, tuple[tuple[Toleration, ...], tuple[str, ...], float | None]] = {
@@ -55,83 +55,73 @@ CASES: dict[str, tuple[tuple[Toleration, ...], tuple[str, ...], float | None]] =
 @pytest.mark.parametrize(("tolerations", "taints", "gone"), CASES.values(), ids=CASES.keys())
 def test_when_it_goes(tolerations: tuple[Toleration, ...], taints: tuple[str, ...], gone: float | None) -> None:
     at = world(on_node(*tolerations))
-    at.change(tainted(*taints).build())
-    at.until(1000)
-    assert at.gone == ([] if gone is None else [(gone, "TaintEviction", KEY)])
+    at.put(tainted(*taints).build()).until(1000)
+    assert at.deleted == ([] if gone is None else [(gone, "TaintEviction", KEY)])
     if gone is not None:
         assert at.state.cluster.all(Pod)[KEY].status.conditions[0].reason == "DeletionByTaintManager"
 
 
 def test_other_effects_evict_nobody() -> None:
     at = world(on_node())
-    at.change(node("n1").taint("a").taint("b", effect="PreferNoSchedule").build())
-    assert at.gone == []
+    at.put(node("n1").taint("a").taint("b", effect="PreferNoSchedule").build()).settle()
+    assert at.deleted == []
 
 
 def test_a_timer_that_runs_is_not_moved_by_another_taint() -> None:
     at = world(on_node(toleration(30), toleration(0, "b")))
-    at.change(tainted("a").build())
-    at.until(10)
-    at.change(tainted("a", "b").build())
-    at.until(100)
-    assert at.gone == [(30, "TaintEviction", KEY)]
+    at.put(tainted("a").build()).until(10)
+    at.put(tainted("a", "b").build()).until(100)
+    assert at.deleted == [(30, "TaintEviction", KEY)]
 
 
 def test_but_a_taint_that_is_not_tolerated_is_not_waited_for() -> None:
     at = world(on_node(toleration(30)))
-    at.change(tainted("a").build())
-    at.until(10)
-    at.change(tainted("a", "b").build())
-    assert at.gone == [(10, "TaintEviction", KEY)]
+    at.put(tainted("a").build()).until(10)
+    at.put(tainted("a", "b").build()).settle()
+    assert at.deleted == [(10, "TaintEviction", KEY)]
 
 
 def test_without_taints_the_timer_is_cancelled_and_starts_anew_later() -> None:
     at = world(on_node(toleration(30)))
-    at.change(tainted("a").build())
-    at.until(10)
-    at.change(node("n1").build())
-    assert at.next_due is None
+    at.put(tainted("a").build()).until(10)
+    at.put(node("n1").build()).settle()
+    assert not at.timers
     at.until(20)
-    at.change(tainted("a").build())
-    at.until(100)
-    assert at.gone == [(50, "TaintEviction", KEY)]
+    at.put(tainted("a").build()).until(100)
+    assert at.deleted == [(50, "TaintEviction", KEY)]
 
 
 def test_what_is_tolerated_for_ever_cancels_it_too() -> None:
     at = world(on_node(toleration(30)))
-    at.change(tainted("a").build())
-    at.change(on_node(toleration()).build())
-    at.until(100)
-    assert at.gone == []
+    at.put(tainted("a").build()).settle()
+    at.put(on_node(toleration()).build()).until(100)
+    assert at.deleted == []
 
 
 def test_a_pod_that_comes_to_a_tainted_node() -> None:
-    at = SmallWorld(snapshot(tainted("a")), TaintEviction())
-    at.change(on_node(toleration(5)).build())
-    at.until(100)
-    assert at.gone == [(5, "TaintEviction", KEY)]
+    at = World([TaintEviction()], tainted("a"))
+    at.put(on_node(toleration(5)).build()).until(100)
+    assert at.deleted == [(5, "TaintEviction", KEY)]
 
 
 def test_another_pod_of_the_name_has_a_timer_of_its_own() -> None:
     at = world(on_node(toleration(30)).meta(uid="one"))
-    at.change(tainted("a").build())
-    at.until(10)
-    at.delete(on_node().build())
-    at.change(on_node(toleration(30)).meta(uid="two").build())
-    at.until(100)
-    assert at.gone == [(40, "TaintEviction", KEY)]
+    at.put(tainted("a").build()).until(10)
+    at.gone(KEY).settle()
+    at.put(on_node(toleration(30)).meta(uid="two").build()).until(100)
+    assert at.deleted == [(40, "TaintEviction", KEY)]
 
 
 def test_a_node_that_goes_neither_evicts_nor_cancels() -> None:
     at = world(on_node(toleration(30)))
-    at.change(tainted("a").build())
-    at.delete(tainted("a").build())
+    at.put(tainted("a").build()).settle()
+    at.remove(Node, "n1").settle()
     assert at.state.cluster.get(Node, "n1") is None
     at.until(100)
-    assert at.gone == [(30, "TaintEviction", KEY)]
+    assert at.deleted == [(30, "TaintEviction", KEY)]
 
 
 def test_finished_pods_go_as_well_and_their_objects_at_once() -> None:
     at = world(on_node().status(phase="Succeeded"))
-    at.change(tainted("a").build())
-    assert (at.gone, len(at.state.cluster.all(Pod))) == ([(0, "TaintEviction", KEY)], 0)
+    at.put(tainted("a").build()).settle()
+    assert (at.deleted, len(at.state.cluster.all(Pod))) == ([(0, "TaintEviction", KEY)], 0)
