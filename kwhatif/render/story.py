@@ -60,6 +60,7 @@ def _headline(story: Story) -> str:
 
 def _end(story: Story) -> str:
     pods = plural(sum(row.count for row in story.pending), "pod")
+    waiting = f", {pods} pending" if story.pending else ""
     match story.settled:
         case "settled":
             return f"settled after {seconds(story.seconds)}: {_summary(story)}"
@@ -71,10 +72,9 @@ def _end(story: Story) -> str:
             return f"a drain comes to no end: {_summary(story)}"
         case "rollout-stuck" if story.refused:
             who = some([row.workload for row in story.refused])
-            return f"settled after {seconds(story.seconds)}, but pods are refused: {who}"
+            return f"settled after {seconds(story.seconds)}{waiting}, but pods are refused: {who}"
         case "rollout-stuck":
-            pending = f", {pods} pending" if story.pending else ""
-            return f"a rollout stands still after {seconds(story.seconds)}{pending}: {_summary(story)}"
+            return f"a rollout stands still after {seconds(story.seconds)}{waiting}: {_summary(story)}"
         case "cycling":
             return _endless(story)
         case "horizon":

@@ -11,7 +11,16 @@ from rich.console import Console
 from kwhatif.render.detail import Detail
 from kwhatif.render.story import first_line
 from kwhatif.render.timeline import timeline, tree
-from kwhatif.report.story import CommandRow, EventRow, PendingRow, Story, StoryBudgetRow, StoryNodeRow
+from kwhatif.report.story import (
+    CommandRow,
+    EventRow,
+    FailedRow,
+    PendingRow,
+    RefusedRow,
+    Story,
+    StoryBudgetRow,
+    StoryNodeRow,
+)
 
 LONG = "0/2 nodes are available: 2 Insufficient cpu."
 
@@ -108,3 +117,17 @@ def test_a_broken_budget_is_not_green() -> None:
     said = story(budgets=(StoryBudgetRow(budget="a/b", before=1, lowest=0, after=0, overrun=1),))
     assert (first_line(said)[2], first_line(said)[0]) == ("settled after 0 s: 1 budget broken", "!")
     assert first_line(story())[0] == "✔"
+
+
+def test_refused_pods_are_not_green() -> None:
+    refused = (RefusedRow(workload="Deployment a/web", message="exceeded quota"),)
+    row = PendingRow(pod="a/q", owner=None, message=LONG, nominated_node=None)
+    sign, _, said = first_line(story(settled="rollout-stuck", refused=refused))
+    assert (sign, said) == ("✘", "settled after 0 s, but pods are refused: Deployment a/web")
+    said = first_line(story(settled="rollout-stuck", refused=refused, pending=(row,)))[2]
+    assert said == "settled after 0 s, 1 pod pending, but pods are refused: Deployment a/web"
+
+
+def test_a_failed_job_is_not_green() -> None:
+    sign, _, said = first_line(story(failed=(FailedRow(workload="Job a/etl", message="too many"),)))
+    assert (sign, said) == ("✘", "settled after 0 s: 1 Job failed")
