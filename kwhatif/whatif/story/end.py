@@ -17,6 +17,7 @@ from kwhatif.report.story import (
 )
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.loops import Cycle
+from kwhatif.workloads.stateful_set import ordinals_of
 
 _REVISION = "controller-revision-hash"
 #: Kinds whose pods have to be ready; those of Jobs only have to end.
@@ -57,10 +58,20 @@ def _is_stuck(engine: Engine) -> bool:
         for workload in workloads.values():
             if f"{kind.__name__} {key_of(workload)}" not in changed or workload.spec.update_strategy.type == "OnDelete":
                 continue
-            pods = [pod for pod in world.pods_of(workload) if not is_terminal(pod)]
+            pods = [pod for pod in world.pods_of(workload) if not is_terminal(pod) and _is_rolled(pod, workload)]
             if len({pod.metadata.labels.get(_REVISION) for pod in pods}) > 1:
                 return True
     return False
+
+
+def _is_rolled(pod: Pod, workload: StatefulSet | DaemonSet) -> bool:
+    """Whether a rollout replaces the pod: not those of a StatefulSet below its partition, which is a canary's end."""
+    if isinstance(workload, DaemonSet):
+        return True
+    rolling = workload.spec.update_strategy.rolling_update
+    number = pod.metadata.name.rpartition("-")[2]
+    first = ordinals_of(workload, 0).start + (rolling.partition or 0 if rolling is not None else 0)
+    return number.isdigit() and int(number) >= first
 
 
 def _is_unavailable(engine: Engine) -> bool:

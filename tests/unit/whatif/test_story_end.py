@@ -92,6 +92,18 @@ def test_a_namespace_goes_with_all_that_is_in_it() -> None:
     assert {"Namespace default", "StatefulSet default/web", "ResourceQuota default/few", "Pod default/web-0"} <= gone
 
 
+@pytest.mark.parametrize(("start", "partition", "rolled"), [(0, 2, 1), (5, 2, 1), (0, 0, 3), (0, 9, 0)])
+def test_a_partition_is_not_a_rollout_that_stands_still(start: int, partition: int, rolled: int) -> None:
+    made = workload("StatefulSet")
+    made["spec"] |= {
+        "ordinals": {"start": start},
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": partition}},
+    }
+    said, _ = played([*NODES, made], then=["set statefulset/web spec.template.spec.terminationGracePeriodSeconds=1"])
+    assert said.settled == "settled"
+    assert sum(event.verb == "deleted" for event in said.events) == rolled
+
+
 def test_what_was_not_ready_before_says_nothing_of_the_change() -> None:
     ready = workload("Deployment")
     cluster = [*NODES, *stored(ready, ready="False")]
