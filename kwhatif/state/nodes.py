@@ -26,10 +26,12 @@ class Nodes:
         self.images: ImageStates = Overlay()
         for node in nodes.values():
             add_images(self.images, node)
+        #: The names of `infos`; shared by forks, so never changed.
+        self._names: Sequence[str] = self._tree.names()
         #: In the scheduler's order: round robin over zones.
-        self.infos: list[NodeInfo] = [self._info(nodes[name]) for name in self._tree.names()]
+        self.infos: list[NodeInfo] = [self._info(nodes[name]) for name in self._names]
         #: Where the nodes are in `infos`, by name.
-        self.places: dict[str, int] = {node.name: place for place, node in enumerate(self.infos)}
+        self.places: dict[str, int] = {name: place for place, name in enumerate(self._names)}
         self._by_name: dict[str, NodeInfo] | None = None
         self._of_shape: Mapping[int, NodeInfo] | None = None
         self._names_and_shapes: tuple[Sequence[str], Sequence[int]] | None = None
@@ -49,6 +51,7 @@ class Nodes:
         self._mark, other._mark = object(), object()
         self._owns_infos = self._owns_tree = other._owns_infos = other._owns_tree = False
         other._tree, other.shapes, other.images = self._tree, self.shapes, self.images.fork()
+        other._names = self._names
         other.infos, other.places, other._by_name = self.infos, self.places, self._by_name
         other._of_shape, other._names_and_shapes = self._of_shape, self._names_and_shapes
         return other
@@ -79,7 +82,7 @@ class Nodes:
     def names_and_shapes(self) -> tuple[Sequence[str], Sequence[int]]:
         """See `State`."""
         if self._names_and_shapes is None:
-            self._names_and_shapes = [node.name for node in self.infos], [node.shape for node in self.infos]
+            self._names_and_shapes = self._names, [node.shape for node in self.infos]
         return self._names_and_shapes
 
     def names_in_order(self) -> Sequence[str]:
@@ -144,12 +147,17 @@ class Nodes:
         return self.infos[self.places.pop(node.metadata.name)]
 
     def reorder(self) -> None:
-        """Bring the nodes into the tree's order; those that are gone are not in it."""
-        names = self._tree.names()
+        """Bring the nodes into the tree's order; those that are gone are not in it.
+
+        Most stand where they stood: a new node comes near the end, and none before one that goes is elsewhere.
+        """
+        before, names = self._names, self._tree.names()
+        kept = _common(before, names)
+        others = names[kept:]
         node_at, place_of = self.infos.__getitem__, self.places.__getitem__
-        self.infos, self._owns_infos = list(map(node_at, map(place_of, names))), True
-        self.places = dict(zip(names, range(len(names)), strict=True))
-        self._by_name = None
+        self.infos, self._owns_infos = [*self.infos[:kept], *map(node_at, map(place_of, others))], True
+        self.places.update(zip(others, range(kept, len(names)), strict=True))
+        self._names, self._by_name = names, None
 
     def _own_tree(self) -> None:
         self._of_shape = self._names_and_shapes = None
@@ -160,3 +168,15 @@ class Nodes:
     def __getstate__(self) -> dict[str, object]:
         """What can be found again is not taken along."""
         return self.__dict__ | {"_by_name": None, "_of_shape": None, "_names_and_shapes": None}
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many of the first names are the same: to compare slices costs less than to compare names."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
