@@ -22,7 +22,7 @@ from kwhatif.model.workload import StatefulSet
 from kwhatif.workloads.controllers.stateful_set import Moves, Replica, made_of_old, sync
 from kwhatif.workloads.expand import replicas_of
 from kwhatif.workloads.generated import uid_of
-from kwhatif.workloads.stateful_set import claims_of, is_ordered, numbered_pod, ordinals_of, revision_of
+from kwhatif.workloads.stateful_set import claims_of, first_to_roll, is_ordered, numbered_pod, ordinals_of, revision_of
 from kwhatif.workloads.template import pod_of
 
 _CURRENT, _COUNT, _MADE = "current", "current replicas", "made"
@@ -114,7 +114,7 @@ class _Sync:
     def moves(self) -> Moves:
         """One step of the walk over the pods."""
         replicas = {ordinal: self._replica(pod) for ordinal, pod in self._pods.items()}
-        return sync(replicas, self._ordinals, ordered=is_ordered(self._set), lowest=self._lowest)
+        return sync(replicas, self._ordinals, ordered=is_ordered(self._set), lowest=first_to_roll(self._set))
 
     def _replica(self, pod: Pod) -> Replica:
         return Replica(
@@ -131,11 +131,6 @@ class _Sync:
         if strategy.rolling_update is not None:
             return strategy.rolling_update.partition or 0
         return None if strategy.type else 0
-
-    @property
-    def _lowest(self) -> int | None:
-        is_rolled = self._set.spec.update_strategy.type != _ON_DELETE
-        return self._ordinals.start + (self._partition or 0) if is_rolled else None
 
     def _writes(self, moves: Moves, count: int) -> Iterator[Write]:
         for ordinal in moves.create:

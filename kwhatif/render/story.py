@@ -44,7 +44,7 @@ def _sign(story: Story, doubt: str) -> tuple[str, str]:
     has_failed = story.failed or any(command.ok is False for command in story.commands)
     if has_failed or story.settled not in ("settled", "terminating"):
         return "✘", BAD
-    is_well = story.settled == "settled" and not story.failed and not any(row.overrun for row in story.budgets)
+    is_well = story.settled == "settled" and not any(row.overrun for row in story.budgets)
     return ("✔", GOOD) if is_well and not doubt else ("!", WARN)
 
 

@@ -103,7 +103,6 @@ class Engine:
         self._moment()
         self.scheduler.begin()
         self.settle()
-        self.reactions.note_start()
         self.first_event = len(self.world.history.events)
 
     def perform(self, *commands: Callable[[World], None]) -> None:

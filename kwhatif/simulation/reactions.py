@@ -33,8 +33,10 @@ class Refusal(NamedTuple):
     actor: str
     obj: KubernetesObject
     message: str
-    #: Whether it was so before anybody did anything.
-    initial: bool = False
+    #: How many events there were when the key was refused for the first time since it got what it wanted.
+    since: int
+    #: That of the state when it was refused last: before it changes, trying is in vain.
+    generation: int
 
 
 class LivelockError(Exception):
@@ -59,8 +61,6 @@ class Reactions:
         self._deadlines: dict[tuple[int, str], float] = {}
         #: How many timers of a key have come to nothing since something has.
         self._vain: dict[tuple[int, str], int] = {}
-        #: Of keys whose last write was refused: the generation of the state then. Before it changes, trying is in vain.
-        self._refused: dict[tuple[int, str], int] = {}
         #: Of keys whose last object was refused, which they still want to create.
         self.refusals: dict[tuple[int, str], Refusal] = {}
         world.watchers.append(self._observe)
@@ -70,9 +70,8 @@ class Reactions:
         other = copy(self)
         other._world = world
         other._due, other._timers = [due.copy() for due in self._due], self._timers.fork()
-        other._deadlines = self._deadlines.copy()
-        other._again, other._vain, other._refused = self._again.copy(), self._vain.copy(), self._refused.copy()
-        other.refusals = self.refusals.copy()
+        other._again, other._deadlines = self._again.copy(), self._deadlines.copy()
+        other._vain, other.refusals = self._vain.copy(), self.refusals.copy()
         world.watchers.append(other._observe)
         return other
 
@@ -89,10 +88,6 @@ class Reactions:
                 objects = chain(survey_of(cluster).restless, self._world.pods_without_controller())
             for obj in [each for each in objects if not _is_counted(each)]:
                 self._observe(None, obj, None)
-
-    def note_start(self) -> None:
-        """What is refused now was refused before anybody did anything."""
-        self.refusals = {place: refusal._replace(initial=True) for place, refusal in self.refusals.items()}
 
     def look_at(self, obj: KubernetesObject | None, event: int | None) -> None:
         """Every controller that it concerns looks at the object, as if it were new."""
@@ -115,10 +110,11 @@ class Reactions:
     def next(self) -> float | None:
         """When the next timer is due that may change anything; None if there is none."""
         unchanged = self._world.state.generation
+        in_vain = {place for place, refusal in self.refusals.items() if refusal.generation == unchanged}
         times = [
             time
             for place, time in self._again.items()
-            if self._vain.get(place, 0) < _IDLE_AFTER and self._refused.get(place) != unchanged
+            if self._vain.get(place, 0) < _IDLE_AFTER and place not in in_vain
         ]
         return min(times, default=None)
 
@@ -195,6 +191,7 @@ class Reactions:
     def _sync(self, number: int, key: str, because: int | None) -> None:
         controller = self._controllers[number]
         outcome = controller.sync(key, self._world)
+        self._wake_again(self._deadlines, number, key, outcome.deadline, because)
         self._carry_out(number, key, outcome, because)
 
     def _carry_out(self, number: int, key: str, outcome: Outcome, because: int | None) -> None:
@@ -204,7 +201,6 @@ class Reactions:
         elif outcome.again is None:  # it has all that it wants
             self.refusals.pop((number, key), None)
         self._wake_again(self._again, number, key, outcome.again, because)
-        self._wake_again(self._deadlines, number, key, outcome.deadline, because)
         actor = f"{controller.name} {key}".rstrip()
         for write in outcome.writes:
             denied = self._world.write(write, actor, because)
@@ -216,11 +212,9 @@ class Reactions:
             refused = getattr(controller, "refused", None)
             if refused is not None:
                 self._carry_out(number, key, refused(key, write, denied, self._world), because)
-            self._refused[number, key] = self._world.state.generation
             known = self.refusals.get((number, key))
-            self.refusals[number, key] = Refusal(
-                actor, write.obj, denied.message, initial=known is not None and known.initial
-            )
+            since = len(self._world.history.events) if known is None else known.since
+            self.refusals[number, key] = Refusal(actor, write.obj, denied.message, since, self._world.state.generation)
             return
 
 

@@ -33,6 +33,15 @@ def ordinals_of(stateful_set: StatefulSet, replicas: int) -> range:
     return range(start, start + replicas)
 
 
+def first_to_roll(stateful_set: StatefulSet) -> int | None:
+    """The number of the first pod that a rollout replaces: those below the partition stay; None: it replaces none."""
+    strategy = stateful_set.spec.update_strategy
+    if strategy.type == "OnDelete":
+        return None
+    partition = strategy.rolling_update.partition if strategy.rolling_update is not None else None
+    return ordinals_of(stateful_set, 0).start + (partition or 0)
+
+
 def expand_stateful_set(stateful_set: StatefulSet, ordinals: Iterable[int], cluster: Cluster) -> Expansion:
     """The pods with these numbers, in this order, and those of their claims that are not there yet."""
     template = stateful_set.spec.template or PodTemplateSpec()

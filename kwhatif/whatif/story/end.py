@@ -17,7 +17,7 @@ from kwhatif.report.story import (
 )
 from kwhatif.simulation.engine import Engine
 from kwhatif.simulation.loops import Cycle
-from kwhatif.workloads.stateful_set import ordinals_of
+from kwhatif.workloads.stateful_set import first_to_roll
 
 _REVISION = "controller-revision-hash"
 #: Kinds whose pods have to be ready; those of Jobs only have to end.
@@ -68,10 +68,8 @@ def _is_rolled(pod: Pod, workload: StatefulSet | DaemonSet) -> bool:
     """Whether a rollout replaces the pod: not those of a StatefulSet below its partition, which is a canary's end."""
     if isinstance(workload, DaemonSet):
         return True
-    rolling = workload.spec.update_strategy.rolling_update
-    number = pod.metadata.name.rpartition("-")[2]
-    first = ordinals_of(workload, 0).start + (rolling.partition or 0 if rolling is not None else 0)
-    return number.isdigit() and int(number) >= first
+    first, number = first_to_roll(workload), pod.metadata.name.rpartition("-")[2]
+    return first is not None and number.isdigit() and int(number) >= first
 
 
 def _is_unavailable(engine: Engine) -> bool:

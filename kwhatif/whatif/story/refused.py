@@ -16,5 +16,7 @@ def refused(engine: Engine) -> tuple[RefusedRow, ...]:
     for refusal in engine.reactions.refusals.values():
         if refusal.actor not in engine.world.limits.short:
             workload = engine.tally.root(refusal.obj) if isinstance(refusal.obj, Pod) else refusal.actor
-            found[workload] = RefusedRow(workload=workload, message=refusal.message, initial=refusal.initial)
+            found[workload] = RefusedRow(
+                workload=workload, message=refusal.message, initial=refusal.since <= engine.first_event
+            )
     return tuple(found[workload] for workload in sorted(found))

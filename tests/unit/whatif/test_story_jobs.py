@@ -135,3 +135,12 @@ def test_a_job_that_takes_longer_than_it_may_fails_at_its_deadline() -> None:
     assert (
         ends(story(kwhatif.simulate(kwhatif.load(NODES), job(activeDeadlineSeconds=200, run=100))))[0][0] == "completed"
     )
+
+
+def test_a_job_whose_pods_are_refused_fails_at_its_deadline_too() -> None:
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": "default"}}
+    few = {"hard": {"pods": "0"}}
+    *cluster, _ = running(activeDeadlineSeconds=600)
+    cluster.append(quota | {"spec": few, "status": few | {"used": {"pods": "0"}}})
+    ((verb, at),) = ends(story(kwhatif.simulate(kwhatif.load(cluster), then=["wait 15m"])))
+    assert (verb, 500 <= at <= 602) == ("failed", True)  # not at 655 s, when its pod is tried again
