@@ -14,7 +14,7 @@ from kwhatif.garbage import rare_garbage_collection
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import key_of
 from kwhatif.model.workload import DaemonSet
-from kwhatif.render.caveats import worded
+from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import parse_template_paths
 from kwhatif.sources.manifests.given import Source, named_inputs

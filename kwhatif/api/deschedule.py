@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from kwhatif.api.arguments import require_session
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.render.caveats import worded
+from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_input
 from kwhatif.whatif.loaded.session import Session

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kwhatif.api.arguments import PathLike, require_known
 from kwhatif.api.manifests import ManifestOptions, read_manifests, require_asked
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.render.caveats import worded
+from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.applied import as_row
 from kwhatif.sources.manifests.given import Source, named_input, named_inputs
@@ -93,6 +93,5 @@ def gate(
             fragile, caveats = survival(session, objects, book.policy.survives, play)
             question = replace(question, caveats=(*question.caveats, *caveats))
         report = judge_by_policy(session, question, book, today=today, strict=strict, fixes=fixes, fragile=fragile)
-    from kwhatif.render.story_words import with_words
 
-    return worded(with_words(report))
+    return worded(report)

@@ -15,8 +15,7 @@ from kwhatif.edits.selection import selector_of
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
 from kwhatif.matching.labels import Selector
-from kwhatif.render.caveats import worded
-from kwhatif.render.story_words import with_words
+from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.scheduler.release import ReleaseOptions, ask_release, parse_version
@@ -111,7 +110,7 @@ def drain(  # noqa: PLR0913 - kubectl's own flags
         else:
             flags = replace(question.options(), parallel=parallel)
             report = play_drain(session, names, flags, parameters, order=order)
-    return worded(with_words(report))
+    return worded(report)
 
 
 def outage(
@@ -152,7 +151,7 @@ def outage(
             report = outage_each(session, each, Outages(deleted=deleted), parameters, run)
         else:
             report = play_outage(session, names, parameters, deleted=deleted)
-    return worded(with_words(report))
+    return worded(report)
 
 
 def upgrade(session: Session, *, to: str, progress: Callable[[int, int], None] | None = None) -> Report:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kwhatif.api.arguments import require_known, require_names, require_session
 from kwhatif.api.manifests import ManifestOptions, read_manifests, require_asked, require_templates
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.render.caveats import worded
+from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.sources.manifests.given import Source, named_inputs
 from kwhatif.sources.manifests.named import require_namespace
@@ -118,12 +118,11 @@ def _judged(session: Session, command: str, question: Question, how: _How) -> Re
     answer = judge(session, question)
     if not how.aftermath:
         return worded(answer.report(session, command))
-    from kwhatif.render.story_words import with_words
     from kwhatif.whatif.story.aftermath import aftermath as aftermath_of
 
     story, caveats = aftermath_of(session, question.applied)
     answer.caveats.update(dict.fromkeys(caveats))
-    return worded(with_words(replace(answer.report(session, command), story=story)))
+    return worded(replace(answer.report(session, command), story=story))
 
 
 def advise(

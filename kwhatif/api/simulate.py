@@ -12,8 +12,7 @@ from kwhatif.api.arguments import require_edits, require_known, require_session
 from kwhatif.edits.edit import Apply
 from kwhatif.errors import InputError, Problem
 from kwhatif.garbage import rare_garbage_collection
-from kwhatif.render.caveats import worded
-from kwhatif.render.story_words import with_words
+from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sources.decoding.strict import Validation
@@ -88,7 +87,7 @@ def simulate(
         raise InputError(read.problems)
     with rare_garbage_collection():
         report = play(session, (*steps, *read.edits), parameters, where, Runs(runs, seed) if runs else None)
-    return worded(with_words(report))
+    return worded(report)
 
 
 def seconds_of(name: str, text: str) -> float | None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kwhatif.policy.schema import AftermathRule, Level
-from kwhatif.policy.words import few
 from kwhatif.report.story import PendingRow, Story
+from kwhatif.words.amounts import some
 
 PENDING, LOOP, OVERRUN = NAMES = ("aftermath/pending", "aftermath/loop", "aftermath/budgetOverrun")
 
@@ -49,7 +49,7 @@ def _pending(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
 
 def _loop(rule: AftermathRule, story: Story) -> Iterator[Consequence]:
     if story.settled == "cycling":
-        who = few(list(story.cycle.participants)) if story.cycle is not None else ""
+        who = some(story.cycle.participants) if story.cycle is not None else ""
         yield Consequence(LOOP, rule.loop, f"it never settles{f': {who} replace each other' if who else ''}")
 
 

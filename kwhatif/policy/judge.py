@@ -26,6 +26,7 @@ from kwhatif.policy.suppression import (
 from kwhatif.report.inputs import SourceRow
 from kwhatif.report.policy import FindingLevel, FindingRow, PolicyRow, PolicyVerdict
 from kwhatif.report.story import Story
+from kwhatif.words.maintenance import why_harmful
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -123,7 +124,12 @@ def _after(
 
 
 def _broken(fragile: Fragile) -> FindingRow:
-    return FindingRow(rule=f"survives/{fragile.kind}", level="fail", message=fragile.message, pods=fragile.pods)
+    message, pods = f"cannot be judged: {fragile.unjudged}", ()
+    if fragile.verdict is not None:
+        more = f"; so it is with {fragile.more} more" if fragile.more else ""
+        message = f"{fragile.kind} {fragile.name} may not fail any more: {why_harmful(fragile.verdict)}{more}"
+        pods = fragile.verdict.pending
+    return FindingRow(rule=f"survives/{fragile.kind}", level="fail", message=message, pods=pods)
 
 
 def _doubtful(book: Rulebook, doubt: Doubt, today: date) -> FindingRow:

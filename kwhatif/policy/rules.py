@@ -6,15 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.cel import CelRuntimeError, Program
 from kwhatif.matching.globs import is_like
 from kwhatif.matching.labels import Selector
 from kwhatif.policy.judged import JudgedWorkload
 from kwhatif.policy.schema import ClassRule, ExpressionRule, Level, PlacementRule, Protection, VictimLimit
-from kwhatif.policy.words import after, few, hang, subject, victims_by_owner
 from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.preemption import VictimRow
+from kwhatif.words.amounts import some
+from kwhatif.words.victims import after, victims_by_owner
+from kwhatif.words.workload import hang, subject, workload_message
 
 Labels = Mapping[str, str]
 
@@ -28,11 +32,17 @@ class Hit(NamedTuple):
 
 
 class Fragile(NamedTuple):
-    """What the rule `survives` found: a node or zone that may not fail once the manifests are applied, and why."""
+    """What the rule `survives` found: nodes or zones that may not fail once the manifests are applied.
+
+    `kind` is node or zone, `name` the worst of them, `verdict` what becomes of it, and so it is with `more` others.
+    `unjudged` says why none of them could be judged.
+    """
 
     kind: str
-    message: str
-    pods: tuple[str, ...]
+    name: str = ""
+    verdict: VerdictRow | None = None
+    more: int = 0
+    unjudged: str = ""
 
 
 Find = Callable[[Sequence[JudgedWorkload]], Iterator[Hit]]
@@ -108,7 +118,7 @@ def budget_violation(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
     for workload, hits in _where(workloads, lambda decision: any(victim.violates for victim in decision.victims)):
         broken = {budget: None for decision in hits for victim in decision.victims for budget in victim.violates}
         victims = victims_by_owner([victim for decision in hits for victim in decision.victims if victim.violates])
-        yield _hit(workload, hits, f"evicting {victims} violates {few(list(broken))}")
+        yield _hit(workload, hits, f"evicting {victims} violates {some(broken)}")
 
 
 def victim_limit(limit: VictimLimit) -> Find:
@@ -159,8 +169,8 @@ def class_rule(rule: ClassRule) -> Find:
 
     def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, refused):
-            classes = few(list(dict.fromkeys(decision.priority_class_name for decision in hits)))
-            namespaces = few(list(dict.fromkeys(namespace_of(decision.pod) for decision in hits)))
+            classes = some(dict.fromkeys(decision.priority_class_name for decision in hits))
+            namespaces = some(dict.fromkeys(namespace_of(decision.pod) for decision in hits))
             yield _hit(workload, hits, f"uses priority class {classes}, which namespace {namespaces} may not use")
 
     return find
@@ -177,7 +187,7 @@ def placement(rule: PlacementRule, selector: Selector, labels: Mapping[str, Labe
     def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload, hits in _where(workloads, on_forbidden):
             where = {node: None for decision in hits for node in _nodes(decision) if node in nodes}
-            yield _hit(workload, hits, f"{subject(workload.row, hits, 'may land', 'may land')} on {few(list(where))}")
+            yield _hit(workload, hits, f"{subject(workload.row, hits, 'may land', 'may land')} on {some(where)}")
 
     return find
 
@@ -196,7 +206,7 @@ def expression(rule: ExpressionRule, program: Program, labels: Mapping[str, Labe
 
     def find(workloads: Sequence[JudgedWorkload]) -> Iterator[Hit]:
         for workload in workloads:
-            row = _as_json(workload.row)
+            row = _as_json(replace(workload.row, message=workload_message(workload.row, workload.decisions)))
             by_message: dict[str, list[Decision]] = {}
             for decision in workload.decisions:
                 message = objection(row, decision) if _any(rule.namespaces, namespace_of(decision.pod)) else ""

@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kwhatif.render.amounts import plural, some
 from kwhatif.render.outcomes import verb
 from kwhatif.render.sentences import sentence
 from kwhatif.render.verdict import sentence_about
 from kwhatif.report import Report
 from kwhatif.report.advise import AdviceRow, AdvisedChangeRow, AdvisedRow, GoingRow, LeftRow, PatchRow
 from kwhatif.report.decision import Outcome
+from kwhatif.words.amounts import plural, some
 
 _PLAIN = {
     "drop-node-name": "take out spec.nodeName ({before})",
@@ -78,12 +78,12 @@ def effect(row: AdviceRow) -> str:
     """What comes of it: `then it fits on general-a2`."""
     if row.of == 1:
         if row.outcome == "Preempts":
-            return f"then it gets {row.node} by evicting {some(list(row.victims))}"
+            return f"then it gets {row.node} by evicting {some(row.victims)}"
         return f"then it fits on {row.node}"
     if row.fit < row.of:
         return f"then {row.fit:,} of {row.of:,} pods get a node"
     if row.victims:
-        return f"then all {row.of:,} pods get a node, by evicting {some(list(row.victims))}"
+        return f"then all {row.of:,} pods get a node, by evicting {some(row.victims)}"
     return f"then all {row.of:,} pods fit"
 
 
@@ -104,7 +104,7 @@ def headline(row: AdvisedRow, report: Report) -> str:
         first = next((decision for decision in report.decisions if decision.pod == row.pod), None)
         return f"{row.workload} {verb(row.outcome, 1) if first is None else sentence_about(first, report)}"
     if row.outcome == "Preempts":
-        return f"{row.workload}: all {row.of:,} pods get a node, but evict {some(list(row.victims))}"
+        return f"{row.workload}: all {row.of:,} pods get a node, but evict {some(row.victims)}"
     return f"{row.workload}: {row.fit:,} of {row.of:,} pods get a node, {row.pod} {verb(row.outcome, 1)}"
 
 
@@ -131,12 +131,12 @@ GOING_TITLE = "Others cost less than the pods that the scheduler evicts, if you 
 
 def going_cells(row: GoingRow) -> tuple[str, ...]:
     """One row of the table of pods that could go."""
-    who = some(list(row.pods))
+    who = some(row.pods)
     if row.by == "scheduler":
         who = f"{who} (the scheduler's choice)"
     elif row.lands:
         who = f"{who} (a new one fits on {row.lands})"
-    return who, row.node, f"{row.priority:,}", some(list(row.violates)) if row.violates else "nothing", f"{row.cost:,}"
+    return who, row.node, f"{row.priority:,}", some(row.violates) if row.violates else "nothing", f"{row.cost:,}"
 
 
 # --- to copy -----------------------------------------------------------------------------------------------------

@@ -18,12 +18,12 @@ from kwhatif.render.advice import (
     introduction,
     left_sentence,
 )
-from kwhatif.render.amounts import plural
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import SIGNS
 from kwhatif.render.text import FAINT, STRONG, indented, table, text, whole
 from kwhatif.report import Report
 from kwhatif.report.advise import AdvisedRow, AdviseRow
+from kwhatif.words.amounts import plural
 
 
 def advise(report: Report, row: AdviseRow, detail: Detail) -> Iterator[RenderableType]:

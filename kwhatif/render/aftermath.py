@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.render.amounts import plural, some
 from kwhatif.render.story import first_line
 from kwhatif.render.story_rows import gone_rows, pending_rows
 from kwhatif.report.story import Story
+from kwhatif.words.amounts import plural, some
 
 
 def aftermath_lines(story: Story) -> tuple[str, str, str]:

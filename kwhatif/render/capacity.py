@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.capacity_words import (
     amounts,
     closest,
@@ -25,6 +24,7 @@ from kwhatif.render.qualifiers import qualifier
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow, FitRow, ShapeRow, StopRow
+from kwhatif.words.amounts import but, plural, some
 
 #: So many nodes are shown, unless it is wide.
 _MOST_NODES = 20
@@ -125,7 +125,7 @@ def _shapes(shapes: Sequence[ShapeRow]) -> Iterator[RenderableType]:
         made.add_row(
             text(f"{shape.fit.sets:,}{'' if shape.fit.stop else ' or more'}", STRONG),
             text(f"{shape.running:,}"),
-            text(some(list(shape.workloads), 1)),
+            text(some(shape.workloads, 1)),
             text(amounts(counted.requests) or "nothing"),
             text(shape_stop(shape.fit.stop), FAINT),
         )

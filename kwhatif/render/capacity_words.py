@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from kwhatif.framework.evidence import InsufficientResource
-from kwhatif.render.amounts import amount, plural, some
 from kwhatif.render.sentences import free_on, sentence
 from kwhatif.render.why import did_you_mean, why
 from kwhatif.report import Report
 from kwhatif.report.capacity import AddedNodesRow, CapacityRow, CountedRow, FitRow, ReasonRow, StopRow, TightestRow
 from kwhatif.report.decision import Decision
+from kwhatif.words.amounts import amount, plural, some
 
 Quality = Literal["good", "doubtful", "bad"]
 
@@ -149,7 +149,7 @@ def evictions(row: CapacityRow, report: Report) -> str:
     if report.snapshot.pod_disruption_budgets is None:
         broken = "whether that violates budgets is not known"
     elif found.violations:
-        broken = f"violating {plural(len(found.violations), 'budget')}: {some(list(found.violations))}"
+        broken = f"violating {plural(len(found.violations), 'budget')}: {some(found.violations)}"
     else:
         broken = "no budget violated"
     more = found.fit.sets - row.fit.sets

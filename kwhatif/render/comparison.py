@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.render.amounts import plural, some
 from kwhatif.render.capacity_words import headline as capacity_headline
 from kwhatif.render.data import to_json, to_yaml
 from kwhatif.render.edits import edit_lines
@@ -18,6 +17,7 @@ from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, tabl
 from kwhatif.report.capacity import CapacityRow
 from kwhatif.report.policy import FindingRow
 from kwhatif.whatif.deciding.compare import Comparison, Difference, FateRow, fit_number
+from kwhatif.words.amounts import plural, some
 
 #: So many rows are shown.
 MOST_ROWS = 100
@@ -149,7 +149,7 @@ def fate(row: FateRow | None) -> str:
     if row.outcome == "Placed":
         return f"{said} on {row.node}"
     if row.outcome == "Preempts":
-        return f"{said} {some(list(row.victims))} on {row.node}"
+        return f"{said} {some(row.victims)} on {row.node}"
     return said
 
 

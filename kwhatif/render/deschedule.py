@@ -8,7 +8,6 @@ from itertools import groupby
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.render.amounts import plural, some
 from kwhatif.render.descheduling import (
     REFUSALS,
     headline,
@@ -21,6 +20,7 @@ from kwhatif.render.descheduling import (
 from kwhatif.render.detail import Detail
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
 from kwhatif.report.deschedule import DescheduleRow, EvictedRow, EvictionRefusedRow, Landing, NodeUseRow, StrategyRow
+from kwhatif.words.amounts import plural, some
 
 #: So many rows are shown of each table, unless it is wide.
 _MOST_ROWS = 20

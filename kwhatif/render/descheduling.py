@@ -19,8 +19,8 @@ from kwhatif.descheduler.attempt import (
     UntoleratedTaint,
     Why,
 )
-from kwhatif.render.amounts import but, duration, plural, some
 from kwhatif.report.deschedule import DescheduleRow, ReplacementRow, StrategyRow
+from kwhatif.words.amounts import but, duration, plural, some
 
 Quality = Literal["good", "doubtful", "bad"]
 
@@ -106,7 +106,7 @@ def landing_sentence(row: ReplacementRow) -> str:
             equal = [node for node in row.ties if node != row.node]
             return "lands on the same node again" + (f" (or {some(equal)})" if equal else "") + then
         case "Preempts":
-            return f"evicts {plural(len(row.victims), 'pod')} on {row.node}: {some(list(row.victims))}"
+            return f"evicts {plural(len(row.victims), 'pod')} on {row.node}: {some(row.victims)}"
         case "Pending":
             return f"stays pending: {row.message}"
     return f"is not replaced: {row.message}"

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 
-from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.text import BAD, GOOD, WARN, table, text
-from kwhatif.report.story import Story, VerdictRow
+from kwhatif.report.maintenance import VerdictRow
+from kwhatif.report.story import Story
+from kwhatif.words.amounts import but, plural, some
 
 #: More pods of a wave are counted, not named.
 _MOST_NAMED = 4
@@ -22,7 +23,7 @@ def first_line(story: Story, verdict: VerdictRow, doubt: str = "") -> tuple[str,
 
 
 def _of_drain(story: Story, verdict: VerdictRow) -> str:
-    nodes = some(list(verdict.nodes))
+    nodes = some(verdict.nodes)
     if verdict.ok:
         return f"{nodes} can be drained: {_course(verdict)}"
     if story.commands and story.commands[0].ok is True:
@@ -31,7 +32,7 @@ def _of_drain(story: Story, verdict: VerdictRow) -> str:
 
 
 def _of_outage(verdict: VerdictRow) -> str:
-    nodes = some(list(verdict.nodes))
+    nodes = some(verdict.nodes)
     lost = f"{plural(verdict.moved, 'pod')} lost" if verdict.moved else "no pod is lost"
     turn = f", {plural(verdict.preempted, 'pod')} elsewhere evicted in turn" if verdict.preempted else ""
     if verdict.ok:
@@ -58,7 +59,7 @@ def waves_and_blocked(story: Story) -> Iterator[RenderableType]:
     if len(story.waves) > 1:
         made = table("WAVE", "AFTER", "PODS", right=("WAVE", "AFTER"))
         for number, wave in enumerate(story.waves, 1):
-            made.add_row(text(number), text(f"{wave.at:g} s"), text(some(list(wave.pods), _MOST_NAMED)))
+            made.add_row(text(number), text(f"{wave.at:g} s"), text(some(wave.pods, _MOST_NAMED)))
         yield made
     if story.blocked:
         made = table("BLOCKED", "WHY", "WHAT HELPS")

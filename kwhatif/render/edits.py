@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kwhatif.render.amounts import plural, some
 from kwhatif.report import Report
 from kwhatif.report.inputs import ChangeRow, EditRow, TouchedRow
+from kwhatif.words.amounts import plural, some
 
 _INDEX = re.compile(r"\[\d+\]")
 #: So many fields of one object are shown.

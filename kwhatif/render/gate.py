@@ -9,7 +9,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kwhatif.render.amounts import plural, some
 from kwhatif.render.detail import MANY, Detail
 from kwhatif.render.issues import MANIFEST, Issue, grouped, issues
 from kwhatif.render.outcomes import SIGNS, sign_of, workload_groups
@@ -18,6 +17,7 @@ from kwhatif.render.text import BAD, FAINT, GOOD, WARN, table, text
 from kwhatif.report import Report
 from kwhatif.report.policy import PolicyVerdict
 from kwhatif.report.workload import WorkloadRow
+from kwhatif.words.amounts import plural, some
 
 _VERDICTS: dict[PolicyVerdict, tuple[str, str, str]] = {
     "pass": ("✔", "passes", GOOD),

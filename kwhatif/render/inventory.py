@@ -8,9 +8,9 @@ import msgspec
 from rich.console import RenderableType
 from rich.table import Table
 
-from kwhatif.render.amounts import amount, plural, some
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
 from kwhatif.whatif.loaded.inventory import Inventory
+from kwhatif.words.amounts import amount, plural, some
 
 #: Nodes of a shape of their own, and pending pods, beyond which only the number is shown.
 _MAX_SHAPES = 15
@@ -37,7 +37,7 @@ def inventory_tables(inventory: Inventory) -> Iterator[RenderableType]:
     yield from _pending(inventory)
     if inventory.exhausted_budgets:
         count = plural(len(inventory.exhausted_budgets), "budget")
-        yield text(f"{count} with no disruption left: {some(list(inventory.exhausted_budgets), 5)}")
+        yield text(f"{count} with no disruption left: {some(inventory.exhausted_budgets, 5)}")
     yield from _missing(inventory)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.etree import ElementTree as ET
 
-from kwhatif.render.amounts import plural
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.issues import MANIFEST, Issue, issues, place
 from kwhatif.render.rejections import may_evict, rejected_groups
@@ -13,6 +12,7 @@ from kwhatif.render.safe import safe
 from kwhatif.render.scenario_files import scenarios_junit
 from kwhatif.render.xml import clean, document
 from kwhatif.report import Report
+from kwhatif.words.amounts import plural
 
 #: The suite of what does not belong to any workload.
 _POLICY = "policy"

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.model.caveat.manifests import NothingJudged
 from kwhatif.render.aftermath import aftermath_lines
-from kwhatif.render.amounts import plural
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
 from kwhatif.render.detail import MANY
@@ -31,6 +30,7 @@ from kwhatif.render.victims import VictimGroup, victim_groups
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.workload import WorkloadRow
+from kwhatif.words.amounts import plural
 
 #: So many subjects of equal findings are named, and so many characters are left for evidence.
 _MAX_SUBJECTS = 5

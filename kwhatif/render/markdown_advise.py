@@ -17,10 +17,10 @@ from kwhatif.render.advice import (
     introduction,
     left_sentence,
 )
-from kwhatif.render.amounts import plural
 from kwhatif.render.markdown_text import SIGNS, code, prose, rows_of
 from kwhatif.report import Report
 from kwhatif.report.advise import AdvisedRow, AdviseRow
+from kwhatif.words.amounts import plural
 
 
 def advise_parts(row: AdviseRow, report: Report) -> Iterator[str]:

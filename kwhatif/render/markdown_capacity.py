@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.render.amounts import but, some
 from kwhatif.render.capacity_words import (
     Quality,
     amounts,
@@ -22,6 +21,7 @@ from kwhatif.render.markdown_text import cell, prose, rows_of
 from kwhatif.render.qualifiers import qualifier
 from kwhatif.report import Report
 from kwhatif.report.capacity import CapacityRow, FitRow, ShapeRow, StopRow
+from kwhatif.words.amounts import but, some
 
 _SIGNS: dict[Quality, str] = {"good": "✅", "doubtful": "⚠️", "bad": "❌"}
 
@@ -77,7 +77,7 @@ def _shapes(shapes: Sequence[ShapeRow]) -> Iterator[str]:
         (
             f"{shape.fit.sets:,}{'' if shape.fit.stop else ' or more'}",
             f"{shape.running:,}",
-            prose(some(list(shape.workloads), 1)),
+            prose(some(shape.workloads, 1)),
             prose(amounts(shape.fit.counted[0].requests) or "nothing"),
             prose(shape_stop(shape.fit.stop)),
         )

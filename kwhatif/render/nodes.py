@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from kwhatif.render.amounts import plural
 from kwhatif.render.detail import Detail
 from kwhatif.render.rejections import nearest_first, objections_of, rejected_groups
 from kwhatif.render.sentences import sentence
 from kwhatif.render.text import FAINT, GOOD, lines, table, text
 from kwhatif.report.nodes import FeasibleRow, RejectedRow
+from kwhatif.words.amounts import plural
 
 #: How many feasible nodes, and groups of rejected ones, are shown unless all are asked for.
 BEST = 5

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from kwhatif.render.text import BAD, FAINT, GOOD, WARN
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision, Outcome
-from kwhatif.report.inputs import SourceRow
 from kwhatif.report.workload import WorkloadRow
+from kwhatif.words.workload import decisions_by_workload
 
 #: A workload with the decisions about its pods; a pod that belongs to none, or was applied itself, has no row.
 Part = tuple[WorkloadRow | None, list[Decision]]
@@ -73,16 +73,12 @@ def workload_severity(row: WorkloadRow) -> int:
 
 def parts_of(report: Report) -> list[Part]:
     """Workload by workload, then the pods that belong to none: the worst first, but pending pods in queue order."""
-    by_source: dict[SourceRow | None, list[Decision]] = {}
-    for decision in report.decisions:
-        by_source.setdefault(decision.source, []).append(decision)
+    by_workload, others = decisions_by_workload(report)
     parts: list[Part] = []
-    for row in report.workloads:
-        left = by_source.get(row.source, [])
-        decisions, left[: row.replicas] = left[: row.replicas], []
+    for row, decisions in by_workload:
         is_itself = len(decisions) == 1 and row.name.endswith(f" {decisions[0].pod}")
         parts.append((None if is_itself else row, decisions))
-    parts.extend((None, [decision]) for decisions in by_source.values() for decision in decisions)
+    parts.extend((None, [decision]) for decision in others)
     if report.command != "preempt":
         parts.sort(key=lambda part: min(map(severity, part[1]), default=_PLACED))
     return parts

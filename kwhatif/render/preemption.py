@@ -9,13 +9,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kwhatif.render.amounts import plural, some
 from kwhatif.render.detail import Detail
 from kwhatif.render.nodes import rejected_table
 from kwhatif.render.sentences import sentence
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
 from kwhatif.report.decision import Decision
 from kwhatif.report.preemption import CandidateRow, PreemptionRow, ReprieveRow
+from kwhatif.words.amounts import plural, some
 
 #: How many candidates are shown unless all are asked for.
 BEST = 10
@@ -109,7 +109,7 @@ def _choice(preemption: PreemptionRow, detail: Detail) -> Iterator[RenderableTyp
     yield text("Choice", STRONG)
     others = [row for row in preemption.candidates if row.node not in preemption.ties]
     if len(preemption.ties) > 1:
-        equal = some(list(preemption.ties), 5)
+        equal = some(preemption.ties, 5)
         yield _line(f"{equal} are equally good: kube-scheduler may take any of them.", detail)
     if others:
         rung = others[0].loses_by
@@ -119,7 +119,7 @@ def _choice(preemption: PreemptionRow, detail: Detail) -> Iterator[RenderableTyp
     elif len(preemption.candidates) == 1:
         yield _line(f"{chosen.node} is the only candidate.", detail)
     if preemption.cleared_nominations:
-        cleared = some(list(preemption.cleared_nominations), 10)
+        cleared = some(preemption.cleared_nominations, 10)
         yield _line(f"These pods lose their nomination to {chosen.node}: {cleared}", detail)
 
 

@@ -14,11 +14,11 @@ from kwhatif.model.caveat.workloads import (
     FieldsNotCompared,
     ImagesNotCompared,
 )
-from kwhatif.render.amounts import duration, plural, some
 from kwhatif.render.outcomes import Part
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.workload import WorkloadRow
+from kwhatif.words.amounts import duration, plural, some
 
 #: So many things are named; what is beyond them is counted.
 _MOST = 2
@@ -133,13 +133,13 @@ def _words(caveat: Caveat) -> str:  # noqa: C901, PLR0911 - one arm per kind of 
         case manifests.PodSecurityNotChecked(namespaces=namespaces):
             return f"Pod Security of {some([name for name, _ in namespaces])} is not checked"
         case manifests.MissingServiceAccounts(names=names):
-            return f"ServiceAccount {some(list(names), 1)} is missing"
+            return f"ServiceAccount {some(names, 1)} is missing"
         case AutoscalerNotModelled(target=target):
             return f"the autoscaler of {target} is not modelled"
         case manifests.UnknownQuotaScope(quota=quota):
             return f"quota {quota} has a scope that is not known"
         case EvictedByTaint(pods=pods):
-            return f"a taint evicts {some(list(pods), 1)} again"
+            return f"a taint evicts {some(pods, 1)} again"
         case ExtenderNotAsked(extender=extender):
             return f"extender {extender} was not asked"
         case PluginNotModelled(plugin=plugin):

@@ -9,7 +9,6 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.queue.wakeup import Flush
-from kwhatif.render.amounts import age, plural, some
 from kwhatif.render.detail import Detail
 from kwhatif.render.outcomes import SIGNS
 from kwhatif.render.text import FAINT, STRONG, indented, table, text
@@ -18,6 +17,7 @@ from kwhatif.render.wakeups import wake_up_sentence
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.queue import AfterEditsRow, QueuedPodRow, QueueRow, QueueState, WakeUpRow
+from kwhatif.words.amounts import age, plural, some
 
 #: So many rows of a queue are shown, unless it is wide.
 _MOST_ROWS = 100
@@ -97,7 +97,7 @@ def tried(row: QueuedPodRow, now: int) -> str:
 
 def history(row: QueuedPodRow, now: int | None = None) -> str:
     """What Events say of its attempts, in sentences; with a time instead of an age where there is no clock."""
-    evicted = f"It has evicted {some(list(row.evicted))}." if row.evicted else ""
+    evicted = f"It has evicted {some(row.evicted)}." if row.evicted else ""
     if not row.attempts:
         return evicted
     times = "once" if row.attempts == 1 else f"{row.attempts} times"
@@ -166,13 +166,13 @@ def then(after: AfterEditsRow) -> str:
         case "Placed":
             return f"fits on {after.node}"
         case "Preempts":
-            return f"evicts {some(list(after.victims))} on {after.node}"
+            return f"evicts {some(after.victims)} on {after.node}"
         case "Gated":
             return "is gated"
         case "Ignored":
             return "is ignored"
     takes = "takes" if len(after.behind) == 1 else "take"
-    behind = f": {some(list(after.behind))} {takes} the room" if after.behind else ""
+    behind = f": {some(after.behind)} {takes} the room" if after.behind else ""
     return f"{'sleeps on' if after.fate == 'Asleep' else 'stays pending'}{behind}"
 
 

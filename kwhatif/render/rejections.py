@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from kwhatif.framework.evidence import CordonedNode, InsufficientResource, UntoleratedTaint
 from kwhatif.matching.tolerations import UNSCHEDULABLE_TAINT
-from kwhatif.render.amounts import some
 from kwhatif.render.sentences import summary
 from kwhatif.report.decision import Decision
 from kwhatif.report.nodes import ObjectionRow, RejectedRow
+from kwhatif.words.amounts import some
 
 
 class Objection(NamedTuple):

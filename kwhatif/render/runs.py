@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 
-from kwhatif.render.amounts import plural
 from kwhatif.render.text import STRONG, table, text
 from kwhatif.render.timeline import seconds
 from kwhatif.report.story import RunsRow, Story, What
+from kwhatif.words.amounts import plural
 
 _WORDS: dict[What, str] = {
     "settled": "it ends {}",

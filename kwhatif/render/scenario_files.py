@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from kwhatif.render.amounts import but
 from kwhatif.render.edits import edit_lines
 from kwhatif.render.markdown_story import story_details
 from kwhatif.render.markdown_text import cell, prose, rows_of
@@ -15,6 +14,7 @@ from kwhatif.render.scenarios import is_harmless, scenario_cells, summary
 from kwhatif.render.xml import clean, document
 from kwhatif.report import Report
 from kwhatif.report.story import ScenarioRow
+from kwhatif.words.amounts import but
 
 
 def scenarios_junit(report: Report) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.render.amounts import but, some
 from kwhatif.render.detail import Detail
 from kwhatif.render.drain import waves_and_blocked
 from kwhatif.render.qualifiers import story_qualifier
@@ -15,6 +14,7 @@ from kwhatif.render.story import counted, story_budgets, verdict_line
 from kwhatif.render.story_rows import gone_rows, pending_rows
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, table, text
 from kwhatif.report import Report
+from kwhatif.words.amounts import but, some
 
 #: What a table says of each scenario, besides its name and why it may not go.
 NUMBERS = ("PODS", "PENDING", "IN TURN", "AFTER")

@@ -30,7 +30,7 @@ from kwhatif.framework.evidence import (
     WrongNode,
     taint_text,
 )
-from kwhatif.render.amounts import amount, plural, some
+from kwhatif.words.amounts import amount, plural, some
 
 #: Beside the most frequent one.
 _MOST_SELECTORS = 2

@@ -8,7 +8,6 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kwhatif.render import drain
-from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.detail import Detail
 from kwhatif.render.drain import waves_and_blocked
 from kwhatif.render.runs import runs_of
@@ -24,6 +23,7 @@ from kwhatif.render.story_rows import (
 from kwhatif.render.text import BAD, FAINT, GOOD, STRONG, WARN, indented, table, text
 from kwhatif.render.timeline import seconds, timeline, tree
 from kwhatif.report.story import PendingRow, Story, StoryNodeRow
+from kwhatif.words.amounts import but, plural, some
 
 
 def verdict_line(story: Story, doubt: str = "") -> Text:
@@ -85,7 +85,7 @@ def _endless(story: Story) -> str:
     cycle = story.cycle
     if cycle is None:
         return "it never settles"
-    who = some(list(cycle.participants))
+    who = some(cycle.participants)
     again = f"every {seconds(cycle.period)}" if cycle.period else "again and again, and no time passes"
     return f"it never settles: {who} replace each other {again}"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.render.amounts import some
 from kwhatif.render.timeline import why_refused
 from kwhatif.report.story import Story, StoryWorkloadRow
+from kwhatif.words.amounts import some
 
 #: How a pod went, in words.
 _HOW = {

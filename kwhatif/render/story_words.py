@@ -1,4 +1,4 @@
-"""Sentences about a story that only depend on the rest of it: what is assumed, and what would end a loop."""
+"""Sentences about a story that only depend on the rest of it: what is assumed, what is worst, what would end a loop."""
 
 from __future__ import annotations
 
@@ -6,24 +6,31 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.render.amounts import plural
 from kwhatif.render.timeline import seconds
-from kwhatif.report import Report
+from kwhatif.report.maintenance import VerdictRow
 from kwhatif.report.story import CycleRow, GoneRow, Story
+from kwhatif.words.amounts import plural
+from kwhatif.words.maintenance import why_blocked, why_harmful
 
 #: What `conventions` count.
 _CHOICES = {"nodes": "node", "evictions": "preemption", "drains": "drain"}
 
 
-def with_words(report: Report) -> Report:
-    """The report with the sentences that only depend on the rest of its stories."""
-    rows = tuple(row if row.story is None else replace(row, story=_worded(row.story)) for row in report.scenarios)
-    return replace(report, story=None if report.story is None else _worded(report.story), scenarios=rows)
-
-
-def _worded(story: Story) -> Story:
+def worded_story(story: Story) -> Story:
+    """The story with these sentences."""
     cycle = None if story.cycle is None else replace(story.cycle, remedies=tuple(_remedies(story.cycle, story.gone)))
-    return replace(story, assumptions=tuple(_assumptions(story)), cycle=cycle)
+    return replace(
+        story,
+        assumptions=tuple(_assumptions(story)),
+        cycle=cycle,
+        blocked=tuple(replace(row, why=why_blocked(row)) for row in story.blocked),
+        verdict=None if story.verdict is None else worded_verdict(story.verdict),
+    )
+
+
+def worded_verdict(verdict: VerdictRow) -> VerdictRow:
+    """The verdict with what is worst."""
+    return replace(verdict, why=why_harmful(verdict))
 
 
 def _assumptions(story: Story) -> Iterator[str]:

@@ -12,7 +12,6 @@ from rich.text import Text
 from kwhatif.model.caveat.manifests import NothingJudged
 from kwhatif.render.advise import advise
 from kwhatif.render.aftermath import aftermath_lines
-from kwhatif.render.amounts import but, plural, seconds
 from kwhatif.render.capacity import capacity
 from kwhatif.render.caveats import besides_findings
 from kwhatif.render.caveats.manifests import NOTHING_JUDGED
@@ -35,6 +34,7 @@ from kwhatif.render.verdict import verdict, workload_verdict
 from kwhatif.render.victims import victims_table
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
+from kwhatif.words.amounts import but, plural, seconds
 
 
 def tables(report: Report, detail: Detail) -> Iterator[RenderableType]:

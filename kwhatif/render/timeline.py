@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
-from kwhatif.render.amounts import plural, some
 from kwhatif.render.detail import Detail
 from kwhatif.render.text import FAINT, indented, table, text
 from kwhatif.report.story import EventRow, Story
+from kwhatif.words.amounts import plural, some
 
 _MOST_LINES = 60
 _REFUSED = "was refused"

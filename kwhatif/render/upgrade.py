@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.detail import Detail
 from kwhatif.render.markdown_text import cell, prose, rows_of
 from kwhatif.render.outcomes import SIGNS, verb
 from kwhatif.render.text import FAINT, GOOD, STRONG, WARN, indented, lines, table, text
 from kwhatif.report.upgrade import LandingRow, UpgradeDifference, UpgradedRow, UpgradeRow
+from kwhatif.words.amounts import but, plural, some
 
 #: So many rows are shown, unless it is wide.
 _MOST_ROWS = 100
@@ -102,7 +102,7 @@ def landing(row: LandingRow, other: LandingRow) -> str:
     if row.outcome == "Placed":
         return f"{said} on {some(nodes)}"
     if row.outcome == "Preempts":
-        return f"{said} {some(list(row.victims))} on {row.nodes[0]}" if row.nodes else said
+        return f"{said} {some(row.victims)} on {row.nodes[0]}" if row.nodes else said
     return said
 
 

@@ -8,8 +8,6 @@ from rich.text import Text
 
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.caveat.lacking import NoBudgets
-from kwhatif.policy.words import after, victims_by_owner
-from kwhatif.render.amounts import but, plural, some
 from kwhatif.render.node_names import WHOLE, NodeNames
 from kwhatif.render.outcomes import SIGNS, sign_of
 from kwhatif.render.qualifiers import about_pod, about_workload, qualifier
@@ -19,6 +17,8 @@ from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.workload import WorkloadRow
+from kwhatif.words.amounts import but, plural, some
+from kwhatif.words.victims import after, victims_by_owner
 
 
 def verdict(

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from rich.table import Table
 
-from kwhatif.render.amounts import age
 from kwhatif.render.detail import Detail
 from kwhatif.render.text import BAD, lines, table, text
 from kwhatif.report.preemption import CandidateRow, VictimRow
+from kwhatif.words.amounts import age
 
 #: Of longer runs of numbers the middle is left out.
 _MOST_STEPS = 5

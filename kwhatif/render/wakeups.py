@@ -7,8 +7,8 @@ from typing import assert_never
 
 from kwhatif.matching.requests import PODS
 from kwhatif.queue import wakeup
-from kwhatif.render.amounts import plural, quantity, some
 from kwhatif.report.queue import WakeUpRow
+from kwhatif.words.amounts import plural, quantity, some
 
 
 def wake_up_sentence(row: WakeUpRow) -> str:
@@ -25,7 +25,7 @@ def clause(cause: wakeup.Cause) -> str:  # noqa: C901, PLR0911, PLR0912 - one ar
     """What happens."""
     match cause:
         case wakeup.VictimsEnd(node=node, pods=pods):
-            return f"{some(list(pods))} on {node} {'is' if len(pods) == 1 else 'are'} gone, which makes room for it"
+            return f"{some(pods)} on {node} {'is' if len(pods) == 1 else 'are'} gone, which makes room for it"
         case wakeup.RoomFreed():
             return _room(cause)
         case wakeup.NodeGrows(wants=wants, nodes=nodes, more=more):

@@ -16,10 +16,10 @@ from kwhatif.framework.evidence import (
     UntoleratedTaint,
     taint_text,
 )
-from kwhatif.render.amounts import amount, plural, some
 from kwhatif.render.sentences import free_on, sentence
 from kwhatif.report.decision import Decision
 from kwhatif.report.nodes import MissRow, NameKind, NearRow, ObstacleRow, UnknownNameRow
+from kwhatif.words.amounts import amount, plural, some
 
 _KINDS: dict[NameKind, str] = {
     "persistentVolumeClaim": "PersistentVolumeClaim",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
 from kwhatif.controllers.contract import How
+from kwhatif.report.maintenance import BlockedRow, VerdictRow, WaveRow
 from kwhatif.report.row import Row
 
 #: The worst that can be said of the end.
@@ -124,50 +123,6 @@ class CommandRow(Row):
     seconds: float
     why: str = ""
     output: tuple[str, ...] = ()
-
-
-class WaveRow(Row):
-    """The pods whose eviction was granted at one moment."""
-
-    at: float
-    pods: tuple[str, ...]
-
-
-class BlockedRow(Row):
-    """A pod that a drain does not get rid of."""
-
-    pod: str
-    class_: str = msgspec.field(name="class")
-    why: str
-    remedy: str = ""
-
-
-class VerdictRow(Row):
-    """Of a drain or an outage: whether it does no harm, and what it comes to.
-
-    `why` says of one that does harm what is worst. `moved`: the pods that leave the nodes; `preempted`: those elsewhere
-    that are evicted for them in turn; `pending`: those without a node at the end that had one, or were not there,
-    before. `gone`: of the pods that a drain evicts, those in whose place none is made. `seconds` count from the
-    command.
-
-    `priority` is the highest of a pending pod, null without one; `critical`: how many have that of
-    system-cluster-critical or a higher one. `broken`: the budgets that had fewer healthy pods than they demand at any
-    moment.
-    """
-
-    of: Literal["drain", "outage"]
-    ok: bool
-    nodes: tuple[str, ...]
-    why: str
-    moved: int
-    waves: int
-    preempted: int
-    pending: tuple[str, ...]
-    seconds: float
-    priority: int | None = None
-    critical: int = 0
-    broken: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
 
 
 class ScenarioRow(Row):

@@ -8,7 +8,7 @@ from kwhatif.errors import InputError
 from kwhatif.model.caveat import Caveat
 from kwhatif.model.cluster import KubernetesObject
 from kwhatif.policy.rules import Fragile
-from kwhatif.report.story import VerdictRow
+from kwhatif.report.maintenance import VerdictRow
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.sweep.report import Runner, groups_of, trouble
 from kwhatif.sweep.scenario import Outages, Player, Scenario, together
@@ -34,7 +34,7 @@ def survival(
         base = after.base
     except InputError as wrong:
         said = "; ".join(problem.message for problem in wrong.problems)
-        return [Fragile(kind, f"cannot be judged: {said}", ()) for kind in kinds], ()
+        return [Fragile(kind, unjudged=said) for kind in kinds], ()
     found = [fragile for kind in kinds for fragile in _of_kind(kind, before, after, run)]
     return found, base.caveats(base.engine)
 
@@ -46,7 +46,7 @@ def _of_kind(kind: str, before: Player, after: Player, run: Runner) -> Iterator[
     scenarios = nodes if kind == "node" else groups_of(session, _ZONE)
     if not scenarios:
         lacking = f"no node has the label {_ZONE}" if kind == "zone" else "there are no nodes"
-        yield Fragile(kind, f"cannot be judged: {lacking}", ())
+        yield Fragile(kind, unjudged=lacking)
         return
     rows = sorted((outcome.row for outcome in run(after, together(session, scenarios))), key=trouble)
     bad = {row.scenario: row.verdict for row in rows if not row.verdict.ok}
@@ -54,9 +54,7 @@ def _of_kind(kind: str, before: Player, after: Player, run: Runner) -> Iterator[
     known = {outcome.row.scenario: outcome.row.verdict for outcome in run(before, together(before.session, again))}
     worse = [name for name, verdict in bad.items() if _is_worse(verdict, known[name])]
     if worse:
-        first = worse[0]
-        more = f"; so it is with {len(worse) - 1} more" if len(worse) > 1 else ""
-        yield Fragile(kind, f"{kind} {first} may not fail any more: {bad[first].why}{more}", bad[first].pending)
+        yield Fragile(kind, worse[0], bad[worse[0]], more=len(worse) - 1)
 
 
 def _is_worse(now: VerdictRow, before: VerdictRow) -> bool:

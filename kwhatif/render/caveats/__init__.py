@@ -16,25 +16,7 @@ from kwhatif.model.caveat.scheduling import SchedulingCaveat
 from kwhatif.model.caveat.workloads import WorkloadsCaveat
 from kwhatif.render.caveats import descheduling, lacking, manifests, reading, scheduling, workloads
 from kwhatif.report import Report
-from kwhatif.report.policy import FindingRow
 from kwhatif.whatif.loaded.inventory import Inventory
-
-
-def worded(report: Report) -> Report:
-    """The report with every caveat in words, also where a finding is about one."""
-    details = tuple(replace(caveat, message=sentence(caveat)) for caveat in report.caveat_details)
-    policy = report.policy
-    if policy is not None:
-        policy = replace(policy, findings=tuple(map(_finding, policy.findings)))
-    return replace(report, caveats=sentences(details), caveat_details=details, policy=policy)
-
-
-def _finding(finding: FindingRow) -> FindingRow:
-    caveat = finding.caveat
-    if caveat is None:
-        return finding
-    text = sentence(caveat)
-    return replace(finding, message=text, caveat=replace(caveat, message=text))
 
 
 def inventory_worded(inventory: Inventory) -> Inventory:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from kwhatif.model.caveat import lacking
-from kwhatif.policy.words import listed
 from kwhatif.sources.decoding.resources import by_group
+from kwhatif.words.amounts import listed
 
 _DANGLING = {
     "Node": "its pods count nowhere",

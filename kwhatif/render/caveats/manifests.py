@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from kwhatif.model.caveat import manifests
-from kwhatif.policy.words import listed
-from kwhatif.render.amounts import plural, some
 from kwhatif.sources.text.unbuilt import BUILD
+from kwhatif.words.amounts import listed, plural, some
 
 NOTHING_JUDGED = "nothing was judged: the manifests hold no pod, and nothing that makes pods"
 
@@ -27,12 +26,11 @@ def sentence(caveat: manifests.ManifestsCaveat) -> str:  # noqa: C901 - one arm 
             return f"{standard} is not checked: the API server may refuse pods"
         case manifests.ServiceAccountsNotChecked(names=names):
             accounts = "ServiceAccount" if len(names) == 1 else f"{len(names)} ServiceAccounts"
-            return f"whether there is {accounts} {some(list(names))} is not checked: without it the pods are refused"
+            return f"whether there is {accounts} {some(names)} is not checked: without it the pods are refused"
         case manifests.MissingServiceAccounts(names=names):
             which = "ServiceAccount" if len(names) == 1 else "ServiceAccounts"
             return (
-                f"the dump has no {which} {some(list(names))}, but others of that namespace: the API server refuses the"
-                " pods"
+                f"the dump has no {which} {some(names)}, but others of that namespace: the API server refuses the pods"
             )
         case manifests.AdmissionNotAsked(kinds=kinds):
             have = [plural(count, kind, f"{kind[:-1]}ies" if kind[-1] == "y" else "") for kind, count in kinds]

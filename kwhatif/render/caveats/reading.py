@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from kwhatif.model.caveat import reading
-from kwhatif.render.amounts import duration, plural, some
+from kwhatif.words.amounts import duration, plural, some
 
 
 def sentence(caveat: reading.ReadingCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of caveat, nothing else
@@ -46,7 +46,7 @@ def sentence(caveat: reading.ReadingCaveat) -> str:  # noqa: C901, PLR0911, PLR0
             return f"{kind} in {version}, {plural(count, 'object')}: served only by clusters that turn this version on"
         case reading.ScheduledMeanwhile(pods=pods):
             were = "was" if len(pods) == 1 else "were"
-            return f"Events show that {some(list(pods))} {were} given a node after pods were listed: taken as pending"
+            return f"Events show that {some(pods)} {were} given a node after pods were listed: taken as pending"
     assert_never(caveat)
 
 

@@ -6,8 +6,7 @@ from typing import assert_never
 
 from kwhatif.framework.extender import Oddity
 from kwhatif.model.caveat import scheduling
-from kwhatif.policy.words import listed
-from kwhatif.render.amounts import plural, some
+from kwhatif.words.amounts import listed, plural, some
 
 
 def sentence(caveat: scheduling.SchedulingCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per kind of caveat, nothing else
@@ -27,7 +26,7 @@ def sentence(caveat: scheduling.SchedulingCaveat) -> str:  # noqa: C901, PLR0911
         case scheduling.ExtenderBinds(extender=extender):
             return f"extender {extender} binds pods itself; kwhatif binds nothing and does not ask it to"
         case scheduling.ExtenderOddity():
-            asked = f"extender {caveat.extender}, asked to {caveat.verb} for {some(list(caveat.pods))}"
+            asked = f"extender {caveat.extender}, asked to {caveat.verb} for {some(caveat.pods)}"
             return f"{asked}, {_deed(caveat, Oddity(caveat.oddity))}"
         case scheduling.OtherVersion(version=version, rules=rules):
             return (
@@ -40,7 +39,7 @@ def sentence(caveat: scheduling.SchedulingCaveat) -> str:  # noqa: C901, PLR0911
                 " --kubernetes-version says it"
             )
         case scheduling.GateNotModelled(gates=gates):
-            return f"feature gates that were set and are not modelled change nothing here: {some(list(gates))}"
+            return f"feature gates that were set and are not modelled change nothing here: {some(gates)}"
         case scheduling.NodeNameSet(pods=pods):
             if len(pods) == 1:
                 return (
@@ -48,7 +47,7 @@ def sentence(caveat: scheduling.SchedulingCaveat) -> str:  # noqa: C901, PLR0911
                     " pending"
                 )
             return (
-                f"{len(pods)} pods set spec.nodeName ({some(list(pods))}): applied so they never meet the scheduler;"
+                f"{len(pods)} pods set spec.nodeName ({some(pods)}): applied so they never meet the scheduler;"
                 " judged as if they were pending"
             )
         case scheduling.Sampling(looked_for=looked_for, nodes=nodes):
@@ -80,7 +79,7 @@ def sentence(caveat: scheduling.SchedulingCaveat) -> str:  # noqa: C901, PLR0911
         case scheduling.PendingAsleep(pods=pods):
             are, them, they = ("is", "it", "the pod") if len(pods) == 1 else ("are", "them", "the pods")
             return (
-                f"{plural(len(pods), 'pending pod')} ({some(list(pods))}) {are} left out: the scheduler has found no"
+                f"{plural(len(pods), 'pending pod')} ({some(pods)}) {are} left out: the scheduler has found no"
                 f" node for {them}, and tries {them} again after five minutes, or when an event may help; {they} may"
                 " then take room that is free now. Whether evictions, rollouts, new pods or their claims are such an"
                 " event is not judged"

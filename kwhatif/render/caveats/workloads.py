@@ -25,7 +25,7 @@ from kwhatif.model.caveat.workloads import (
     WorkloadNotInDump,
     WorkloadsCaveat,
 )
-from kwhatif.render.amounts import plural, some
+from kwhatif.words.amounts import plural, some
 
 #: What a story leaves out.
 _LEFT_OUT: Mapping[Unmodelled, str] = {
@@ -58,7 +58,7 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
         case FieldsNotCompared():
             return _not_compared(caveat)
         case AutoscalersNotRead(targets=targets):
-            return f"whether a HorizontalPodAutoscaler scales {some(list(targets))} is not known: they are not read"
+            return f"whether a HorizontalPodAutoscaler scales {some(targets)} is not known: they are not read"
         case AutoscalerNotModelled():
             return _autoscaler(caveat)
         case ReplicasKept(workload=workload, replicas=replicas):
@@ -76,30 +76,30 @@ def sentence(caveat: WorkloadsCaveat) -> str:  # noqa: C901, PLR0911, PLR0912 - 
                 f"{workload} is not in the input, but {count} of its pods are: they count as made of another template"
             )
         case ReplicaSetsInferred(workloads=workloads):
-            return f"the ReplicaSets of {some(list(workloads))} are not in the input: they are made up of their pods"
+            return f"the ReplicaSets of {some(workloads)} are not in the input: they are made up of their pods"
         case OwnersSilent(owners=owners, count=count):
             return (
-                f"{plural(count, 'pod')} of {some(list(owners))} {'goes' if count == 1 else 'go'}, and nobody makes"
+                f"{plural(count, 'pod')} of {some(owners)} {'goes' if count == 1 else 'go'}, and nobody makes"
                 " others: the owners are not in the input, or their controllers are not known"
             )
         case TolerationUnknown(pods=pods):
             return (
-                f"{some(list(pods))} on lost nodes: nothing says for how long they tolerate that (the API server"
+                f"{some(pods)} on lost nodes: nothing says for how long they tolerate that (the API server"
                 " writes it into every pod), so they are left there"
             )
         case EvictedByTaint(seconds=seconds, pods=pods):
             gone = "at once" if seconds == 0 else f"after {seconds} s"
             return (
-                f"{some(list(pods))}: a NoExecute taint of the node is tolerated for {seconds} s only, so a pod is"
+                f"{some(pods)}: a NoExecute taint of the node is tolerated for {seconds} s only, so a pod is"
                 f" evicted again {gone}"
             )
         case OldRevisionsUnknown(workloads=workloads):
             return (
-                f"{some(list(workloads))}: the templates of older revisions are not in the input, so new pods are made"
+                f"{some(workloads)}: the templates of older revisions are not in the input, so new pods are made"
                 " of the newest one, and a changed template counts as one that there never was"
             )
         case LeftOutOfStory(what=what, objects=objects):
-            return f"{some(list(objects))}: {_LEFT_OUT[what]}"
+            return f"{some(objects)}: {_LEFT_OUT[what]}"
         case UnknownController(workload=workload):
             return f"{workload}: its controller is not known, so all its pods count as replaced"
         case OrderedPodPending(workload=workload, pod=pod):

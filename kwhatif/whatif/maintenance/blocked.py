@@ -14,7 +14,7 @@ from kwhatif.model.duration import go_duration
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
-from kwhatif.report.story import BlockedRow
+from kwhatif.report.maintenance import BlockedCause, BlockedRow
 from kwhatif.simulation.engine import Engine
 
 
@@ -26,11 +26,8 @@ def blocked_pods(drain: Drain, engine: Engine, before: Cluster) -> Iterator[Bloc
         yield row
     for key in drain.log.given_up:
         if key not in found:
-            yield BlockedRow(pod=key, class_="late", why=_late(drain))
-
-
-def _late(drain: Drain) -> str:
-    return f"it is gone only after the --timeout of {go_duration(round(drain.options.timeout * 10**9))}"
+            timeout = go_duration(round(drain.options.timeout * 10**9))
+            yield BlockedRow(pod=key, class_="late", cause="timeout", about=timeout)
 
 
 def _still_there(drain: Drain, engine: Engine, before: Cluster) -> Iterator[BlockedRow]:
@@ -39,7 +36,7 @@ def _still_there(drain: Drain, engine: Engine, before: Cluster) -> Iterator[Bloc
         for pod, verdict in listed.pods:
             key = key_of(pod)
             if verdict.error:
-                yield BlockedRow(pod=key, class_="refused", why=_refused(verdict.error))
+                yield BlockedRow(pod=key, class_="refused", cause="refused-by-kubectl", about=_refused(verdict.error))
             elif verdict.goes and not listed.errors:
                 yield _blocked(pod, drain, engine, before)
 
@@ -55,30 +52,30 @@ def _blocked(pod: Pod, drain: Drain, engine: Engine, before: Cluster) -> Blocked
     refused = drain.log.refusals.get(key)
     if pod.metadata.deletion_timestamp is not None:
         silent = pod.spec.node_name in engine.world.silent
-        why = "its kubelet is silent" if silent else "a finalizer holds it" if pod.metadata.finalizers else "it is slow"
-        return BlockedRow(pod=key, class_="never-ends", why=f"it is being deleted, and never gone: {why}")
+        cause: BlockedCause = "kubelet-silent" if silent else "finalizer" if pod.metadata.finalizers else "slow"
+        return BlockedRow(pod=key, class_="never-ends", cause=cause)
     if refused is None or not refused.budgets:
-        return BlockedRow(pod=key, class_="late", why=_never_asked(pod, drain))
+        return _never_asked(pod, drain)
     if refused.message == MANY_BUDGETS:
-        budgets = " and ".join(refused.budgets)
-        return BlockedRow(pod=key, class_="many-budgets", why=f"budgets {budgets} both select it: it cannot be evicted")
-    class_, why = _by_budget(pod, refused, engine, before)
-    return BlockedRow(pod=key, class_=class_, why=why)
+        return BlockedRow(pod=key, class_="many-budgets", cause="many-budgets", budgets=refused.budgets)
+    return _by_budget(pod, refused, engine, before)
 
 
-def _never_asked(pod: Pod, drain: Drain) -> str:
-    node = pod.spec.node_name
+def _never_asked(pod: Pod, drain: Drain) -> BlockedRow:
+    key, node = key_of(pod), pod.spec.node_name
     first = next((name for name in drain.nodes if name not in drain.failures), node)
     if not drain.done and first != node:
-        return f"nobody asked for it: the drain of {first} comes to no end"
-    return "it came after the drain had begun"
+        return BlockedRow(pod=key, class_="late", cause="endless-drain", about=first)
+    return BlockedRow(pod=key, class_="late", cause="came-late")
 
 
-def _by_budget(pod: Pod, refused: Refused, engine: Engine, before: Cluster) -> tuple[str, str]:
+def _by_budget(pod: Pod, refused: Refused, engine: Engine, before: Cluster) -> BlockedRow:
     key = refused.budgets[0]
     failed = sync_failure(key, engine.world)
     if failed is not None:
-        return "sync-failed", f"budget {key} allows nothing, as it cannot be counted: {failed.reason}"
+        return BlockedRow(
+            pod=key_of(pod), class_="sync-failed", cause="sync-failed", about=failed.reason, budgets=(key,)
+        )
     budget = engine.world.state.cluster.all(PodDisruptionBudget)[key]
     status = budget.status or PodDisruptionBudgetStatus()
     members = [
@@ -86,22 +83,33 @@ def _by_budget(pod: Pod, refused: Refused, engine: Engine, before: Cluster) -> t
         for each in pods_selected_by(key, engine.world.state.cluster)
         if each.metadata.deletion_timestamp is None and not is_terminal(each)
     ]
-    needs = f"budget {key} needs {status.desired_healthy} healthy pods, and {status.current_healthy} are"
+
+    def row(class_: str, cause: BlockedCause, about: str = "") -> BlockedRow:
+        return BlockedRow(
+            pod=key_of(pod),
+            class_=class_,
+            cause=cause,
+            about=about,
+            budgets=(key,),
+            needed=status.desired_healthy,
+            healthy=status.current_healthy,
+        )
+
     if not is_ready(pod):
-        return "unhealthy-lock", f"it is not ready itself, and {needs}"
+        return row("unhealthy-lock", "unready-itself")
     if _demands_all(key, before):
-        return "demands-all", f"budget {key} demands all {status.desired_healthy}"
+        return row("demands-all", "demands-all")
     waiting = [each for each in members if not each.spec.node_name]
     if waiting:
-        return "no-room", f"{needs}: {key_of(waiting[0])} stays pending"
+        return row("no-room", "pending-member", key_of(waiting[0]))
     unready = [each for each in members if not is_ready(each)]
     if unready:
-        return "unhealthy", f"{needs}: {key_of(unready[0])} is not ready"
+        return row("unhealthy", "unready-member", key_of(unready[0]))
     if status.disruptions_allowed > 0:
-        return "late", f"budget {key} lets it go only after the --timeout"
+        return row("late", "allowed-late")
     if any(controller_of(each.metadata) is None for each in members):
-        return "no-successor", f"{needs}: pods without a controller do not come back"
-    return "no-successor", f"{needs}, and nobody makes another one"
+        return row("no-successor", "bare-members")
+    return row("no-successor", "no-maker")
 
 
 def _demands_all(key: str, cluster: Cluster) -> bool:

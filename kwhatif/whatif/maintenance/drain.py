@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import groupby
 from math import ceil
@@ -15,7 +15,8 @@ from kwhatif.errors import InputError
 from kwhatif.model.meta import controller_of
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.report import Report
-from kwhatif.report.story import BlockedRow, CommandRow, Story, VerdictRow, WaveRow
+from kwhatif.report.maintenance import BlockedRow, VerdictRow, WaveRow, WorstRow
+from kwhatif.report.story import CommandRow, Story
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.whatif.applying.edited import Given, edit_session
 from kwhatif.whatif.loaded.session import Session
@@ -23,14 +24,12 @@ from kwhatif.whatif.maintenance.blocked import blocked_pods
 from kwhatif.whatif.maintenance.order import least_harmful_order
 from kwhatif.whatif.maintenance.remedies import Remedy, remedies
 from kwhatif.whatif.story.failed import failed
-from kwhatif.whatif.story.played import Played, SettledCluster, failed_words, pending_words
+from kwhatif.whatif.story.played import Played, SettledCluster, worst_failed
 from kwhatif.whatif.story.refused import refused
 from kwhatif.whatif.story.rows import story_of
 
 #: For so many kinds of blocked pods at most a remedy is looked for: each takes a simulation or a few.
 _MOST_PROVEN = 8
-#: So many pods are named in an error about more.
-_MOST_NAMED = 3
 
 
 def drain(
@@ -77,7 +76,7 @@ class Drained(Played):
 
     def verdict(self) -> VerdictRow:
         """What it comes to."""
-        row = self.verdict_row("drain", self.drain.nodes, self._why(), moved=len(self._evicted))
+        row = self.verdict_row("drain", self.drain.nodes, self._worst(), moved=len(self._evicted))
         return replace(row, waves=len(self._waves()), gone=self.gone)
 
     @property
@@ -93,16 +92,18 @@ class Drained(Played):
             output=tuple(self.drain.log.output),
         )
 
-    def _why(self) -> str:
-        """What is worst."""
+    def _worst(self) -> WorstRow | None:
         drain = self.drain
         if not (drain.done and drain.ok):
             refused = [error for errors in drain.failures.values() for error in errors if not drain.log.given_up]
-            return "; ".join(merged(refused)) or _first(self.blocked) or "it comes to no end"
+            if refused:
+                return WorstRow(what="refused-by-kubectl", messages=tuple(refused))
+            if self.blocked:
+                return WorstRow(what="blocked", blocked=self.blocked[0], count=len(self.blocked))
+            return WorstRow(what="endless")
         if self.is_endless:
-            return "it never settles"
-        pending, _, critical = self.harm()
-        return pending_words(pending, critical) or self._refusal() or failed_words(self.engine)
+            return WorstRow(what="unsettled")
+        return WorstRow(what="pending") if self.pending else self._worst_refused() or worst_failed(self.engine)
 
     @property
     def gone(self) -> tuple[str, ...]:
@@ -134,38 +135,12 @@ class Drained(Played):
         """By workload, what the API server says of its new pods."""
         return {row.workload: row.message for row in refused(self.engine)}
 
-    def _refusal(self) -> str:
-        """Whose pods the API server refuses, and why; "" where that leaves nobody with fewer."""
-        name = next((name for name in self._refused if self._lacking(name)), "")
-        return f"{name} has {self._lacking(name)} fewer, as new ones are refused: {self._refused[name]}" if name else ""
-
-
-def merged(errors: Iterable[str]) -> Iterator[str]:
-    """Errors that are the same but for the pods at their end as one, which names the first few."""
-    groups: dict[str, list[str]] = {}
-    for error in errors:
-        message, _, pods = error.rpartition(": ")
-        groups.setdefault(message, []).extend(pods.split(", "))
-    for message, named in groups.items():
-        more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-        yield f"{message}: {', '.join(named[:_MOST_NAMED])}{more}".removeprefix(": ")
-
-
-def _first(blocked: tuple[BlockedRow, ...]) -> str:
-    if not blocked:
-        return ""
-    first = blocked[0]
-    more = f", and {len(blocked) - 1} more" if len(blocked) > 1 else ""
-    return f"{first.pod} {_SAID.get(first.class_, 'does not go')} ({first.why}){more}"
-
-
-_SAID = {
-    "demands-all": "may never go",
-    "many-budgets": "may never go",
-    "sync-failed": "may never go",
-    "late": "is too late",
-    "never-ends": "never ends",
-}
+    def _worst_refused(self) -> WorstRow | None:
+        """The first workload that has fewer pods, as the API server refuses new ones."""
+        for name, message in self._refused.items():
+            if self._lacking(name):
+                return WorstRow(what="refused", subject=name, messages=(message,), count=self._lacking(name))
+        return None
 
 
 # --- remedies ----------------------------------------------------------------------------------------
@@ -173,9 +148,9 @@ _SAID = {
 
 def with_remedies(played: Drained) -> Iterator[BlockedRow]:
     """The blocked pods, each with the first remedy with which the drain gets rid of it."""
-    found: dict[tuple[str, str], str] = {}
+    found: dict[BlockedRow, str] = {}
     for row in played.blocked:
-        kind = row.class_, row.why
+        kind = replace(row, pod="")
         if kind not in found:
             found[kind] = "" if len(found) >= _MOST_PROVEN else _remedy(row, played)
         yield replace(row, remedy=found[kind])
@@ -209,4 +184,4 @@ def _is_same(now: BlockedRow, before: BlockedRow, remedy: Remedy) -> bool:
     """Whether it is still in the way; that it is too late then, or that another flag is missing, is another matter."""
     if now.class_ == "late":
         return before.class_ == "late"
-    return not remedy.is_flag or now.why == before.why
+    return not remedy.is_flag or (now.cause, now.about) == (before.cause, before.about)

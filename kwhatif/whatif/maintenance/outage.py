@@ -15,13 +15,14 @@ from kwhatif.model.meta import controller_of
 from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_terminal
 from kwhatif.report import Report
-from kwhatif.report.story import BlockedRow, Story, VerdictRow
+from kwhatif.report.maintenance import BlockedCause, BlockedRow, VerdictRow, WorstRow
+from kwhatif.report.story import Story
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.simulation.world import World
 from kwhatif.whatif.applying.edited import Given
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.remedies import Remedy
-from kwhatif.whatif.story.played import Played, SettledCluster, failed_words, pending_words
+from kwhatif.whatif.story.played import Played, SettledCluster, worst_failed
 from kwhatif.whatif.story.rows import story_of
 from kwhatif.whatif.story.simulate import Playing
 
@@ -73,27 +74,26 @@ class Lost(Played):
         return self._verdict(tuple(self._left_behind()))
 
     def _verdict(self, blocked: tuple[BlockedRow, ...]) -> VerdictRow:
-        return self.verdict_row("outage", self.nodes, self._why(blocked), moved=len(self.pods))
+        return self.verdict_row("outage", self.nodes, self._worst(blocked), moved=len(self.pods))
 
-    def _why(self, blocked: tuple[BlockedRow, ...]) -> str:
-        """What is worst."""
+    def _worst(self, blocked: tuple[BlockedRow, ...]) -> WorstRow | None:
         if self.is_endless:
-            return "it never settles"
-        pending, _, critical = self.harm()
-        if pending:
-            return pending_words(pending, critical)
+            return WorstRow(what="unsettled")
+        if self.pending:
+            return WorstRow(what="pending")
         if blocked:
-            more = f", nor do {len(blocked) - 1} more" if len(blocked) > 1 else ""
-            return f"{blocked[0].pod} does not come back ({blocked[0].why}){more}"
-        return failed_words(self.engine) or self._short()
+            return WorstRow(what="blocked", blocked=blocked[0], count=len(blocked))
+        return worst_failed(self.engine) or self._worst_unready()
 
-    def _short(self) -> str:
-        """The first workload that has fewer pods ready than before; "" for none."""
+    def _worst_unready(self) -> WorstRow | None:
+        """The first workload that has fewer pods ready than before."""
         tally = self.engine.tally
         before = {name: each.ready for name, each in tally.before.items()}
         short = [name for name, each in tally.workloads.items() if each.ready < before.get(name, 0)]
         name = min((name for name in short if not name.startswith("DaemonSet ")), default="")
-        return f"{name} has {tally.workloads[name].ready} of {before[name]} pods ready" if name else ""
+        if not name:
+            return None
+        return WorstRow(what="unready", subject=name, count=tally.workloads[name].ready, of=before[name])
 
     def _left_behind(self) -> Iterator[BlockedRow]:
         """Lost pods that nothing has come for in their place, and why."""
@@ -103,14 +103,13 @@ class Lost(Played):
             pod = pods.get(key)
             is_there = pod is not None and pod.metadata.uid == lost.metadata.uid and not is_terminal(pod)
             if owner is None:
-                yield BlockedRow(pod=key, class_="no-successor", why="it has no controller: nobody makes it again")
+                yield BlockedRow(pod=key, class_="no-successor", cause="bare")
             elif pod is not None and is_there and pod.metadata.deletion_timestamp is None:
-                yield BlockedRow(pod=key, class_="stays", why=_why_it_stays(pod, world))
+                yield BlockedRow(pod=key, class_="stays", cause=_why_it_stays(pod, world))
             elif is_there and owner.kind == "StatefulSet":
                 is_silent = lost.spec.node_name in world.state.cluster.all(Node)
-                until = "its silent node says that it has ended" if is_silent else "it is gone"
-                why = f"it is being deleted, and until {until}, no other one is made"
-                yield BlockedRow(pod=key, class_="waits-for-node", why=why)
+                cause: BlockedCause = "node-silent" if is_silent else "node-deleted"
+                yield BlockedRow(pod=key, class_="waits-for-node", cause=cause)
 
     def _with_remedies(self, rows: Sequence[BlockedRow]) -> tuple[BlockedRow, ...]:
         """Pods that wait for silent nodes, with the taint that says that these are down, if they run again with it."""
@@ -133,7 +132,7 @@ class Lost(Played):
                 return row
             if news[row.pod].spec.node_name:
                 return replace(row, remedy=remedies[row.pod].text)
-            return replace(row, why=f"{row.why}; and that one would find no node")
+            return replace(row, nowhere=True)
 
         return tuple(map(answered, rows))
 
@@ -152,8 +151,8 @@ def _counts(pod: Pod) -> bool:
     return (owner is None or owner.kind not in _OF_NODES) and not is_terminal(pod)
 
 
-def _why_it_stays(pod: Pod, world: World) -> str:
+def _why_it_stays(pod: Pod, world: World) -> BlockedCause:
     node = world.state.cluster.get(Node, pod.spec.node_name)
     if node is not None and not is_evicting(node):
-        return "too much of its zone is lost: nothing is evicted there"
-    return "it tolerates that its node is lost, for ever or beyond the horizon"
+        return "zone-lost"
+    return "tolerates"

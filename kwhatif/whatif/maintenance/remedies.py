@@ -18,7 +18,7 @@ from kwhatif.model.node import Node
 from kwhatif.model.pod import Pod, is_ready, is_terminal
 from kwhatif.model.policy import PodDisruptionBudget
 from kwhatif.model.workload import SCALABLE, Scalable
-from kwhatif.report.story import BlockedRow
+from kwhatif.report.maintenance import BlockedRow
 from kwhatif.simulation.engine import Engine
 
 _OPTIONS = {

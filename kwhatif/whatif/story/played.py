@@ -15,7 +15,7 @@ from kwhatif.model.caveat.workloads import ReplicaSetsInferred
 from kwhatif.model.cluster import SYSTEM_PRIORITY_CLASSES
 from kwhatif.model.node import Node
 from kwhatif.model.workload import ReplicaSet
-from kwhatif.report.story import VerdictRow
+from kwhatif.report.maintenance import VerdictRow, WorstRow
 from kwhatif.simulation.chance import Chance
 from kwhatif.simulation.clock import Clock, start_of
 from kwhatif.simulation.engine import Engine
@@ -149,15 +149,15 @@ class Played:
         return round(max(end - self.base.start, 0.0), 3)
 
     def verdict_row(
-        self, of: Literal["drain", "outage"], nodes: tuple[str, ...], why: str, *, moved: int
+        self, of: Literal["drain", "outage"], nodes: tuple[str, ...], worst: WorstRow | None, *, moved: int
     ) -> VerdictRow:
-        """What it comes to; `why` says what is worst, "" for no harm; `moved`: how many pods leave the nodes."""
+        """What it comes to; `worst`: the worst harm, None without any; `moved`: how many pods leave the nodes."""
         pending, priority, critical = self.harm()
         return VerdictRow(
             of=of,
-            ok=not why,
+            ok=worst is None,
             nodes=nodes,
-            why=why,
+            worst=worst,
             moved=moved,
             waves=0,
             preempted=self.preempted,
@@ -199,17 +199,9 @@ def named_nodes(session: Session, words: Sequence[str], selector: Selector | Non
     return tuple(node.metadata.name for node in nodes)
 
 
-def failed_words(engine: Engine) -> str:
-    """Which Job has failed, and why; "" for none."""
+def worst_failed(engine: Engine) -> WorstRow | None:
+    """Jobs that fail, as harm."""
     rows = failed(engine)
-    more = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return f"{rows[0].workload} fails ({rows[0].message}){more}" if rows else ""
-
-
-def pending_words(pending: Sequence[str], critical: int = 0) -> str:
-    """That these pods stay without a node, so many of them critical; "" for none."""
-    if not pending:
-        return ""
-    if len(pending) == 1:
-        return f"{pending[0]}{' (critical)' if critical else ''} stays pending"
-    return f"{len(pending)} pods stay pending{f', {critical} of them critical' if critical else ''}"
+    if not rows:
+        return None
+    return WorstRow(what="failed", subject=rows[0].workload, messages=(rows[0].message,), count=len(rows))

@@ -98,7 +98,8 @@ from kwhatif.model.caveat.workloads import (
     UnknownController,
     WorkloadNotInDump,
 )
-from kwhatif.render.caveats import sentence, sentences, worded
+from kwhatif.render.caveats import sentence, sentences
+from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.policy import FindingRow, PolicyRow
 

@@ -11,7 +11,8 @@ from rich.console import Console
 from kwhatif.render.detail import Detail
 from kwhatif.render.scenarios import scenarios_table
 from kwhatif.report import Report
-from kwhatif.report.story import ScenarioRow, VerdictRow
+from kwhatif.report.maintenance import VerdictRow
+from kwhatif.report.story import ScenarioRow
 
 
 def scenario(name: str, of: Literal["drain", "outage"], *, ok: bool) -> ScenarioRow:

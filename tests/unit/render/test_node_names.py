@@ -8,7 +8,8 @@ from kwhatif.render.node_names import NodeNames, nodes_in
 from kwhatif.render.story_rows import gone_rows
 from kwhatif.report import Report
 from kwhatif.report.inputs import SchedulerInfo, SnapshotInfo
-from kwhatif.report.story import BlockedRow, CommandRow, GoneRow, ScenarioRow, Story, StoryWorkloadRow, VerdictRow
+from kwhatif.report.maintenance import BlockedRow, VerdictRow
+from kwhatif.report.story import CommandRow, GoneRow, ScenarioRow, Story, StoryWorkloadRow
 
 CLOUD = ".eu-central-1.compute.internal"
 
@@ -64,7 +65,7 @@ def story_of(*nodes: str) -> Story:
             for place, node in enumerate(nodes)
         ),
         commands=(CommandRow(command="drain", ok=True, seconds=1.0, output=(f"node/{nodes[0]} drained",)),),
-        blocked=(BlockedRow(pod="a/db", class_="stays", why="", remedy=f"taint {nodes[0]} a=b:NoExecute"),),
+        blocked=(BlockedRow(pod="a/db", class_="stays", cause="zone-lost", remedy=f"taint {nodes[0]} a=b:NoExecute"),),
     )
 
 

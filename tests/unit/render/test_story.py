@@ -1,4 +1,4 @@
-"""`with_words`: what ends an endless loop."""
+"""What ends an endless loop."""
 
 from __future__ import annotations
 

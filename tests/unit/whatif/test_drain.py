@@ -15,10 +15,12 @@ from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, ResourceQuota, ResourceQuotaSpec
 from kwhatif.model.volume import LocalVolume
 from kwhatif.model.workload import DaemonSet, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetMeta, ReplicaSetSpec
-from kwhatif.report.story import BlockedRow, Story
+from kwhatif.render.story_words import worded_story
+from kwhatif.report.maintenance import BlockedRow
+from kwhatif.report.story import Story
 from kwhatif.simulation.parameters import Parameters
 from kwhatif.whatif.loaded.session import Session
-from kwhatif.whatif.maintenance.drain import drain, merged
+from kwhatif.whatif.maintenance.drain import drain
 from tests.builders import PodBuilder, cluster, node, pod, selector
 
 READY = PodCondition(type="Ready", status="True")
@@ -80,7 +82,7 @@ def drained(*objects: Any, nodes: tuple[str, ...] = ("n1",), **options: Any) -> 
     report = drain(session, nodes, DrainOptions(**options), QUICK)
     assert session.cluster.all(Pod)
     assert report.story is not None
-    return report.story
+    return worded_story(report.story)
 
 
 THREE = [node("n1"), node("n2"), node("n3")]
@@ -237,7 +239,9 @@ def test_nodes_whose_turn_never_comes() -> None:
     objects = [*THREE, *web("n1", "n2"), budget(max_unavailable=0)]
     rows = drained(*objects, nodes=("n1", "n2")).blocked
     why, remedy = "nobody asked for it: the drain of n1 comes to no end", "budget shop/web maxUnavailable=1"
-    assert rows[1] == BlockedRow(pod="shop/web-1", class_="late", why=why, remedy=remedy)
+    assert rows[1] == BlockedRow(
+        pod="shop/web-1", class_="late", cause="endless-drain", about="n1", why=why, remedy=remedy
+    )
 
 
 def test_a_pod_that_stays_pending_is_harm() -> None:
@@ -261,11 +265,3 @@ def test_evictions_in_turn_are_counted() -> None:
     story = drained(node("n1"), node("n2"), *web("n1"), low)
     assert story.verdict is not None
     assert story.verdict.preempted == 1
-
-
-def test_the_same_error_of_many_nodes_is_said_once() -> None:
-    daemons = [f"cannot delete DaemonSet-managed Pods: ns/a{number}, ns/b{number}" for number in range(3)]
-    assert list(merged([*daemons, "it failed"])) == [
-        "cannot delete DaemonSet-managed Pods: ns/a0, ns/b0, ns/a1 and 3 more",
-        "it failed",
-    ]

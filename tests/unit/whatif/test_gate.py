@@ -15,7 +15,7 @@ from kwhatif.model.caveat.scheduling import OtherVersion
 from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus
 from kwhatif.policy.build import build_rulebook, default_rulebook
-from kwhatif.render.caveats import worded
+from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.decision import Decision
 from kwhatif.report.workload import WorkloadRow

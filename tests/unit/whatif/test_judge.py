@@ -18,7 +18,7 @@ from kwhatif.model.pod import Pod
 from kwhatif.model.pod_status import PodCondition
 from kwhatif.model.policy import PriorityClass
 from kwhatif.model.storage import StorageClass, TopologyExpression, TopologySelectorTerm
-from kwhatif.render.caveats import worded
+from kwhatif.render.worded import worded
 from kwhatif.report import Report
 from kwhatif.report.preemption import CandidateRow
 from kwhatif.report.workload import WorkloadRow

@@ -13,7 +13,9 @@ from kwhatif.model.meta import ObjectMeta
 from kwhatif.model.node import NodeCondition
 from kwhatif.model.pod import PodSpec, PodTemplateSpec
 from kwhatif.model.workload import StatefulSet, StatefulSetSpec
-from kwhatif.report.story import BlockedRow, Story
+from kwhatif.render.story_words import worded_story
+from kwhatif.report.maintenance import BlockedRow
+from kwhatif.report.story import Story
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.maintenance.outage import Lost, outage
 from kwhatif.whatif.story.played import SettledCluster
@@ -35,7 +37,7 @@ def patient(builder: PodBuilder, seconds: int | None) -> PodBuilder:
 def lost(*objects: Any, nodes: tuple[str, ...] = ("n1",), deleted: bool = False) -> Story:
     report = outage(Session(cluster(*objects)), nodes, QUICK, deleted=deleted)
     assert report.story is not None
-    return report.story
+    return worded_story(report.story)
 
 
 THREE = [living("n1"), living("n2"), living("n3")]
@@ -110,7 +112,7 @@ def test_the_taint_of_nodes_that_are_down_is_offered_where_it_helps(cpu: str, re
 def test_a_node_that_was_deleted_cannot_be_tainted() -> None:
     """Where a story never settles, it can end before PodGC has removed a pod of such a node."""
     ended = Lost(SettledCluster(Session(cluster(*THREE, *stateful())), QUICK), ("n1",), deleted=True)
-    row = BlockedRow(pod="shop/db-0", class_="waits-for-node", why="it is being deleted")
+    row = BlockedRow(pod="shop/db-0", class_="waits-for-node", cause="node-deleted")
     assert ended._with_remedies([row]) == (row,)
 
 

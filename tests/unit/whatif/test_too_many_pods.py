@@ -20,9 +20,9 @@ from kwhatif.render.markdown import to_markdown
 from kwhatif.report.workload import WorkloadRow
 from kwhatif.simulation import limits
 from kwhatif.whatif.deciding.fail_on import fails
-from kwhatif.whatif.deciding.workload_rows import sentence
 from kwhatif.whatif.loaded.session import Session
 from kwhatif.whatif.story import played
+from kwhatif.words.workload import sentence
 from kwhatif.workloads import many
 from kwhatif.workloads.custom import pods_from_template_path
 from kwhatif.workloads.many import FEW, MOST, capped, most_pods, wanted

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from kwhatif.matching.requests import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
 from kwhatif.model.meta import parse_time
 
@@ -39,13 +41,24 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
-def some(names: list[str], limit: int = 3, of: int = 0) -> str:
+def some(names: Collection[str], limit: int = 3, of: int = 0) -> str:
     """`a, b, c and 4 more`; `of` is how many there are, where not all are named."""
     count = max(len(names), of)
     if count <= limit + 1 and count == len(names):
         return ", ".join(names)
-    shown = names[:limit]
+    shown = list(names)[:limit]
     return f"{', '.join(shown)} and {count - len(shown):,} more"
+
+
+def listed(words: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def ordinal(number: int) -> str:
+    """`1st`, `2nd`, `11th`."""
+    teens = number % 100 in (11, 12, 13)
+    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 _AGE = (("y", 365 * 86400), ("d", 86400), ("h", 3600), ("m", 60), ("s", 1))

@@ -7,7 +7,7 @@ import pytest
 from kwhatif.report.decision import Decision, Outcome
 from kwhatif.report.preemption import CandidateRow, PreemptionRow, VictimRow
 from kwhatif.report.workload import UpdateKind
-from kwhatif.whatif.deciding.workload_rows import sentence
+from kwhatif.words.workload import sentence
 
 _OUTCOMES: dict[str, Outcome] = {
     "p": "Placed",

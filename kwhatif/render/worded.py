@@ -1,0 +1,43 @@
+"""A report becomes complete: the sentences that only depend on the rest of it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from kwhatif.render.caveats import sentence, sentences
+from kwhatif.render.story_words import worded_story, worded_verdict
+from kwhatif.report import Report
+from kwhatif.report.policy import FindingRow
+from kwhatif.report.story import ScenarioRow
+from kwhatif.words.workload import decisions_by_workload, workload_message
+
+
+def worded(report: Report) -> Report:
+    """The report with every caveat, workload, story and scenario in words."""
+    details = tuple(replace(caveat, message=sentence(caveat)) for caveat in report.caveat_details)
+    policy = report.policy
+    return replace(
+        report,
+        caveats=sentences(details),
+        caveat_details=details,
+        workloads=tuple(
+            replace(row, message=workload_message(row, decisions))
+            for row, decisions in decisions_by_workload(report)[0]
+        ),
+        policy=None if policy is None else replace(policy, findings=tuple(map(_finding, policy.findings))),
+        story=None if report.story is None else worded_story(report.story),
+        scenarios=tuple(map(_scenario, report.scenarios)),
+    )
+
+
+def _finding(finding: FindingRow) -> FindingRow:
+    caveat = finding.caveat
+    if caveat is None:
+        return finding
+    text = sentence(caveat)
+    return replace(finding, message=text, caveat=replace(caveat, message=text))
+
+
+def _scenario(row: ScenarioRow) -> ScenarioRow:
+    story = None if row.story is None else worded_story(row.story)
+    return replace(row, verdict=worded_verdict(row.verdict), story=story)

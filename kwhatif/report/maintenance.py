@@ -1,0 +1,112 @@
+"""What only the story of a drain or an outage has: waves, who is in the way, and what it comes to."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from kwhatif.report.row import Row
+
+
+class WaveRow(Row):
+    """The pods whose eviction was granted at one moment."""
+
+    at: float
+    pods: tuple[str, ...]
+
+
+#: Why a drain does not get rid of a pod, or why it does not come back after an outage.
+BlockedCause = Literal[
+    "timeout",
+    "endless-drain",
+    "came-late",
+    "refused-by-kubectl",
+    "kubelet-silent",
+    "finalizer",
+    "slow",
+    "many-budgets",
+    "sync-failed",
+    "unready-itself",
+    "demands-all",
+    "pending-member",
+    "unready-member",
+    "allowed-late",
+    "bare-members",
+    "no-maker",
+    "bare",
+    "zone-lost",
+    "tolerates",
+    "node-silent",
+    "node-deleted",
+]
+
+
+class BlockedRow(Row, kw_only=True):
+    """A pod that a drain does not get rid of, or that does not come back after an outage; `why` says so in words.
+
+    `budgets` are those in the way: the first one needs `needed` healthy pods and has `healthy`. `about` is what the
+    cause is about: another pod, a node, a time, or somebody else's words. `nowhere`: the pod that is made in its place
+    once it is gone would find no node.
+    """
+
+    pod: str
+    class_: str = msgspec.field(name="class")
+    cause: BlockedCause
+    about: str = ""
+    budgets: tuple[str, ...] = ()
+    needed: int = 0
+    healthy: int = 0
+    nowhere: bool = False
+    why: str = ""
+    remedy: str = ""
+
+
+#: What kind of harm is the worst: kubectl refuses to evict pods, pods that are blocked, a command without an end,
+#: a story without an end, pods that stay pending, new pods that are refused, Jobs that fail, fewer pods ready.
+Harm = Literal["refused-by-kubectl", "blocked", "endless", "unsettled", "pending", "refused", "failed", "unready"]
+
+
+class WorstRow(Row):
+    """The worst harm that a drain or an outage does.
+
+    `subject` is the workload that suffers it, `messages` are kubectl's, the API server's or a controller's. `count`:
+    how many pods are blocked, how many pods the subject has fewer, how many Jobs fail, or how many of its `of` pods
+    are ready. `blocked` is the first pod that is.
+    """
+
+    what: Harm
+    subject: str = ""
+    messages: tuple[str, ...] = ()
+    count: int = 0
+    of: int = 0
+    blocked: BlockedRow | None = None
+
+
+class VerdictRow(Row, kw_only=True):
+    """Of a drain or an outage: whether it does no harm, and what it comes to.
+
+    `why` says of one that does harm what is worst, in words, and `worst` as data. `moved`: the pods that leave the
+    nodes; `preempted`: those elsewhere that are evicted for them in turn; `pending`: those without a node at the end
+    that had one, or were not there, before. `gone`: of the pods that a drain evicts, those in whose place none is made.
+    `seconds` count from the command.
+
+    `priority` is the highest of a pending pod, null without one; `critical`: how many have that of
+    system-cluster-critical or a higher one. `broken`: the budgets that had fewer healthy pods than they demand at any
+    moment.
+    """
+
+    of: Literal["drain", "outage"]
+    ok: bool
+    nodes: tuple[str, ...]
+    why: str = ""
+    moved: int
+    waves: int
+    preempted: int
+    pending: tuple[str, ...]
+    seconds: float
+    priority: int | None = None
+    critical: int = 0
+    broken: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    worst: WorstRow | None = None

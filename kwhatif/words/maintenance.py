@@ -1,0 +1,97 @@
+"""What a drain or an outage comes to at worst, and why pods stay or do not come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from kwhatif.report.maintenance import BlockedCause, BlockedRow, VerdictRow
+from kwhatif.words.amounts import some
+
+_BLOCKED: Mapping[BlockedCause, str] = {
+    "timeout": "it is gone only after the --timeout of {about}",
+    "endless-drain": "nobody asked for it: the drain of {about} comes to no end",
+    "came-late": "it came after the drain had begun",
+    "refused-by-kubectl": "{about}",
+    "kubelet-silent": "it is being deleted, and never gone: its kubelet is silent",
+    "finalizer": "it is being deleted, and never gone: a finalizer holds it",
+    "slow": "it is being deleted, and never gone: it is slow",
+    "many-budgets": "budgets {budgets} both select it: it cannot be evicted",
+    "sync-failed": "budget {budgets} allows nothing, as it cannot be counted: {about}",
+    "unready-itself": "it is not ready itself, and {needs}",
+    "demands-all": "budget {budgets} demands all {needed}",
+    "pending-member": "{needs}: {about} stays pending",
+    "unready-member": "{needs}: {about} is not ready",
+    "allowed-late": "budget {budgets} lets it go only after the --timeout",
+    "bare-members": "{needs}: pods without a controller do not come back",
+    "no-maker": "{needs}, and nobody makes another one",
+    "bare": "it has no controller: nobody makes it again",
+    "zone-lost": "too much of its zone is lost: nothing is evicted there",
+    "tolerates": "it tolerates that its node is lost, for ever or beyond the horizon",
+    "node-silent": "it is being deleted, and until its silent node says that it has ended, no other one is made",
+    "node-deleted": "it is being deleted, and until it is gone, no other one is made",
+}
+#: What becomes of a pod that a drain does not get rid of, by its class.
+_FATES = {
+    "demands-all": "may never go",
+    "many-budgets": "may never go",
+    "sync-failed": "may never go",
+    "late": "is too late",
+    "never-ends": "never ends",
+}
+
+
+def why_blocked(row: BlockedRow) -> str:
+    """Why the pod does not go, or does not come back."""
+    budgets = " and ".join(row.budgets)
+    needs = f"budget {budgets} needs {row.needed} healthy pods, and {row.healthy} are"
+    said = _BLOCKED[row.cause].format(about=row.about, budgets=budgets, needs=needs, needed=row.needed)
+    return f"{said}; and that one would find no node" if row.nowhere else said
+
+
+def why_harmful(verdict: VerdictRow) -> str:
+    """What is worst; "" for a verdict of no harm."""
+    worst = verdict.worst
+    if worst is None:
+        return ""
+    more = worst.count - 1
+    match worst.what:
+        case "refused-by-kubectl":
+            return "; ".join(_merged(worst.messages))
+        case "blocked" if worst.blocked is not None:
+            return _first_blocked(worst.blocked, verdict, more)
+        case "pending":
+            return _pending(verdict)
+        case "refused":
+            return f"{worst.subject} has {worst.count} fewer, as new ones are refused: {worst.messages[0]}"
+        case "failed":
+            return f"{worst.subject} fails ({worst.messages[0]}){f', and {more} more' if more else ''}"
+        case "unready":
+            return f"{worst.subject} has {worst.count} of {worst.of} pods ready"
+        case "unsettled":
+            return "it never settles"
+        case _:
+            return "it comes to no end"
+
+
+def _first_blocked(row: BlockedRow, verdict: VerdictRow, more: int) -> str:
+    if verdict.of == "outage":
+        return f"{row.pod} does not come back ({why_blocked(row)}){f', nor do {more} more' if more else ''}"
+    fate = _FATES.get(row.class_, "does not go")
+    return f"{row.pod} {fate} ({why_blocked(row)}){f', and {more} more' if more else ''}"
+
+
+def _pending(verdict: VerdictRow) -> str:
+    if len(verdict.pending) == 1:
+        return f"{verdict.pending[0]}{' (critical)' if verdict.critical else ''} stays pending"
+    critical = f", {verdict.critical} of them critical" if verdict.critical else ""
+    return f"{len(verdict.pending)} pods stay pending{critical}"
+
+
+def _merged(errors: Iterable[str]) -> Iterator[str]:
+    """Errors that are the same but for the pods at their end as one, which names the first few."""
+    groups: dict[str, list[str]] = {}
+    for error in errors:
+        message, _, pods = error.rpartition(": ")
+        groups.setdefault(message, []).extend(pods.split(", "))
+    for message, named in groups.items():
+        yield f"{message}: {some(named)}".removeprefix(": ")

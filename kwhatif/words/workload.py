@@ -1,0 +1,182 @@
+"""What becomes of the pods of a workload, in a sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from kwhatif.report import Report
+from kwhatif.report.decision import Decision, Outcome
+from kwhatif.report.inputs import SourceRow
+from kwhatif.report.workload import RolloutRow, UpdateKind, WorkloadRow
+from kwhatif.words.amounts import ordinal
+from kwhatif.words.victims import after, victims_by_owner
+
+#: Of a StatefulSet at most so many runs of pods that fare alike are named; more of them read worse than counts.
+_MOST_RUNS = 3
+#: Pods that are counted without a decision of their own: how many, by what becomes of them.
+Beyond = Mapping[Outcome, int]
+NONE_BEYOND: Beyond = {}
+
+_OBSTACLES: dict[Outcome, str] = {
+    "Unschedulable": "fits nowhere",
+    "Denied": "is refused",
+    "Gated": "is not queued",
+}
+
+
+def decisions_by_workload(report: Report) -> tuple[list[tuple[WorkloadRow, list[Decision]]], list[Decision]]:
+    """Every workload of the report with the decisions about its pods, and the decisions about other pods."""
+    by_source: dict[SourceRow | None, list[Decision]] = {}
+    for decision in report.decisions:
+        by_source.setdefault(decision.source, []).append(decision)
+    found = []
+    for row in report.workloads:
+        left = by_source.get(row.source, [])
+        found.append((row, left[: row.replicas]))
+        del left[: row.replicas]
+    return found, [decision for decisions in by_source.values() for decision in decisions]
+
+
+def workload_message(row: WorkloadRow, decisions: Sequence[Decision]) -> str:
+    """What becomes of the workload, from its counts and the decisions about those of its pods that were judged."""
+    is_pod = row.update == "unchanged" and len(decisions) == 1 and row.name == f"Pod {decisions[0].pod}"
+    judged = Counter(decision.outcome for decision in decisions)
+    beyond = {outcome: more for outcome, count in _counts(row).items() if (more := count - judged[outcome]) > 0}
+    said = sentence("new" if is_pod else row.update, row.removed, decisions, beyond)
+    if row.rollout is None or row.rollout.completed:
+        return said
+    blocking = [decision for decision in decisions if decision.pod == row.rollout.waits_for]
+    hangs = hang(row.rollout, blocking)
+    return hangs if blocking and said == _fared(blocking, "") else f"{hangs}; {said}"
+
+
+def _counts(row: WorkloadRow) -> Beyond:
+    return {
+        "Placed": row.placed,
+        "Preempts": row.preempting,
+        "Unschedulable": row.unschedulable,
+        "Gated": row.gated,
+        "Denied": row.denied,
+        "Ignored": row.ignored,
+        "Waits": row.waiting,
+    }
+
+
+def subject(workload: WorkloadRow, pods: Sequence[Decision], verb: str, verbs: str, counted: int = 0) -> str:
+    """`stays pending` of a single pod; `2 of 6 pods stay pending` of many; `counted`, where more than these are."""
+    count = max(len(pods), counted)
+    if workload.replicas == 1:
+        return verb
+    return f"{count} of {workload.replicas} pods {verb if count == 1 else verbs}"
+
+
+def hang(row: RolloutRow, blocking: Sequence[Decision]) -> str:
+    """`hangs after 2 of 6 new pods: the 3rd fits nowhere while 5 old pods stay (maxUnavailable 0)`.
+
+    Args:
+        row: a rollout that hangs.
+        blocking: the decision about the pod that it waits for; none about one that was in the cluster before.
+    """
+    said = f"hangs after {row.updated} of {row.wanted} new pods"
+    if blocking:
+        has_name = (blocking[0].owner or "").startswith("StatefulSet ")
+        which = blocking[0].pod.partition("/")[2] if has_name else f"the {ordinal(row.updated + 1)}"
+        said += f": {which} {_OBSTACLES.get(blocking[0].outcome, 'does not run')}"
+    elif row.waits_for:
+        said += f": {row.waits_for.partition('/')[2]} is not ready"
+    if not row.old:
+        return said
+    limit = f" ({row.limit})" if row.limit else ""
+    return f"{said} while {row.old} old {'pod stays' if row.old == 1 else 'pods stay'}{limit}"
+
+
+def sentence(update: UpdateKind, removed: int, decisions: Sequence[Decision], beyond: Beyond = NONE_BEYOND) -> str:
+    """`5 of 6 pods fit, 1 would evict 1 pod of batch/etl (priority -10)`."""
+    gone = f"{removed} removed" if removed and update != "restarted" else ""
+    if not decisions and not beyond:
+        return gone or ("unchanged" if update == "unchanged" else "makes no pods")
+    if update == "unchanged":
+        gone = "unchanged, but not all of its pods run"
+    return "; ".join(filter(None, (gone, ", ".join(filter(None, _parts(decisions, beyond))))))
+
+
+def _parts(decisions: Sequence[Decision], beyond: Beyond) -> Iterator[str]:
+    count, outcomes = len(decisions) + sum(beyond.values()), {decision.outcome for decision in decisions} | {*beyond}
+    if len(outcomes) == 1 and outcomes != {"Placed"}:
+        (outcome,) = outcomes
+        one = "" if decisions else "1 pod"
+        yield _fate(outcome, count, decisions, one if count == 1 else f"all {count} pods")
+    elif count == 1:
+        yield f"fits on {decisions[0].node}"
+    else:
+        yield _placed(decisions, count)
+        yield from _others(decisions, beyond)
+        yield _waiting(decisions, beyond)
+
+
+def _placed(decisions: Sequence[Decision], count: int) -> str:
+    placed = [decision for decision in decisions if decision.outcome == "Placed"]
+    if len(placed) < count:
+        fit = "fits" if len(placed) == 1 else "fit"
+        return f"{len(placed) or 'none'} of {count} pods {fit}"
+    nodes = {decision.node for decision in placed}
+    return f"all {len(decisions)} pods fit on {placed[0].node if len(nodes) == 1 else f'{len(nodes)} nodes'}"
+
+
+def _others(decisions: Sequence[Decision], beyond: Beyond) -> Iterator[str]:
+    """One part per outcome; of a StatefulSet, whose pods have names that last, one per run of pods that fare alike."""
+    runs = [tuple(run) for _, run in groupby(decisions, lambda decision: decision.outcome)]
+    runs = [run for run in runs if run[0].outcome not in ("Placed", "Waits")]
+    has_names = bool(decisions) and (decisions[0].owner or "").startswith("StatefulSet ")
+    if has_names and len(runs) <= _MOST_RUNS and not {*beyond} - {"Waits"}:
+        yield from (_fared(run, _named(run)) for run in runs)
+        return
+    by_outcome: dict[Outcome, list[Decision]] = {}
+    for run in runs:
+        by_outcome.setdefault(run[0].outcome, []).extend(run)
+    for outcome in dict.fromkeys((*by_outcome, *(each for each in beyond if each != "Waits"))):
+        fared = by_outcome.get(outcome, ())
+        count = len(fared) + beyond.get(outcome, 0)
+        yield _fate(outcome, count, fared, str(count))
+
+
+def _named(run: Sequence[Decision]) -> str:
+    one, last = (decision.pod.partition("/")[2] for decision in (run[0], run[-1]))
+    return one if len(run) == 1 else f"{one} {'and' if len(run) == 2 else 'to'} {last}"
+
+
+def _waiting(decisions: Sequence[Decision], beyond: Beyond) -> str:
+    """Those that are not made: `3 wait for it`, after the pod that they wait for has just been named."""
+    waiting = [decision for decision in decisions if decision.outcome == "Waits"]
+    if not waiting:
+        return ""
+    last = [decision for decision in decisions if decision.outcome not in ("Placed", "Waits")][-1]
+    name = str(waiting[0].waits_for)
+    what = "it" if last.pod == name else name.partition("/")[2]
+    count = len(waiting) + beyond.get("Waits", 0)
+    return f"{count} {'waits' if count == 1 else 'wait'} for {what}"
+
+
+_FATES: dict[Outcome, tuple[str, str]] = {
+    "Preempts": ("would evict", "would evict"),
+    "Unschedulable": ("stays pending", "stay pending"),
+    "Gated": ("is not queued", "are not queued"),
+    "Denied": ("is refused", "are refused"),
+    "Ignored": ("is not judged", "are not judged"),
+}
+
+
+def _fared(alike: Sequence[Decision], which: str) -> str:
+    return _fate(alike[0].outcome, len(alike), alike, which)
+
+
+def _fate(outcome: Outcome, number: int, alike: Sequence[Decision], which: str) -> str:
+    """What becomes of so many pods; `alike` are the decisions about them, as far as there are any."""
+    one, many = _FATES[outcome]
+    said = f"{which} {one if number == 1 else many}".strip()
+    victims = [victim for decision in alike for victim in decision.victims]
+    if outcome == "Preempts" and not victims:
+        said = f"{which} would be nominated".strip()
+    return said + (f" {victims_by_owner(victims)}" if victims else "") + after(alike)
